@@ -1,0 +1,143 @@
+"""Every error this project raises on purpose, one tree.
+
+    AceError
+    ├── UsageError                     you called it wrong; the message says how to call it
+    │   ├── InvalidContext             a field of ACEContext is out of its range, or its name is unknown
+    │   ├── InvalidMode                the mode is none of cot, tot, react
+    │   ├── InvalidMessage             a message has no content that can be answered
+    │   └── SyncCallOnPortal           invoke() was called from a coroutine that runs on the portal
+    ├── ConfigurationError             a setting is missing or wrong; the message names it
+    │   ├── ModelNotConfigured
+    │   ├── ModelNotAllowed
+    │   ├── PromptError                a prompt lacks a variable, or has one that nobody fills
+    │   └── StoreUrlError
+    ├── ModelError                     a model call failed for good; carries the status where there was one
+    ├── StoreError                     reading or writing memory failed; nothing was overwritten
+    │   ├── StoreUnavailable           the server is down, the disk is full, the file is read-only
+    │   ├── StoreAuthError             the user name or password is wrong
+    │   ├── CorruptPayload             what is stored can't be read; it is left as it is
+    │   ├── NewerFormat                it was written by a newer version; it is left as it is
+    │   ├── LearnerForgotten           the learner was forgotten since the turn began
+    │   ├── CommitContention           other writers always won; the commit can be made again
+    │   └── HistoryTooShort            the version asked for was compacted away
+    └── LearningError                  reflecting or curating failed; the answer stands
+
+Does not: hold errors of other libraries. They are turned into one of these where they enter.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AceError",
+    "CommitContention",
+    "ConfigurationError",
+    "CorruptPayload",
+    "HistoryTooShort",
+    "InvalidContext",
+    "InvalidMessage",
+    "InvalidMode",
+    "LearnerForgotten",
+    "LearningError",
+    "ModelError",
+    "ModelNotAllowed",
+    "ModelNotConfigured",
+    "NewerFormat",
+    "PromptError",
+    "StoreAuthError",
+    "StoreError",
+    "StoreUnavailable",
+    "StoreUrlError",
+    "SyncCallOnPortal",
+    "UsageError",
+]
+
+
+class AceError(Exception):
+    """The root of the tree: `except AceError` catches everything raised on purpose."""
+
+
+class UsageError(AceError, ValueError):
+    """The call was wrong; calling it again the same way fails again."""
+
+
+class InvalidContext(UsageError):
+    """A field of the run's context is unknown or out of range."""
+
+
+class InvalidMode(UsageError):
+    """The mode is none of the three."""
+
+
+class InvalidMessage(UsageError):
+    """There is no user message to answer."""
+
+
+class SyncCallOnPortal(UsageError):
+    """A synchronous call was made on the portal's own loop, where it would wait for itself."""
+
+
+class ConfigurationError(AceError):
+    """A setting is missing or wrong."""
+
+
+class ModelNotConfigured(ConfigurationError):
+    """No model was passed and none is configured."""
+
+
+class ModelNotAllowed(ConfigurationError):
+    """The run asked for a model that `ACE_ALLOWED_MODELS` does not list."""
+
+
+class PromptError(ConfigurationError):
+    """A prompt file lacks a variable or names an unknown one."""
+
+
+class StoreUrlError(ConfigurationError):
+    """The store URL has no known scheme."""
+
+
+class ModelError(AceError):
+    """A model call failed for good.
+
+    `status` is the HTTP status where there was one, else None.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class StoreError(AceError):
+    """Reading or writing memory failed. What is stored was left as it was."""
+
+
+class StoreUnavailable(StoreError):
+    """The store can't be reached or can't be written."""
+
+
+class StoreAuthError(StoreError):
+    """The store refused the credentials."""
+
+
+class CorruptPayload(StoreError):
+    """The stored payload can't be read."""
+
+
+class NewerFormat(StoreError):
+    """The stored payload was written by a newer version of this package."""
+
+
+class LearnerForgotten(StoreError):
+    """The learner was forgotten after this turn had loaded the memory."""
+
+
+class CommitContention(StoreError):
+    """Every try met a newer state. The same delta can be committed again."""
+
+
+class HistoryTooShort(StoreError):
+    """The history was compacted past the version asked for."""
+
+
+class LearningError(AceError):
+    """Reflecting or curating failed. The answer stands; the result reports this."""

@@ -1,0 +1,153 @@
+"""One bullet: the smallest thing that is remembered.
+
+A bullet is a frozen value. Its text is one clean line: control characters, line breaks and lone
+surrogates are folded on the way in, so that no bullet can look like two, or like a section header.
+
+Does not: know how it is stored, ranked or merged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+
+__all__ = [
+    "EPOCH_START",
+    "MAX_CONTENT_CHARS",
+    "PROFILE_SECTIONS",
+    "Bullet",
+    "BulletTag",
+    "MemoryType",
+    "Polarity",
+    "clean_line",
+    "content_hash",
+]
+
+MemoryType = Literal["semantic", "episodic", "procedural"]
+Polarity = Literal["strategy", "anti_pattern", "observation"]
+BulletTag = Literal["helpful", "harmful", "neutral"]
+
+MAX_CONTENT_CHARS = 2_000
+MAX_KEYWORDS = 32
+PROFILE_SECTIONS = frozenset({"profile", "preferences", "misconceptions"})
+"""Sections whose bullets are core. Only what a learner or the host says explicitly gets there."""
+
+EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
+
+# Cc: controls, Cf: format characters (right-to-left marks, zero width), Cs: surrogates, Zl/Zp: separators.
+_FOLDED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_JOINERS = frozenset("\u200c\u200d")  # needed inside words of several scripts, and inside emoji
+_SPACES = re.compile(r"\s+")
+
+
+def clean_line(text: str) -> str:
+    """Return `text` as one line without control, format or surrogate characters, spaces collapsed."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
+    kept = "".join(
+        ch if ch in _JOINERS or unicodedata.category(ch) not in _FOLDED else " " for ch in text
+    )
+    return _SPACES.sub(" ", kept).strip()
+
+
+def content_hash(text: str) -> str:
+    """Return the hash two texts share when they differ in case, spacing or Unicode form only.
+
+    16 hexadecimal digits of SHA-256 over the NFKC, case-folded, space-collapsed text.
+    """
+    normalised = _SPACES.sub(" ", unicodedata.normalize("NFKC", clean_line(text)).casefold()).strip()
+    return hashlib.sha256(normalised.encode()).hexdigest()[:16]
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC)
+
+
+def _cleaned(value: object) -> object:
+    return clean_line(value) if isinstance(value, str) else value
+
+
+Line = Annotated[str, BeforeValidator(_cleaned)]
+ShortLine = Annotated[Line, Field(max_length=256)]
+Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Bullet(BaseModel):
+    """A remembered strategy, fact or experience (document 000, extended by 003 and 004).
+
+    `helpful`, `harmful` and `neutral` move on evidence only; `seen` counts how often the same lesson
+    came and carries no weight. `importance` is in [0, 1]. `ttl_days` counts from `updated_at`.
+    `keywords` are words learned from bullets that this one absorbed: it is found by them, they are
+    never shown. `slot` names a profile value of which there is one at a time (name, persona, ...).
+
+    Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Annotated[Line, Field(min_length=1, max_length=128)]
+    section: Annotated[Line, Field(min_length=1, max_length=100)]
+    content: Annotated[Line, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]
+    helpful: Count = 0
+    harmful: Count = 0
+    neutral: Count = 0
+    seen: Count = 1
+    memory_type: MemoryType = "semantic"
+    polarity: Polarity = "strategy"
+    topic: ShortLine | None = None
+    concept: ShortLine | None = None
+    tags: tuple[ShortLine, ...] = ()
+    keywords: tuple[ShortLine, ...] = ()
+    importance: Annotated[float, Field(ge=0, le=1)] = 0.5
+    pinned: bool = False
+    slot: ShortLine | None = None
+    status: Literal["active", "quarantined"] = "active"
+    created_at: Moment = EPOCH_START
+    updated_at: Moment = EPOCH_START
+    ttl_days: Annotated[float, Field(gt=0)] | None = None
+    sources: tuple[ShortLine, ...] = ()
+    consolidated_from: tuple[ShortLine, ...] = ()
+
+    @property
+    def content_hash(self) -> str:
+        """The hash of the normalised text; see the function of the same name."""
+        return content_hash(self.content)
+
+    @property
+    def core(self) -> bool:
+        """Whether it is always a candidate for the prompt: pinned, or part of the learner's profile."""
+        return self.pinned or self.slot is not None or self.section in PROFILE_SECTIONS
+
+    @property
+    def reliability(self) -> float:
+        """helpful / (helpful + harmful), 0.5 when there was no vote (document 003, the baseline score)."""
+        votes = self.helpful + self.harmful
+        return self.helpful / votes if votes else 0.5
+
+    def expired(self, now: datetime) -> bool:
+        """Whether its time to live has passed at `now`."""
+        return self.ttl_days is not None and now >= self.updated_at + timedelta(days=self.ttl_days)
+
+    def injectable(self, now: datetime) -> bool:
+        """Whether a prompt may hold it: active, not expired, not more harmful than helpful."""
+        return self.status == "active" and self.harmful <= self.helpful and not self.expired(now)
+
+    def tag(self, tag: str, now: datetime | None = None) -> Bullet:
+        """Return a copy with the counter named by `tag` one higher, and `updated_at` at `now` if given.
+
+        Raises ValueError for a tag that is none of helpful, harmful, neutral.
+        """
+        moved = {"updated_at": _utc(now)} if now else {}
+        if tag == "helpful":
+            return self.model_copy(update={"helpful": self.helpful + 1, **moved})
+        if tag == "harmful":
+            return self.model_copy(update={"harmful": self.harmful + 1, **moved})
+        if tag == "neutral":
+            return self.model_copy(update={"neutral": self.neutral + 1, **moved})
+        raise ValueError(f"{tag!r} is no tag: use helpful, harmful or neutral")

@@ -1,0 +1,44 @@
+"""What a store keeps and how strictly: the settings that `resolve` and retrieval read.
+
+Does not: read the environment. `open_store(url, policy=...)` binds one policy to one store.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+__all__ = ["DecayRates", "Policy"]
+
+Rate = Annotated[float, AfterValidator(lambda rate: min(1.0, max(0.0, rate)))]
+
+
+class DecayRates(BaseModel):
+    """Share of its strength that a bullet loses per access event, by memory type; clamped to [0, 1].
+
+    Defaults from document 003: semantic 1 %, episodic 5 %, procedural 0.2 %.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    semantic: Rate = 0.01
+    episodic: Rate = 0.05
+    procedural: Rate = 0.002
+
+
+class Policy(BaseModel):
+    """Limits and thresholds of one store.
+
+    `similarity` (0-1) is what two texts must reach to count as the same lesson, guards aside.
+    `prune_threshold` keeps weaker bullets out of retrieval, never out of the store; 0 is off.
+    `history_kept` is how many effects stay readable before they are folded into a snapshot.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_bullets: Annotated[int, Field(ge=1)] = 1_000
+    similarity: Annotated[float, Field(ge=0, le=1)] = 0.9
+    decay: DecayRates = DecayRates()
+    prune_threshold: Annotated[float, Field(ge=0)] = 0.0
+    history_kept: Annotated[int, Field(ge=1)] = 500
