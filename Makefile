@@ -1,0 +1,93 @@
+# `make` alone prints the targets. Each sets up what it needs; only Python >= 3.11 and make have to be there.
+VENV ?= .venv
+WORKERS ?= 2
+RESULTS ?= test-results
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+RUN := sh dev/setup.sh run $(VENV)
+DEV := sh dev/setup.sh dev $(VENV)
+
+# Make exports these to the recipes of one target only, so that `make test` never phones home.
+test coverage docs studio demo: export LANGSMITH_TRACING = false
+test coverage docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo chat test coverage lint format type bench docs capabilities neo4j neo4j-stop studio wheel clean
+
+help: ## print this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  With uv where it is installed, with venv and pip where not; everything goes into $(VENV)."
+
+setup: ## make the environment with all development tools
+	@$(DEV)
+
+demo: ## two learners, two sessions, what was learned; no key, no server
+	@$(RUN)
+	@$(BIN)/ace-graph demo
+
+chat: ## talk to the agent (LEARNER=name)
+	@$(RUN)
+	@$(BIN)/ace-graph chat $(if $(LEARNER),--learner "$(LEARNER)")
+
+test: ## the whole suite, on a real Neo4j too (ARGS=... for pytest; ACE_SKIP_NEO4J=1, ACE_REQUIRE_NEO4J=1, NEO4J_TEST_URI)
+	@$(DEV)
+	@mkdir -p $(RESULTS)
+	@$(PYTEST) -n $(WORKERS) --dist worksteal --junit-xml=$(RESULTS)/junit.xml $(ARGS)
+
+coverage: ## the whole suite, with the share of the code that it runs
+	@$(DEV)
+	@mkdir -p $(RESULTS)
+	@rm -f .coverage .coverage.*
+	@$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --dist worksteal --junit-xml=$(RESULTS)/junit.xml $(ARGS)
+	@$(BIN)/python -m coverage combine --quiet
+	@$(BIN)/python -m coverage report
+
+lint: ## ruff, its formatter, and the direction of the imports
+	@$(DEV)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-logo
+
+format: ## let ruff rewrite what it can
+	@$(DEV)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+type: ## mypy strict on the package, pyright strict on package, tests and benchmarks
+	@$(DEV)
+	@$(BIN)/mypy
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+
+bench: ## time the memory, the stores and a whole turn; writes benchmarks/RESULTS.md
+	@$(DEV)
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+docs: ## run every example of README, docs/ and notebooks/, and check the capability table
+	@$(DEV)
+	@$(PYTEST) tests/docs $(ARGS)
+	@$(BIN)/python dev/check_capabilities.py
+
+capabilities: ## does the last test run prove every row that docs/capabilities.md claims?
+	@$(DEV)
+	@$(BIN)/python dev/check_capabilities.py --results $(RESULTS)/junit.xml
+
+neo4j: ## start a local Neo4j to try (Docker, or Java 17 and Maven)
+	@$(RUN)
+	@sh dev/neo4j_local.sh start
+
+neo4j-stop: ## stop it; its data stays
+	@sh dev/neo4j_local.sh stop
+
+studio: ## open the graph in LangGraph Studio's local server, no key needed
+	@$(DEV)
+	@$(BIN)/langgraph dev $(ARGS)
+
+wheel: ## build the wheel and the source archive into dist/
+	@$(DEV)
+	@$(BIN)/python -m build --quiet --outdir dist .
+
+clean: ## remove what was built and cached, the environment included
+	rm -rf $(VENV) $(RESULTS) build dist *.egg-info htmlcov .coverage .coverage.* \
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .langgraph_api
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -1,0 +1,12 @@
+"""What holds for every test; each part is a plugin of its own in tests/plugins.
+
+Does not: hold fixtures of one area; those stand beside the tests that use them.
+"""
+
+from __future__ import annotations
+
+pytest_plugins = [
+    "tests.plugins.loopback_only",
+    "tests.plugins.neo4j_wanted",
+    "tests.plugins.no_skips",
+]

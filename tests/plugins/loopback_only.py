@@ -1,0 +1,50 @@
+"""No test reaches past this machine: connecting or resolving elsewhere fails the test that tried.
+
+An audit hook sees every socket of this process, whichever library opened it. Names under `.invalid` may be looked
+up (they never resolve), and so may the server that NEO4J_TEST_URI names.
+
+Does not: watch processes that tests start.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import sys
+from urllib.parse import urlsplit
+
+_LOCAL_NAMES = frozenset({"", "localhost", "0.0.0.0", "::"})
+
+
+class ReachedOutside(BaseException):
+    """A test opened a connection to another machine. Not an Exception: no retry may swallow it."""
+
+
+def is_local(host: object) -> bool:
+    """Whether `host`, as a socket call was given it, stays on this machine or can't exist."""
+    if host is None:
+        return True
+    name = host.decode() if isinstance(host, bytes) else str(host)
+    if name in _LOCAL_NAMES or name.endswith(".invalid"):
+        return True
+    try:
+        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _allowed(host: object) -> bool:
+    return is_local(host) or host == urlsplit(os.environ.get("NEO4J_TEST_URI", "")).hostname
+
+
+def _watch(event: str, args: tuple[object, ...]) -> None:
+    if event == "socket.getaddrinfo" and not _allowed(args[0]):
+        raise ReachedOutside(f"a test looked up {args[0]!r}; tests stay on this machine")
+    if event == "socket.connect" and isinstance(args[1], tuple):
+        host: object = args[1][0]
+        if not _allowed(host):
+            raise ReachedOutside(f"a test connected to {host!r}; tests stay on this machine")
+
+
+def pytest_configure() -> None:
+    sys.addaudithook(_watch)
