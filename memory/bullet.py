@@ -49,9 +49,7 @@ def clean_line(text: str) -> str:
     """Return `text` as one line without control, format or surrogate characters, spaces collapsed."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
-    kept = "".join(
-        ch if ch in _JOINERS or unicodedata.category(ch) not in _FOLDED else " " for ch in text
-    )
+    kept = "".join(ch if ch in _JOINERS or unicodedata.category(ch) not in _FOLDED else " " for ch in text)
     return _SPACES.sub(" ", kept).strip()
 
 

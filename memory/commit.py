@@ -1,0 +1,134 @@
+"""What a commit does, decided without I/O: the part of the write protocol that all stores share.
+
+A store reads the state under its lock, asks `meets` whether the base still holds, and writes the
+`Plan`. On a conflict it plans the same delta again from the newer state, so no update is ever lost.
+
+Does not: lock, read or write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from ace_graph.errors import HistoryTooShort, LearnerForgotten
+from ace_graph.memory.access import touch
+from ace_graph.memory.delta import Delta
+from ace_graph.memory.effect import Effect, Report, apply
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.resolve import resolve
+from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = [
+    "Commit",
+    "History",
+    "HistoryEntry",
+    "NewToken",
+    "Plan",
+    "commit_key",
+    "meets",
+    "plan",
+    "playbook_at",
+]
+
+NewToken = Callable[[], str]
+"""Gives a random token, never the same twice: etags and epochs."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The outcome of a commit. `repeated`: this op id had been applied before, nothing was written now."""
+
+    status: Literal["applied", "repeated"]
+    version: Version
+    report: Report
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be written: the effect, and the state after it."""
+
+    effect: Effect
+    snapshot: Snapshot
+    content_changed: bool
+
+    def commit(self) -> Commit:
+        return Commit("applied", self.snapshot.version, self.effect.report, self.snapshot)
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One committed delta. `effect` is None where the history was compacted."""
+
+    n: int
+    op_id: str
+    at: datetime
+    author: str
+    reason: str
+    source: str
+    report: Report
+    effect: Effect | None
+
+
+@dataclass(frozen=True)
+class History:
+    """Content changes in order. `base` is the playbook at version `base_n`, from which effects are kept."""
+
+    base_n: int
+    base: Playbook
+    entries: tuple[HistoryEntry, ...]
+
+
+def commit_key(learner_id: str, op_id: str) -> str:
+    """Return the key that is unique per learner and operation: the record of what was applied."""
+    return f"{learner_id}:{op_id}"
+
+
+def meets(base: Version, current: Version, *, base_clock: int, clock: int) -> bool:
+    """Whether a plan made from `base` may be written onto `current`; False is a conflict.
+
+    Raises LearnerForgotten when the base's life of the learner has ended, so that nothing late brings
+    a learner back. Only a base of an absent learner creates one.
+    """
+    if base.epoch is not None and base.epoch != current.epoch:
+        raise LearnerForgotten("the learner was forgotten since this memory was loaded: load it again")
+    return (base.epoch, base.etag, base_clock) == (current.epoch, current.etag, clock)
+
+
+def plan(
+    current: Snapshot, delta: Delta, policy: Policy, record: TurnRecord | None, new_token: NewToken
+) -> Plan:
+    """Resolve `delta` against `current` and return what to write.
+
+    `n` and the etag move with content only, the access clock with every commit (a clear sets it to 0).
+    """
+    effect = resolve(current, delta, policy)
+    changed = bool(effect.changes)
+    access = touch(current.access, effect.touched, record, gone=effect.gone, reset=effect.access_reset)
+    old = current.version
+    version = Version(
+        epoch=old.epoch or new_token(),
+        n=old.n + changed,
+        etag=new_token() if changed or not old.etag else old.etag,
+    )
+    return Plan(effect, Snapshot(apply(current.playbook, effect), access, version), changed)
+
+
+def playbook_at(history: History, n: int) -> Playbook:
+    """Return the content as it was at version `n`, by folding the effects kept.
+
+    Raises HistoryTooShort for a version before the compacted base or after the newest.
+    """
+    newest = max((entry.n for entry in history.entries), default=history.base_n)
+    if not history.base_n <= n <= newest:
+        raise HistoryTooShort(f"version {n} is not kept: choose one from {history.base_n} to {newest}")
+    playbook = history.base
+    for entry in history.entries:
+        if entry.effect is not None and history.base_n < entry.n <= n:
+            playbook = apply(playbook, entry.effect)
+    return playbook

@@ -1,0 +1,235 @@
+"""A delta: what a writer wants of a playbook, as a tagged union of operations.
+
+A delta names intentions, never states. The same delta can be resolved against any newer state, so a
+store that meets a conflict resolves it again and nothing is lost.
+
+Does not: check ids or limits. `resolve` does, and reports what it refuses.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ace_graph.memory.bullet import Bullet, BulletTag, MemoryType, Moment, Polarity
+from ace_graph.memory.evidence import EvidenceSource, Verdict
+
+__all__ = [
+    "Add",
+    "Delta",
+    "Judge",
+    "Merge",
+    "Operation",
+    "Pin",
+    "Quarantine",
+    "Reflect",
+    "Release",
+    "Remove",
+    "Reset",
+    "Restore",
+    "Supersede",
+    "Tag",
+    "Touch",
+    "Unpin",
+    "Update",
+]
+
+Increment = Annotated[int, Field(ge=0)]
+BulletRef = str
+"""An id, an alias, or the `ref` of an Add of the same delta."""
+
+
+class _Operation(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Add(_Operation):
+    """Add a bullet, or reinforce the one that already says the same.
+
+    `ref` names the bullet for later operations of the same delta. `id` asks for an id (an import); it
+    is given when it is certain that it was never used. Counters are those the bullet arrives with.
+    """
+
+    op: Literal["add"] = "add"
+    content: str
+    section: str = "general"
+    ref: str | None = None
+    id: str | None = None
+    memory_type: MemoryType | None = None
+    polarity: Polarity = "strategy"
+    topic: str | None = None
+    concept: str | None = None
+    tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    importance: Annotated[float, Field(ge=0, le=1)] = 0.5
+    pinned: bool = False
+    slot: str | None = None
+    ttl_days: Annotated[float, Field(gt=0)] | None = None
+    sources: tuple[str, ...] = ()
+    helpful: Increment = 0
+    harmful: Increment = 0
+    neutral: Increment = 0
+    seen: Increment = 1
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+
+
+class Update(_Operation):
+    """Change what is given, leave the rest. Counters are increments."""
+
+    op: Literal["update"] = "update"
+    bullet_id: BulletRef
+    content: str | None = None
+    section: str | None = None
+    memory_type: MemoryType | None = None
+    polarity: Polarity | None = None
+    topic: str | None = None
+    concept: str | None = None
+    tags: tuple[str, ...] | None = None
+    importance: Annotated[float, Field(ge=0, le=1)] | None = None
+    ttl_days: Annotated[float, Field(gt=0)] | None = None
+    helpful: Increment = 0
+    harmful: Increment = 0
+    neutral: Increment = 0
+
+
+class Tag(_Operation):
+    """Move one counter by `by`; the host's own bookkeeping, apart from the turns' votes."""
+
+    op: Literal["tag"] = "tag"
+    bullet_id: BulletRef
+    tag: BulletTag
+    by: Annotated[int, Field(ge=1)] = 1
+
+
+class Judge(_Operation):
+    """One source's verdict on one turn, and the bullets it credits or blames.
+
+    The same source judging the same turn again replaces its earlier vote. A turn moves a bullet's
+    counters at most once, whatever the number of sources: the strongest source decides.
+    """
+
+    op: Literal["judge"] = "judge"
+    turn_id: str
+    source: EvidenceSource
+    verdict: Verdict
+    bullet_ids: tuple[BulletRef, ...]
+
+
+class Merge(_Operation):
+    """Make one bullet of several; `content`, if given, is its new text."""
+
+    op: Literal["merge"] = "merge"
+    bullet_ids: Annotated[tuple[BulletRef, ...], Field(min_length=2)]
+    content: str | None = None
+
+
+class Supersede(_Operation):
+    """Archive a bullet because another one corrects it."""
+
+    op: Literal["supersede"] = "supersede"
+    bullet_id: BulletRef
+    by: BulletRef
+
+
+class Remove(_Operation):
+    """Archive a bullet. The history keeps it."""
+
+    op: Literal["remove"] = "remove"
+    bullet_id: BulletRef
+
+
+class Restore(_Operation):
+    """Bring a bullet back, as it was read from the history by the caller."""
+
+    op: Literal["restore"] = "restore"
+    bullet: Bullet
+
+
+class Quarantine(_Operation):
+    """Keep a bullet out of every prompt, with the reason why."""
+
+    op: Literal["quarantine"] = "quarantine"
+    bullet_id: BulletRef
+    why: str
+
+
+class Release(_Operation):
+    """Let a quarantined bullet into prompts again."""
+
+    op: Literal["release"] = "release"
+    bullet_id: BulletRef
+
+
+class Pin(_Operation):
+    """Make a bullet part of the core, exempt from decay and cap."""
+
+    op: Literal["pin"] = "pin"
+    bullet_id: BulletRef
+
+
+class Unpin(_Operation):
+    """Undo a pin."""
+
+    op: Literal["unpin"] = "unpin"
+    bullet_id: BulletRef
+
+
+class Touch(_Operation):
+    """Stamp bullets as used. Changes the access part only."""
+
+    op: Literal["touch"] = "touch"
+    bullet_ids: tuple[BulletRef, ...]
+
+
+class Reflect(_Operation):
+    """Keep a turn's insight among the last three."""
+
+    op: Literal["reflect"] = "reflect"
+    insight: str
+    topic: str | None = None
+
+
+class Reset(_Operation):
+    """Replace all bullets (clear, rollback, replacing import). Ids are never given twice after it."""
+
+    op: Literal["reset"] = "reset"
+    bullets: tuple[Bullet, ...] = ()
+
+
+Operation = Annotated[
+    Add
+    | Update
+    | Tag
+    | Judge
+    | Merge
+    | Supersede
+    | Remove
+    | Restore
+    | Quarantine
+    | Release
+    | Pin
+    | Unpin
+    | Touch
+    | Reflect
+    | Reset,
+    Field(discriminator="op"),
+]
+
+
+class Delta(BaseModel):
+    """Operations that are committed together, once.
+
+    `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the
+    turn or the evidence behind it. `now` is the moment that all of its changes bear.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    op_id: Annotated[str, Field(min_length=1, max_length=128)]
+    now: Moment
+    operations: tuple[Operation, ...] = ()
+    author: Annotated[str, Field(max_length=128)] = ""
+    reason: Annotated[str, Field(max_length=500)] = ""
+    source: Annotated[str, Field(max_length=256)] = ""

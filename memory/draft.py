@@ -1,0 +1,182 @@
+"""The working copy behind `resolve`: the playbook as it would be after the changes found so far.
+
+It records every change as a fact and looks names up the way the rules say: a ref of the same delta,
+a merged id to its survivor, a superseded or unknown id to a refusal.
+
+Does not: decide what an operation means. `resolve` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.effect import (
+    Archived,
+    Change,
+    Counted,
+    Merged,
+    Put,
+    Rejection,
+    Report,
+    Revived,
+    Unlinked,
+)
+from ace_graph.memory.playbook import Playbook, id_number, mint_id
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+
+__all__ = ["Draft", "Refused"]
+
+
+class Refused(Exception):
+    """An operation can't be applied; the others of its delta still are."""
+
+
+class Draft:
+    """Mutable only inside one call of `resolve`."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime) -> None:
+        self.playbook: Playbook = snapshot.playbook
+        self.access = snapshot.access
+        self.policy = policy
+        self.now = now
+        self.entries: dict[str, Bullet] = dict(snapshot.playbook.entries)
+        self.changed: set[str] = set()
+        self.changes: list[Change] = []
+        self.touched: dict[str, None] = {}
+        self.access_reset = False
+        self._next_id = snapshot.playbook.next_id
+        self._first_free = snapshot.playbook.next_id
+        self._granted: set[str] = set()
+        self._aliases: dict[str, str] = dict(snapshot.playbook.aliases)
+        self._tombstones: dict[str, str] = dict(snapshot.playbook.tombstones)
+        self._refs: dict[str, str] = {}
+        self._lists: dict[str, dict[str, None]] = {}
+        self._pairs: dict[str, list[Merged]] = {"merged": [], "superseded": []}
+        self._rejected: list[Rejection] = []
+
+    def locate(self, name: str, *, follow_aliases: bool = True) -> Bullet:
+        """Return the bullet that `name` means. Raises Refused where it means none."""
+        bullet_id = self._refs.get(name, name)
+        if bullet_id in self.entries:
+            return self.entries[bullet_id]
+        if bullet_id in self._tombstones:
+            raise Refused("superseded")
+        survivor = self._aliases.get(bullet_id)
+        if survivor is None:
+            raise Refused("unknown id")
+        if not follow_aliases:
+            raise Refused("merged")
+        return self.locate(survivor)
+
+    def validated(self, fields: Mapping[str, object]) -> Bullet:
+        """Return a bullet of these fields. Raises Refused naming those that are out of range."""
+        try:
+            return Bullet.model_validate(fields)
+        except ValidationError as error:
+            names = sorted({str(item["loc"][0]) for item in error.errors() if item["loc"]})
+            raise Refused(f"invalid {', '.join(names)}") from error
+
+    def reserve(self, number: int) -> None:
+        """Ids up to this number are taken."""
+        self._next_id = max(self._next_id, number + 1)
+
+    def bind(self, ref: str | None, bullet_id: str) -> None:
+        if ref is not None:
+            self._refs[ref] = bullet_id
+
+    def new_id(self, section: str, wanted: str | None) -> str:
+        """Mint an id, or grant the wanted one when its number was certainly never given out."""
+        number = id_number(wanted) if wanted else 0
+        if (
+            wanted
+            and number >= self._first_free
+            and wanted not in self._granted
+            and wanted not in self.entries
+        ):
+            self._next_id = max(self._next_id, number + 1)
+            self._granted.add(wanted)
+            return wanted
+        minted = mint_id(section, self._next_id)
+        while minted in self.entries:  # ids that did not come from the counter may look like it
+            self._next_id += 1
+            minted = mint_id(section, self._next_id)
+        self._next_id += 1
+        self._granted.add(minted)
+        return minted
+
+    def put(self, bullet: Bullet) -> None:
+        """The bullet is now this one. A value equal to the present one is no change."""
+        if self.entries.get(bullet.id) == bullet:
+            return
+        self.entries[bullet.id] = bullet
+        self.changed.add(bullet.id)
+        self.changes.append(Put(bullet=bullet))
+
+    def revive(self, bullet: Bullet) -> None:
+        self.entries[bullet.id] = bullet
+        self.changed.add(bullet.id)
+        self._aliases.pop(bullet.id, None)
+        self._tombstones.pop(bullet.id, None)
+        self.reserve(id_number(bullet.id))
+        self.changes.append(Revived(bullet=bullet))
+
+    def archive(self, fact: Archived) -> None:
+        gone = fact.bullet.id
+        del self.entries[gone]
+        self.changed.discard(gone)
+        self.touched.pop(gone, None)
+        if fact.into is not None and fact.why == "merged":
+            self._aliases.update({old: fact.into for old, target in self._aliases.items() if target == gone})
+            self._aliases[gone] = fact.into
+        elif fact.into is not None and fact.why == "superseded":
+            self._tombstones[gone] = fact.into
+        self.changes.append(fact)
+
+    def forget_links(self) -> None:
+        """A reset starts with no aliases and no tombstones."""
+        self._aliases.clear()
+        self._tombstones.clear()
+
+    def touch(self, bullet_id: str) -> None:
+        self.touched[bullet_id] = None
+
+    def note(self, what: str, bullet_id: str) -> None:
+        self._lists.setdefault(what, {})[bullet_id] = None
+
+    def pair(self, what: str, kept: str, gone: str) -> None:
+        self._pairs[what].append(Merged(kept=kept, gone=gone))
+
+    def reject(self, op: str, name: str, why: str) -> None:
+        self._rejected.append(Rejection(op=op, id=name[:128], why=why))
+
+    def close(self) -> None:
+        """Record the counter and drop the oldest links beyond 2 x cap."""
+        limit = 2 * self.policy.max_bullets
+        old = [*list(self._aliases)[:-limit], *list(self._tombstones)[:-limit]]
+        if old:
+            self.changes.append(Unlinked(ids=tuple(old)))
+        if self._next_id != self.playbook.next_id:
+            self.changes.append(Counted(next_id=self._next_id))
+
+    def report(self) -> Report:
+        lists = {what: tuple(ids) for what, ids in self._lists.items()}
+        return Report(
+            added=lists.get("added", ()),
+            reinforced=lists.get("reinforced", ()),
+            updated=lists.get("updated", ()),
+            tagged=lists.get("tagged", ()),
+            merged=tuple(self._pairs["merged"]),
+            superseded=tuple(self._pairs["superseded"]),
+            removed=lists.get("removed", ()),
+            pruned=lists.get("pruned", ()),
+            restored=lists.get("restored", ()),
+            quarantined=lists.get("quarantined", ()),
+            released=lists.get("released", ()),
+            rejected=tuple(self._rejected),
+            refs=dict(self._refs),
+        )

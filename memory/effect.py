@@ -1,0 +1,256 @@
+"""An effect: what a delta really changed, as primitive facts, and the fold that applies them.
+
+`apply` needs no settings, no clock and no randomness: folding the effects of a history gives the
+state byte for byte, also when the rules of resolving have changed since.
+
+Does not: judge. Whether something may be changed was decided by `resolve`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ace_graph.memory.bullet import Bullet, Moment
+from ace_graph.memory.evidence import EvidenceSource, Verdict
+from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, TurnVotes, Vote
+
+__all__ = [
+    "REFLECTIONS_KEPT",
+    "VOTES_KEPT",
+    "Archived",
+    "Change",
+    "Effect",
+    "Merged",
+    "Rejection",
+    "Report",
+    "apply",
+]
+
+REFLECTIONS_KEPT = 3
+VOTES_KEPT = 200
+
+ArchiveReason = Literal["removed", "pruned", "merged", "superseded", "reset"]
+Ids = tuple[str, ...]
+
+
+class _Fact(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Put(_Fact):
+    """The bullet is now this: a new one comes last, a changed one keeps its place."""
+
+    kind: Literal["put"] = "put"
+    bullet: Bullet
+
+
+class Archived(_Fact):
+    """The bullet left the playbook; `into` is its survivor (merged) or its successor (superseded)."""
+
+    kind: Literal["archived"] = "archived"
+    bullet: Bullet
+    why: ArchiveReason
+    into: str | None = None
+
+
+class Revived(_Fact):
+    """An archived bullet is back, and its alias or tombstone is gone."""
+
+    kind: Literal["revived"] = "revived"
+    bullet: Bullet
+
+
+class Counted(_Fact):
+    """The next number for an id."""
+
+    kind: Literal["counted"] = "counted"
+    next_id: int
+
+
+class Voted(_Fact):
+    """One source's standing verdict on one turn."""
+
+    kind: Literal["voted"] = "voted"
+    turn_id: str
+    source: EvidenceSource
+    verdict: Verdict
+    bullet_ids: Ids
+
+
+class BaseVoted(_Fact):
+    """This learner's standing votes on a bullet of the base playbook."""
+
+    kind: Literal["base_voted"] = "base_voted"
+    bullet_id: str
+    helpful: int
+    harmful: int
+    neutral: int
+
+
+class Reflected(_Fact):
+    """A turn's insight joined the last three."""
+
+    kind: Literal["reflected"] = "reflected"
+    insight: str
+    topic: str | None
+
+
+class Unlinked(_Fact):
+    """Aliases and tombstones that are too old to keep."""
+
+    kind: Literal["unlinked"] = "unlinked"
+    ids: Ids
+
+
+class Cleared(_Fact):
+    """Reflections, votes, aliases and tombstones are gone; the bullets are archived one by one."""
+
+    kind: Literal["cleared"] = "cleared"
+
+
+Change = Annotated[
+    Put | Archived | Revived | Counted | Voted | BaseVoted | Reflected | Unlinked | Cleared,
+    Field(discriminator="kind"),
+]
+
+
+class Rejection(_Fact):
+    """An operation that was not applied: its kind, what it named, and why."""
+
+    op: str
+    id: str
+    why: str
+
+
+class Merged(_Fact):
+    """Two ids of which the first lives on."""
+
+    kept: str
+    gone: str
+
+
+class Report(_Fact):
+    """What really changed, in ids: what users see. `refs` maps an Add's ref to the id it got.
+
+    `merged` lists kept and merged away, `superseded` successor (kept) and predecessor (gone).
+    `reinforced` are bullets whose lesson came again.
+    """
+
+    added: Ids = ()
+    reinforced: Ids = ()
+    updated: Ids = ()
+    tagged: Ids = ()
+    merged: tuple[Merged, ...] = ()
+    superseded: tuple[Merged, ...] = ()
+    removed: Ids = ()
+    pruned: Ids = ()
+    restored: Ids = ()
+    quarantined: Ids = ()
+    released: Ids = ()
+    rejected: tuple[Rejection, ...] = ()
+    refs: dict[str, str] = Field(default_factory=dict)
+
+
+class Effect(BaseModel):
+    """The changes of one committed delta. `touched` and `access_reset` concern the access part only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    op_id: str
+    now: Moment
+    author: str = ""
+    reason: str = ""
+    source: str = ""
+    changes: tuple[Change, ...] = ()
+    touched: Ids = ()
+    access_reset: bool = False
+    report: Report = Report()
+
+    @property
+    def gone(self) -> Ids:
+        """Ids that left the playbook."""
+        return tuple(change.bullet.id for change in self.changes if isinstance(change, Archived))
+
+
+class _Draft:
+    """The parts of a playbook while changes are folded in; copied once per effect."""
+
+    def __init__(self, playbook: Playbook) -> None:
+        self.playbook = playbook
+        self.entries = dict(playbook.entries)
+        self.next_id = playbook.next_id
+        self.aliases = dict(playbook.aliases)
+        self.tombstones = dict(playbook.tombstones)
+        self.reflections = playbook.reflections
+        self.votes = dict(playbook.votes)
+        self.base_votes = dict(playbook.base_votes)
+
+    def fold(self, change: Change) -> None:
+        match change:
+            case Put():
+                self.entries[change.bullet.id] = change.bullet
+            case Archived():
+                self._archive(change)
+            case Revived():
+                self.entries[change.bullet.id] = change.bullet
+                self.aliases.pop(change.bullet.id, None)
+                self.tombstones.pop(change.bullet.id, None)
+            case Counted():
+                self.next_id = change.next_id
+            case Voted():
+                self._vote(change)
+            case BaseVoted():
+                self.base_votes[change.bullet_id] = BaseVotes(change.helpful, change.harmful, change.neutral)
+            case Reflected():
+                kept = (*self.reflections, Reflection(change.insight, change.topic))
+                self.reflections = kept[-REFLECTIONS_KEPT:]
+            case Unlinked():
+                for bullet_id in change.ids:
+                    self.aliases.pop(bullet_id, None)
+                    self.tombstones.pop(bullet_id, None)
+            case Cleared():
+                self.aliases, self.tombstones = {}, {}
+                self.votes, self.base_votes, self.reflections = {}, {}, ()
+
+    def _archive(self, change: Archived) -> None:
+        gone, into = change.bullet.id, change.into
+        self.entries.pop(gone, None)
+        if into is not None and change.why == "merged":
+            self.aliases.update({old: into for old, target in self.aliases.items() if target == gone})
+            self.aliases[gone] = into
+        elif into is not None and change.why == "superseded":
+            self.tombstones[gone] = into
+
+    def _vote(self, change: Voted) -> None:
+        earlier: TurnVotes = self.votes.pop(change.turn_id, {})
+        self.votes[change.turn_id] = {**earlier, change.source: Vote(change.verdict, change.bullet_ids)}
+        for oldest in list(self.votes)[:-VOTES_KEPT]:
+            del self.votes[oldest]
+
+    def done(self) -> Playbook:
+        return replace(
+            self.playbook,
+            entries=MappingProxyType(self.entries),
+            next_id=self.next_id,
+            aliases=MappingProxyType(self.aliases),
+            tombstones=MappingProxyType(self.tombstones),
+            reflections=self.reflections,
+            votes=MappingProxyType(self.votes),
+            base_votes=MappingProxyType(self.base_votes),
+        )
+
+
+def apply(playbook: Playbook, effect: Effect) -> Playbook:
+    """Return the playbook after `effect`. The index and the hash table, where built, are carried over."""
+    if not effect.changes:
+        return playbook
+    draft = _Draft(playbook)
+    for change in effect.changes:
+        draft.fold(change)
+    result = draft.done()
+    result.inherit(playbook)
+    return result

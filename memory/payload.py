@@ -1,0 +1,161 @@
+"""The stored form of the two parts of a memory: canonical JSON text.
+
+The same value always gives the same bytes, and reading them back gives the same value. A payload of a
+newer format is refused, a broken one too; neither is ever mistaken for an empty playbook.
+
+Does not: touch a database.
+"""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ace_graph.errors import CorruptPayload, NewerFormat
+from ace_graph.memory.access import Access
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.effect import Effect
+from ace_graph.memory.evidence import EvidenceSource
+from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, Vote
+from ace_graph.memory.turn import RecentTurn, TurnRecord
+
+__all__ = [
+    "FORMAT",
+    "dump_access",
+    "dump_effect",
+    "dump_playbook",
+    "dump_record",
+    "load_access",
+    "load_effect",
+    "load_playbook",
+    "load_record",
+]
+
+FORMAT = 1
+M = TypeVar("M", bound=BaseModel)
+Number = Annotated[int, Field(ge=0)]
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _StoredPlaybook(_Stored):
+    format: Literal[1] = 1
+    next_id: Annotated[int, Field(ge=1)] = 1
+    bullets: list[Bullet] = Field(default_factory=list[Bullet])
+    aliases: dict[str, str] = Field(default_factory=dict)
+    tombstones: dict[str, str] = Field(default_factory=dict)
+    reflections: list[Reflection] = Field(default_factory=list[Reflection])
+    votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
+    base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
+
+
+class _StoredAccess(_Stored):
+    access_clock: Number = 0
+    stamps: dict[str, Number] = Field(default_factory=dict)
+    recent_turns: list[RecentTurn] = Field(default_factory=list[RecentTurn])
+
+
+def dump_playbook(playbook: Playbook) -> str:
+    """Return the canonical JSON of the content."""
+    return _StoredPlaybook(
+        next_id=playbook.next_id,
+        bullets=list(playbook.entries.values()),
+        aliases=dict(playbook.aliases),
+        tombstones=dict(playbook.tombstones),
+        reflections=list(playbook.reflections),
+        votes={turn: dict(votes) for turn, votes in playbook.votes.items()},
+        base_votes=dict(playbook.base_votes),
+    ).model_dump_json()
+
+
+def load_playbook(text: str | None) -> Playbook:
+    """Return the playbook; None and `{}` (a learner known before there was a playbook) give an empty one.
+
+    Raises NewerFormat, CorruptPayload.
+    """
+    if text is None:
+        return Playbook()
+    stored = _read(_StoredPlaybook, text, "playbook")
+    entries = {bullet.id: bullet for bullet in stored.bullets}
+    if len(entries) != len(stored.bullets):
+        raise CorruptPayload(_broken("playbook", "two bullets have one id"))
+    return Playbook(
+        entries=MappingProxyType(entries),
+        next_id=stored.next_id,
+        aliases=MappingProxyType(stored.aliases),
+        tombstones=MappingProxyType(stored.tombstones),
+        reflections=tuple(stored.reflections),
+        votes=MappingProxyType({turn: MappingProxyType(votes) for turn, votes in stored.votes.items()}),
+        base_votes=MappingProxyType(stored.base_votes),
+    )
+
+
+def dump_access(access: Access) -> str:
+    """Return the canonical JSON of the access part."""
+    return _StoredAccess(
+        access_clock=access.access_clock,
+        stamps=dict(access.stamps),
+        recent_turns=list(access.recent_turns),
+    ).model_dump_json()
+
+
+def load_access(text: str | None) -> Access:
+    """Return the access part; None and `{}` give one at clock 0. Raises CorruptPayload."""
+    if text is None:
+        return Access()
+    stored = _read(_StoredAccess, text, "access part")
+    return Access(stored.access_clock, MappingProxyType(stored.stamps), tuple(stored.recent_turns))
+
+
+def dump_effect(effect: Effect) -> str:
+    """Return the canonical JSON of an effect."""
+    return effect.model_dump_json()
+
+
+def load_effect(text: str) -> Effect:
+    """Return the effect. Raises CorruptPayload."""
+    return _read(Effect, text, "history entry")
+
+
+def dump_record(record: TurnRecord) -> str:
+    """Return the canonical JSON of a turn's record."""
+    return record.model_dump_json()
+
+
+def load_record(text: str) -> TurnRecord:
+    """Return the turn's record. Raises CorruptPayload."""
+    return _read(TurnRecord, text, "turn record")
+
+
+def _read(model: type[M], text: str, what: str) -> M:
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        newer = _newer_format(text)
+        if newer is not None:
+            raise NewerFormat(
+                f"the stored {what} has format {newer}, this version of ace-graph reads up to {FORMAT}: upgrade it"
+            ) from error
+        first = error.errors(include_input=False, include_url=False)[0]
+        detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise CorruptPayload(_broken(what, detail)) from error
+
+
+def _newer_format(text: str) -> int | None:
+    try:
+        found: object = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    number: object = found.get("format")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return number if isinstance(number, int) and number > FORMAT else None
+
+
+def _broken(what: str, detail: str) -> str:
+    return f"the stored {what} can't be read and was left as it is ({detail}): restore it from a backup"

@@ -1,0 +1,238 @@
+"""A learner's playbook: bullets in the order they came, and what is needed to resolve names later.
+
+An immutable value: every method that seems to change it returns a new one. The search index and the
+hash table are derived from the bullets; `apply` carries them over incrementally.
+
+Does not: decide anything. Requests are decided in `resolve`, facts are applied in `effect`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.evidence import EvidenceSource, Verdict
+from ace_graph.memory.index import Index
+
+__all__ = ["BaseVotes", "Playbook", "PlaybookStats", "Reflection", "Vote", "mint_id"]
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+_LETTERS = re.compile(r"[a-z]")
+
+
+class Reflection(NamedTuple):
+    """The insight of a recent turn, shown to the next turns on the same topic."""
+
+    insight: str
+    topic: str | None
+
+
+class Vote(NamedTuple):
+    """What one source said about one turn, and which bullets it was about."""
+
+    verdict: Verdict
+    bullet_ids: tuple[str, ...]
+
+
+class BaseVotes(NamedTuple):
+    """This learner's votes on a bullet of the read-only base playbook."""
+
+    helpful: int = 0
+    harmful: int = 0
+    neutral: int = 0
+
+
+TurnVotes = Mapping[EvidenceSource, Vote]
+
+
+class PlaybookStats(NamedTuple):
+    """Counts over the active bullets; `used` are those with at least one vote."""
+
+    bullets: int
+    quarantined: int
+    sections: Mapping[str, int]
+    memory_types: Mapping[str, int]
+    helpful: int
+    harmful: int
+    neutral: int
+    used: int
+    unused: int
+    mean_reliability: float
+
+
+def mint_id(section: str, number: int) -> str:
+    """Return an id such as `fil-00042`: three letters of the section, then the learner's counter."""
+    ascii_form = unicodedata.normalize("NFKD", section).casefold()
+    return f"{''.join(_LETTERS.findall(ascii_form))[:3].ljust(3, 'x')}-{number:05d}"
+
+
+@dataclass(frozen=True)
+class Playbook:
+    """All that a learner's memory says. `next_id` never goes back.
+
+    `aliases` maps a merged id to its survivor, `tombstones` a superseded id to its successor.
+    `votes` holds the judged turns (the newest 200), so that a later judgement replaces an earlier one.
+    """
+
+    entries: Mapping[str, Bullet] = field(default_factory=lambda: MappingProxyType({}))
+    next_id: int = 1
+    aliases: Mapping[str, str] = _EMPTY
+    tombstones: Mapping[str, str] = _EMPTY
+    reflections: tuple[Reflection, ...] = ()
+    votes: Mapping[str, TurnVotes] = field(default_factory=lambda: MappingProxyType({}))
+    base_votes: Mapping[str, BaseVotes] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of(cls, bullets: Iterable[Bullet]) -> Playbook:
+        """Return a playbook of these bullets; new ids are counted on from the highest number in theirs.
+
+        Raises ValueError when two bullets have one id.
+        """
+        entries: dict[str, Bullet] = {}
+        for bullet in bullets:
+            if bullet.id in entries:
+                raise ValueError(f"two bullets have the id {bullet.id}: give each its own")
+            entries[bullet.id] = bullet
+        return cls(entries=entries, next_id=1 + max(map(id_number, entries), default=0))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def bullets(self, section: str | None = None) -> tuple[Bullet, ...]:
+        """Return the bullets in the order they came, those of one section if it is given."""
+        return tuple(b for b in self.entries.values() if section is None or b.section == section)
+
+    def get_bullet(self, bullet_id: str) -> Bullet | None:
+        """Return the bullet with this id, None where there is none."""
+        return self.entries.get(bullet_id)
+
+    @cached_property
+    def index(self) -> Index:
+        """The search index over these bullets."""
+        return Index.build(self.entries.values())
+
+    @cached_property
+    def hashes(self) -> Mapping[str, tuple[str, ...]]:
+        """Content hash -> sorted ids of the bullets that have it."""
+        return _rehashed({}, (), self.entries.values())
+
+    def inherit(self, parent: Playbook) -> None:
+        """Derive the index and the hash table from `parent`'s, where it has them, instead of from nothing."""
+        derived = vars(parent).keys() & {"index", "hashes"}
+        if not derived:
+            return
+        removed = [old for key, old in parent.entries.items() if self.entries.get(key) is not old]
+        added = [new for key, new in self.entries.items() if parent.entries.get(key) is not new]
+        if "index" in derived:
+            vars(self)["index"] = parent.index.changed(removed, added)
+        if "hashes" in derived:
+            vars(self)["hashes"] = _rehashed(parent.hashes, removed, added)
+
+    def add_bullet(
+        self, section: str, content: str, *, now: datetime | None = None
+    ) -> tuple[Playbook, Bullet]:
+        """Return the playbook with a new bullet, and the bullet. `now` defaults to the system's clock.
+
+        Raises `pydantic.ValidationError` for an empty section or text.
+        """
+        moment = now or datetime.now(UTC)
+        bullet = Bullet(
+            id=mint_id(section, self.next_id),
+            section=section,
+            content=content,
+            created_at=moment,
+            updated_at=moment,
+        )
+        return replace(self, entries={**self.entries, bullet.id: bullet}, next_id=self.next_id + 1), bullet
+
+    def tag_bullet(self, bullet_id: str, tag: str, *, now: datetime | None = None) -> Playbook:
+        """Return the playbook with one counter of one bullet one higher.
+
+        Raises KeyError for an unknown id, ValueError for a tag that is none of the three.
+        """
+        return replace(self, entries={**self.entries, bullet_id: self.entries[bullet_id].tag(tag, now)})
+
+    def remove_bullet(self, bullet_id: str) -> Playbook:
+        """Return the playbook without the bullet. Raises KeyError for an unknown id."""
+        entries = dict(self.entries)
+        del entries[bullet_id]
+        return replace(self, entries=entries)
+
+    def as_prompt(self) -> str:
+        """Return the bullets as markdown by section (document 000); an empty playbook gives ''."""
+        blocks = [
+            f"## {section}\n"
+            + "\n".join(f"- {_line(b)}" for b in self.bullets(section) if b.status == "active")
+            for section in dict.fromkeys(b.section for b in self.entries.values() if b.status == "active")
+        ]
+        return "\n\n".join(blocks)
+
+    def as_context(self, max_strategies: int = 50) -> str:
+        """Return at most `max_strategies` bullets, best first, as a prompt's section (document 001).
+
+        Sections are sorted by name and titled; nothing to show gives ''. Best is helpful - harmful,
+        then the newest.
+        """
+        active = [b for b in self.entries.values() if b.status == "active"]
+        best = sorted(active, key=lambda b: (b.helpful - b.harmful, b.updated_at), reverse=True)[
+            :max_strategies
+        ]
+        if not best:
+            return ""
+        blocks = [
+            f"### {_title(section)}\n" + "\n".join(f"- {_line(b)}" for b in best if b.section == section)
+            for section in sorted({b.section for b in best})
+        ]
+        return "## Learned Strategies\n\n" + "\n\n".join(blocks)
+
+    def stats(self) -> PlaybookStats:
+        """Return counts over the active bullets; decay needs the access part, so it is not in here."""
+        active = [b for b in self.entries.values() if b.status == "active"]
+        used = sum(1 for b in active if b.helpful or b.harmful or b.neutral)
+        return PlaybookStats(
+            bullets=len(active),
+            quarantined=len(self.entries) - len(active),
+            sections=dict(Counter(b.section for b in active)),
+            memory_types=dict(Counter(b.memory_type for b in active)),
+            helpful=sum(b.helpful for b in active),
+            harmful=sum(b.harmful for b in active),
+            neutral=sum(b.neutral for b in active),
+            used=used,
+            unused=len(active) - used,
+            mean_reliability=sum(b.reliability for b in active) / len(active) if active else 0.0,
+        )
+
+
+def _rehashed(
+    table: Mapping[str, tuple[str, ...]], removed: Iterable[Bullet], added: Iterable[Bullet]
+) -> Mapping[str, tuple[str, ...]]:
+    changed = dict(table)
+    for bullet in removed:
+        left = tuple(key for key in changed.pop(bullet.content_hash, ()) if key != bullet.id)
+        if left:
+            changed[bullet.content_hash] = left
+    for bullet in added:
+        changed[bullet.content_hash] = tuple(sorted({*changed.get(bullet.content_hash, ()), bullet.id}))
+    return changed
+
+
+def id_number(bullet_id: str) -> int:
+    """Return the counter in an id of the form `abc-00042` (at most 9 digits), 0 where there is none."""
+    found = re.fullmatch(r".*?-(\d{1,9})", bullet_id, re.ASCII)
+    return int(found.group(1)) if found else 0
+
+
+def _line(bullet: Bullet) -> str:
+    return f"[{bullet.id}] {bullet.content} (helpful={bullet.helpful}, harmful={bullet.harmful})"
+
+
+def _title(section: str) -> str:
+    return section.replace("_", " ").title()

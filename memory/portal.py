@@ -1,0 +1,127 @@
+"""The portal: one private event loop per process, on a daemon thread, where the stores live.
+
+A database driver belongs to one loop; callers have many (a web server's, a notebook's, one per
+`asyncio.run`, none at all). Every store call is one coroutine handed to the portal's loop, so one
+driver serves them all. After a fork the child makes its own; at exit resources are closed in order.
+
+Does not: know what runs on it. It is one of the two process-wide states of this project.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import os
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from ace_graph.errors import SyncCallOnPortal
+
+__all__ = ["Portal", "portal"]
+
+T = TypeVar("T")
+
+
+class Portal:
+    """An event loop on a daemon thread, started at first use."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._closers: list[Callable[[], Awaitable[None]]] = []
+        self._thread = threading.Thread(target=self._loop.run_forever, name="ace-graph-portal", daemon=True)
+        self._thread.start()
+
+    @property
+    def here(self) -> bool:
+        """Whether the caller runs on the portal's own loop."""
+        return threading.get_ident() == self._thread.ident
+
+    async def run(
+        self, work: Coroutine[Any, Any, T], *, whole: bool = False
+    ) -> T:  # Any: what it yields and is sent is asyncio's
+        """Run `work` on the portal's loop and return its result; the caller's loop stays free.
+
+        With `whole` the work is not cancelled with its caller: it goes on to its end.
+        """
+        if self.here:
+            return await work
+        running = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        return await (asyncio.shield(running) if whole else running)
+
+    def run_sync(self, work: Coroutine[Any, Any, T]) -> T:  # Any: as above
+        """Run `work` on the portal's loop and block until it is done.
+
+        Raises SyncCallOnPortal on the portal itself, where it would wait for itself.
+        """
+        if self.here:
+            work.close()
+            raise SyncCallOnPortal(
+                "a synchronous call on the portal would wait for itself: await ainvoke instead"
+            )
+        running = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return running.result()
+        except BaseException:
+            running.cancel()
+            raise
+
+    def at_exit(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Call `close` on the portal's loop when the process ends, the last registered first."""
+        self._closers.append(close)
+
+    def shut(self) -> None:
+        """Close what was registered, then stop and join the loop."""
+        if self._loop.is_closed():
+            return
+        asyncio.run_coroutine_threadsafe(self._close_all(), self._loop).result(timeout=10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=10)
+        self._loop.close()
+
+    async def _close_all(self) -> None:
+        while self._closers:
+            await self._closers.pop()()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+
+class _PerProcess:
+    """The portal of this process. A forked child makes its own and keeps the parent's referenced."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._portal: Portal | None = None
+        self._pid = 0
+        self._inherited: list[Portal] = []
+
+    def get(self) -> Portal:
+        with self._lock:
+            if self._portal is None or self._pid != os.getpid():
+                if self._portal is not None:
+                    self._inherited.append(self._portal)
+                else:
+                    os.register_at_fork(after_in_child=self._unlock)
+                self._portal, self._pid = contextvars.Context().run(Portal), os.getpid()
+                atexit.register(self._portal_exit, self._pid, self._portal)
+            return self._portal
+
+    def _unlock(self) -> None:
+        """A lock that another thread held at the fork would stay locked in the child."""
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def _portal_exit(pid: int, owned: Portal) -> None:
+        if pid == os.getpid():
+            owned.shut()
+
+
+_PROCESS = _PerProcess()
+
+
+def portal() -> Portal:
+    """Return this process's portal, started at first use."""
+    return _PROCESS.get()

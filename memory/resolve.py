@@ -1,0 +1,227 @@
+"""Requests become facts: `resolve(snapshot, delta, policy) -> Effect`.
+
+Pure and deterministic. Ids are assigned, near-duplicates found, caps kept, aliases followed, refusals
+named. An operation that can't be applied is refused and reported; the others still apply.
+
+Does not: apply anything (`effect.apply` does) or know where a playbook is stored.
+"""
+
+from __future__ import annotations
+
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.delta import (
+    Add,
+    Delta,
+    Judge,
+    Merge,
+    Operation,
+    Pin,
+    Quarantine,
+    Reflect,
+    Release,
+    Remove,
+    Reset,
+    Restore,
+    Supersede,
+    Tag,
+    Touch,
+    Unpin,
+    Update,
+)
+from ace_graph.memory.draft import Draft, Refused
+from ace_graph.memory.effect import Archived, Cleared, Effect, Reflected
+from ace_graph.memory.playbook import id_number
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.resolve_add import add, archive_beyond_cap, checked_text, merge_pair
+from ace_graph.memory.resolve_judge import Judging
+from ace_graph.memory.snapshot import Snapshot
+
+__all__ = ["resolve"]
+
+MAX_INSIGHT_CHARS = 500
+
+
+def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
+    """Return what `delta` changes in `snapshot` under `policy`.
+
+    The same arguments give the same effect. Nothing is raised for an operation that can't be applied:
+    it is in `effect.report.rejected` with the reason.
+    """
+    draft = Draft(snapshot, policy, delta.now)
+    judging = Judging(draft)
+    for operation in delta.operations:
+        try:
+            _resolve_one(draft, judging, operation)
+        except Refused as refusal:
+            draft.reject(operation.op, _named(operation), str(refusal))
+    archive_beyond_cap(draft)
+    draft.close()
+    return Effect(
+        op_id=delta.op_id,
+        now=delta.now,
+        author=delta.author,
+        reason=delta.reason,
+        source=delta.source,
+        changes=tuple(draft.changes),
+        touched=tuple(draft.touched),
+        access_reset=draft.access_reset,
+        report=draft.report(),
+    )
+
+
+def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
+    match operation:
+        case Add():
+            add(draft, operation)
+        case Update():
+            _update(draft, operation)
+        case Tag():
+            _tag(draft, operation)
+        case Judge():
+            judging.judge(operation)
+        case Merge():
+            _merge(draft, operation)
+        case Supersede():
+            _supersede(draft, operation)
+        case Remove():
+            _remove(draft, operation)
+        case Restore():
+            _restore(draft, operation)
+        case Quarantine() | Release():
+            _set_status(draft, operation)
+        case Pin() | Unpin():
+            _set_pinned(draft, operation)
+        case Touch():
+            _touch(draft, operation)
+        case Reflect():
+            insight = checked_text(operation.insight[:MAX_INSIGHT_CHARS])
+            draft.changes.append(Reflected(insight=insight, topic=operation.topic))
+        case Reset():
+            _reset(draft, operation)
+
+
+def _named(operation: Operation) -> str:
+    match operation:
+        case Add():
+            return operation.id or operation.ref or operation.content
+        case Judge():
+            return operation.turn_id
+        case Merge() | Touch():
+            return " ".join(operation.bullet_ids)
+        case Restore():
+            return operation.bullet.id
+        case Reflect():
+            return operation.insight
+        case Reset():
+            return ""
+        case _:
+            return operation.bullet_id
+
+
+def _update(draft: Draft, operation: Update) -> None:
+    old = draft.locate(operation.bullet_id, follow_aliases=False)
+    new = old.model_dump()
+    for name in ("section", "memory_type", "polarity", "topic", "concept", "tags", "importance", "ttl_days"):
+        value = getattr(operation, name)
+        if value is not None:
+            new[name] = value
+    if operation.content is not None:
+        new["content"] = checked_text(operation.content)
+    for counter in ("helpful", "harmful", "neutral"):
+        new[counter] += getattr(operation, counter)
+    changed = draft.validated(new)
+    if changed == old:
+        return
+    draft.put(changed.model_copy(update={"updated_at": draft.now}))
+    draft.note("updated", old.id)
+
+
+def _tag(draft: Draft, operation: Tag) -> None:
+    bullet = draft.locate(operation.bullet_id)
+    raised = {operation.tag: getattr(bullet, operation.tag) + operation.by, "updated_at": draft.now}
+    draft.put(bullet.model_copy(update=raised))
+    draft.note("tagged", bullet.id)
+
+
+def _merge(draft: Draft, operation: Merge) -> None:
+    found = dict.fromkeys(draft.locate(name, follow_aliases=False).id for name in operation.bullet_ids)
+    if len(found) < 2:
+        raise Refused("a merge needs two different bullets")
+    text = None if operation.content is None else checked_text(operation.content)
+    first, *others = found
+    survivor = draft.entries[first]
+    for other in others:
+        survivor = merge_pair(draft, survivor, draft.entries[other])
+    if text is not None:
+        draft.put(survivor.model_copy(update={"content": text}))
+
+
+def _supersede(draft: Draft, operation: Supersede) -> None:
+    old = draft.locate(operation.bullet_id, follow_aliases=False)
+    successor = draft.locate(operation.by)
+    if old.id == successor.id:
+        raise Refused("a bullet can't supersede itself")
+    draft.archive(Archived(bullet=old, why="superseded", into=successor.id))
+    draft.pair("superseded", successor.id, old.id)
+
+
+def _remove(draft: Draft, operation: Remove) -> None:
+    bullet = draft.locate(operation.bullet_id, follow_aliases=False)
+    draft.archive(Archived(bullet=bullet, why="removed"))
+    draft.note("removed", bullet.id)
+
+
+def _restore(draft: Draft, operation: Restore) -> None:
+    if operation.bullet.id in draft.entries:
+        raise Refused("it is in the playbook")
+    draft.revive(operation.bullet.model_copy(update={"updated_at": draft.now}))
+    draft.note("restored", operation.bullet.id)
+
+
+def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
+    bullet = draft.locate(operation.bullet_id)
+    if isinstance(operation, Quarantine):
+        status, note = "quarantined", "quarantined"
+    else:
+        status, note = "active", "released"
+    if bullet.status == status:
+        raise Refused(f"it is {status} already")
+    draft.put(bullet.model_copy(update={"status": status, "updated_at": draft.now}))
+    draft.note(note, bullet.id)
+
+
+def _set_pinned(draft: Draft, operation: Pin | Unpin) -> None:
+    bullet = draft.locate(operation.bullet_id)
+    pinned = isinstance(operation, Pin)
+    if bullet.pinned == pinned:
+        raise Refused("it is pinned already" if pinned else "it is not pinned")
+    draft.put(bullet.model_copy(update={"pinned": pinned, "updated_at": draft.now}))
+    draft.note("updated", bullet.id)
+
+
+def _touch(draft: Draft, operation: Touch) -> None:
+    for name in operation.bullet_ids:
+        if name.startswith("base:"):
+            draft.touch(name)
+            continue
+        try:
+            draft.touch(draft.locate(name).id)
+        except Refused as refusal:
+            draft.reject("touch", name, str(refusal))
+
+
+def _reset(draft: Draft, operation: Reset) -> None:
+    draft.changes.append(Cleared())
+    for bullet in list(draft.entries.values()):
+        draft.archive(Archived(bullet=bullet, why="reset"))
+    draft.forget_links()
+    brought: dict[str, Bullet] = {}
+    for bullet in operation.bullets:
+        if bullet.id in brought:
+            draft.reject("reset", bullet.id, "two bullets have this id")
+            continue
+        brought[bullet.id] = bullet
+        draft.put(bullet)
+        draft.note("restored", bullet.id)
+    draft.reserve(max(map(id_number, brought), default=0))
+    draft.access_reset = not brought

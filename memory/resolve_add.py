@@ -1,0 +1,133 @@
+"""Adding a bullet: reinforce what says the same, replace a profile slot, else append; then keep the cap.
+
+Does not: compare all pairs. Only the text that is being added is compared, with the few bullets that
+share its rare words.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, clean_line, content_hash
+from ace_graph.memory.decay import decay_score
+from ace_graph.memory.delta import Add
+from ace_graph.memory.draft import Draft, Refused
+from ace_graph.memory.effect import Archived
+from ace_graph.memory.similarity import choose_survivor, compare, mergeable_scope, merge
+from ace_graph.memory.taxonomy import infer_memory_type
+
+__all__ = ["add", "archive_beyond_cap", "checked_text", "merge_pair"]
+
+
+def checked_text(text: str) -> str:
+    """Return `text` as one clean line. Raises Refused for an empty or an overlong one."""
+    line = clean_line(text)
+    if not line:
+        raise Refused("empty text")
+    if len(line) > MAX_CONTENT_CHARS:
+        raise Refused(f"longer than {MAX_CONTENT_CHARS} characters")
+    return line
+
+
+def add(draft: Draft, operation: Add) -> None:
+    """Resolve one Add: bind its ref to the bullet that now carries the text."""
+    arriving = _arriving(draft, operation)
+    occupant = _slot_occupant(draft, arriving)
+    twin = occupant if occupant and _same_text(occupant, arriving) else _twin(draft, arriving)
+    if twin is not None:
+        bullet_id = _reinforce(draft, twin, arriving)
+    else:
+        bullet_id = _append(draft, operation, arriving)
+        if occupant is not None:
+            draft.archive(Archived(bullet=occupant, why="superseded", into=bullet_id))
+            draft.pair("superseded", bullet_id, occupant.id)
+    draft.bind(operation.ref, bullet_id)
+    draft.touch(bullet_id)
+
+
+def _arriving(draft: Draft, operation: Add) -> Bullet:
+    given = operation.model_dump(exclude={"op", "ref", "id", "memory_type", "created_at", "updated_at"})
+    given["content"] = checked_text(operation.content)
+    created: datetime = operation.created_at or draft.now
+    return draft.validated(
+        given
+        | {
+            "id": "new",
+            "memory_type": operation.memory_type or infer_memory_type(given["content"]),
+            "created_at": created,
+            "updated_at": operation.updated_at or max(created, draft.now),
+        }
+    )
+
+
+def _slot_occupant(draft: Draft, arriving: Bullet) -> Bullet | None:
+    if arriving.slot is None:
+        return None
+    return next((b for b in draft.entries.values() if b.slot == arriving.slot), None)
+
+
+def _same_text(a: Bullet, b: Bullet) -> bool:
+    return content_hash(a.content) == content_hash(b.content)
+
+
+def _twin(draft: Draft, arriving: Bullet) -> Bullet | None:
+    """The bullet that says the same already: the best match among those that pass every guard."""
+    best: tuple[float, Bullet] | None = None
+    for candidate in _candidates(draft, arriving):
+        if candidate.slot != arriving.slot or not mergeable_scope(candidate, arriving):
+            continue
+        if _same_text(candidate, arriving):
+            return candidate
+        comparison = compare(candidate, arriving, draft.policy.similarity)
+        if comparison.outcome == "same" and (best is None or comparison.score > best[0]):
+            best = (comparison.score, candidate)
+    return best[1] if best else None
+
+
+def _candidates(draft: Draft, arriving: Bullet) -> list[Bullet]:
+    playbook = draft.playbook
+    ids = dict.fromkeys(playbook.hashes.get(arriving.content_hash, ()))
+    ids.update(dict.fromkeys(playbook.index.nominate(arriving.content)))
+    ids.update(dict.fromkeys(sorted(draft.changed)))
+    return [draft.entries[bullet_id] for bullet_id in ids if bullet_id in draft.entries]
+
+
+def _reinforce(draft: Draft, twin: Bullet, arriving: Bullet) -> str:
+    """The lesson came again: counters and seen add up, gaps are filled, the id stays."""
+    merged = merge(twin, arriving, draft.now)
+    draft.put(merged.model_copy(update={"consolidated_from": twin.consolidated_from}))
+    draft.note("reinforced", twin.id)
+    return twin.id
+
+
+def _append(draft: Draft, operation: Add, arriving: Bullet) -> str:
+    bullet_id = draft.new_id(arriving.section, operation.id)
+    draft.put(arriving.model_copy(update={"id": bullet_id}))
+    draft.note("added", bullet_id)
+    return bullet_id
+
+
+def merge_pair(draft: Draft, a: Bullet, b: Bullet) -> Bullet:
+    """Merge two bullets of the playbook and return the survivor; the other one is archived."""
+    survivor, dropped = choose_survivor(a, b)
+    merged = merge(survivor, dropped, draft.now)
+    draft.archive(Archived(bullet=dropped, why="merged", into=survivor.id))
+    draft.put(merged)
+    draft.pair("merged", survivor.id, dropped.id)
+    return merged
+
+
+def archive_beyond_cap(draft: Draft) -> None:
+    """Archive the weakest bullets until the cap holds: by decay score, helpful, then the oldest.
+
+    The core is exempt, and so does not count towards the cap's room either way: when all that is left
+    is core, the playbook may exceed the cap.
+    """
+    excess = len(draft.entries) - draft.policy.max_bullets
+    if excess <= 0:
+        return
+    ordinary = [bullet for bullet in draft.entries.values() if not bullet.core]
+    ordinary.sort(key=lambda b: (decay_score(b, draft.access, draft.policy.decay), b.helpful, b.created_at))
+    for bullet in ordinary[:excess]:
+        draft.archive(Archived(bullet=bullet, why="pruned"))
+        draft.note("pruned", bullet.id)

@@ -1,0 +1,166 @@
+"""The store protocol: one load and one commit a turn; and the queue that commits of one learner form.
+
+Anything with these methods is a store. `ace_graph.testing.conformance` holds the suite that tells
+whether it keeps the promises written here.
+
+Does not: talk to a database. `in_memory`, `sqlite` and `neo4j` do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from ace_graph.errors import InvalidContext
+from ace_graph.memory.commit import Commit, History
+from ace_graph.memory.delta import Delta
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = ["MAX_LEARNER_ID_CHARS", "CommitQueue", "LearnerExport", "Store", "checked_learner_id"]
+
+MAX_LEARNER_ID_CHARS = 256
+
+
+@dataclass(frozen=True)
+class LearnerExport:
+    """Everything stored about one learner."""
+
+    learner_id: str
+    snapshot: Snapshot
+    history: History
+    turns: tuple[TurnRecord, ...]
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Where playbooks live. All methods are safe to call from any event loop and any thread.
+
+    All raise StoreUnavailable, StoreAuthError, CorruptPayload or NewerFormat where they apply; a read
+    error never becomes an empty playbook. Learner ids have 1 to 256 characters (else InvalidContext).
+    """
+
+    @property
+    def name(self) -> str:
+        """What log lines call this store, e.g. SQLite."""
+        ...
+
+    @property
+    def policy(self) -> Policy:
+        """The limits and thresholds that commits are resolved under."""
+        ...
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        """Return the newest snapshot; an absent learner gives `Snapshot()` and nothing is created.
+
+        With `known`, its playbook is used again when epoch and etag still hold; the access part is
+        always the newest.
+        """
+        ...
+
+    async def commit(
+        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+    ) -> Commit:
+        """Apply `delta` once, and store `record` with it, atomically.
+
+        `base` is what the delta was made from. When the stored state is newer, the same delta is
+        resolved against it. An `op_id` that was applied before changes nothing and returns its report.
+        Cancelling the call may or may not undo it; the op id makes asking again safe.
+        Raises LearnerForgotten, CommitContention.
+        """
+        ...
+
+    async def history(self, learner_id: str) -> History:
+        """Return the content changes in order, from the oldest effect kept."""
+        ...
+
+    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
+        """Return at most `limit` turn records, the newest first."""
+        ...
+
+    async def export(self, learner_id: str) -> LearnerExport:
+        """Return everything stored about the learner, read at one moment."""
+        ...
+
+    async def forget(self, learner_id: str) -> bool:
+        """Delete everything stored about the learner; False when there was nothing.
+
+        A commit whose base is older than this raises LearnerForgotten.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections. Closing twice is fine; calls after it open the store again."""
+        ...
+
+    async def __aenter__(self) -> Store: ...
+
+    async def __aexit__(self, *exc_info: object) -> None: ...
+
+
+def checked_learner_id(learner_id: object) -> str:
+    """Return the id. Raises InvalidContext for a wrong type, length, or text that can't be stored."""
+    if not isinstance(learner_id, str):
+        raise InvalidContext(f"learner_id is a {type(learner_id).__name__}: pass a string")
+    if not 1 <= len(learner_id) <= MAX_LEARNER_ID_CHARS:
+        raise InvalidContext(f"learner_id has {len(learner_id)} characters: use 1 to {MAX_LEARNER_ID_CHARS}")
+    if "\x00" in learner_id or any("\ud800" <= ch <= "\udfff" for ch in learner_id):
+        raise InvalidContext("learner_id holds a NUL or a lone surrogate: use text that UTF-8 can encode")
+    return learner_id
+
+
+@dataclass
+class _Line:
+    """The queue of one learner: alive only while somebody stands in it."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    newest: Snapshot | None = None
+    standing: int = 0
+
+
+@dataclass
+class Place:
+    """One commit's place in the queue: start from `base`, and say in `result` what is newest after it."""
+
+    base: Snapshot
+    result: Snapshot | None = None
+
+
+class CommitQueue:
+    """Commits of one learner inside this process, one after the other, each from the newest snapshot.
+
+    Measured: 20 writers on one learner went from 32 to 126 turns a second, without a conflict. Lives on
+    one event loop (the portal's).
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[str, _Line] = {}
+
+    @asynccontextmanager
+    async def place(self, learner_id: str, base: Snapshot) -> AsyncIterator[Place]:
+        """Wait for the learner's turn; a newer snapshot of the same life replaces `base`."""
+        line = self._lines.setdefault(learner_id, _Line())
+        line.standing += 1
+        try:
+            async with line.lock:
+                place = Place(_newer(base, line.newest))
+                try:
+                    yield place
+                except BaseException:
+                    line.newest = None
+                    raise
+                line.newest = place.result
+        finally:
+            line.standing -= 1
+            if not line.standing:
+                del self._lines[learner_id]
+
+
+def _newer(base: Snapshot, held: Snapshot | None) -> Snapshot:
+    if held is None or base.version.epoch not in (None, held.version.epoch):
+        return base
+    return held

@@ -1,0 +1,83 @@
+"""The record of one turn, as it travels in the turn's commit (the trajectory of document 004).
+
+Does not: hold bytes of images or unbounded text; what is long is cut when the record is made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ace_graph.memory.bullet import Moment
+from ace_graph.memory.evidence import Evidence, Verdict
+
+__all__ = ["MAX_TASK_CHARS", "RecentTurn", "TurnRecord", "TurnStatus", "answer_hash"]
+
+MAX_TASK_CHARS = 2_000
+
+TurnStatus = Literal["in_progress", "success", "failure", "partial"]
+Amount = Annotated[int, Field(ge=0)]
+Ids = tuple[str, ...]
+
+
+def answer_hash(answer: str) -> str:
+    """Return the hash by which a later message is matched to the turn that gave this answer."""
+    return hashlib.sha256(" ".join(answer.split()).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+class RecentTurn(BaseModel):
+    """What the access part keeps of a turn, for feedback that comes later."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    turn_id: str
+    answer_hash: str
+    injected: Ids = ()
+    cited: Ids = ()
+    verdict: Verdict = "unknown"
+
+
+class TurnRecord(BaseModel):
+    """Who asked what, when, in which mode, what it cost and how it went.
+
+    `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1].
+    `status` says how the run ended, `verdict` what the evidence says about the answer.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    turn_id: str
+    attempt_id: str
+    conversation_id: str | None = None
+    parent_id: str | None = None
+    task: Annotated[str, Field(max_length=MAX_TASK_CHARS + 32)]
+    answer: Annotated[str, Field(max_length=MAX_TASK_CHARS + 32)] = ""
+    answer_hash: str = ""
+    mode: str
+    topic: str | None = None
+    status: TurnStatus
+    verdict: Verdict = "unknown"
+    score: Annotated[float, Field(ge=0, le=1)] | None = None
+    error: str | None = None
+    model: str | None = None
+    calls: Amount = 0
+    input_tokens: Amount = 0
+    output_tokens: Amount = 0
+    duration_ms: Annotated[float, Field(ge=0)] = 0
+    injected: Ids = ()
+    cited: Ids = ()
+    evidence: tuple[Evidence, ...] = ()
+    started_at: Moment
+    completed_at: Moment | None = None
+
+    def recent(self) -> RecentTurn:
+        """Return the part of the record that the learner's access part keeps."""
+        return RecentTurn(
+            turn_id=self.turn_id,
+            answer_hash=self.answer_hash,
+            injected=self.injected,
+            cited=self.cited,
+            verdict=self.verdict,
+        )
