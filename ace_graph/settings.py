@@ -1,0 +1,194 @@
+"""The one reader of the environment: every variable, its default and its range, as a frozen value.
+
+Importing this module reads nothing. `Settings.load()` reads the process environment, and a `.env` file
+only where one is named; a variable of the environment wins over the file, an empty one counts as unset.
+
+Does not: open stores, make models or change the environment (`export_others` does that on purpose, for
+the variables of other libraries).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from dotenv import dotenv_values
+from platformdirs import user_data_path
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from ace_graph.errors import ConfigurationError
+
+__all__ = ["LogFormat", "LogLevel", "Settings", "export_others", "unknown_names", "variable_names"]
+
+LogFormat = Literal["text", "json"]
+LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+
+_PREFIX = "ACE_"
+_ENCODING = "utf-8-sig"  # with or without the byte order mark that some editors write
+_OWN_PREFIXES = ("ACE_", "NEO4J_", "GEMINI_")
+_TEST_NAMES = frozenset({"ACE_REQUIRE_NEO4J", "ACE_SKIP_NEO4J", "NEO4J_TEST_URI", "NEO4J_TEST_PASSWORD"})
+
+
+def _split(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser())]
+Rate = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Settings(BaseSettings):
+    """What the environment says. Build it with `Settings.load`, which explains what is wrong.
+
+    `llm_timeout` is in seconds per attempt, `llm_temperature` in [0, 2], `curator_similarity` in [0, 1].
+    The decay rates may lie outside [0, 1]; the memory clamps them. `learning` and `log_content` are None
+    where the variable is unset, because their default depends on the command.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX, frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
+    )
+
+    gemini_api_key: SecretStr | None = Field(
+        default=None, validation_alias=AliasChoices("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    )
+    gemini_model: str = Field(default="gemini-2.5-flash", validation_alias="GEMINI_MODEL")
+    gemini_base_url: str | None = Field(default=None, validation_alias="GOOGLE_GEMINI_BASE_URL")
+    model: str | None = None
+    llm_temperature: float = Field(default=0.2, ge=0, le=2)
+    llm_timeout: float = Field(default=60.0, gt=0, le=3600)
+    allowed_models: Names = ()
+
+    store: str | None = Field(default=None, repr=False)
+    memory_file: Folder | None = None
+    neo4j_uri: str | None = Field(default=None, validation_alias="NEO4J_URI", repr=False)
+    neo4j_username: str = Field(default="neo4j", validation_alias="NEO4J_USERNAME")
+    neo4j_password: SecretStr | None = Field(default=None, validation_alias="NEO4J_PASSWORD")
+    neo4j_database: str | None = Field(default=None, validation_alias="NEO4J_DATABASE")
+
+    learning: Literal["inline", "background", "off"] | None = None
+    curator_use_llm: bool = False
+    curator_similarity: float = Field(default=0.9, ge=0, le=1)
+    max_bullets: int = Field(default=1000, ge=1)
+    decay_semantic: Rate = 0.01
+    decay_episodic: Rate = 0.05
+    decay_procedural: Rate = 0.002
+    prompts_dir: Folder | None = None
+
+    jwt_secret: SecretStr | None = None
+    jwks: str | None = None
+    jwt_audience: str | None = None
+
+    tavily_api_key: SecretStr | None = Field(default=None, validation_alias="TAVILY_API_KEY")
+
+    log_format: LogFormat = "text"
+    log_level: Annotated[LogLevel, BeforeValidator(_upper)] = "INFO"
+    log_content: bool | None = None
+
+    @classmethod
+    def load(cls, env_file: Path | None = None) -> Self:
+        """Read the environment, and `env_file` below it where one is given and exists.
+
+        Raises ConfigurationError that names each variable that is wrong, never the value of a secret.
+        """
+        if env_file is not None:
+            _read(env_file)  # a file that can't be read is an error; pydantic-settings would skip it
+        try:
+            # BaseSettings takes both; the type checkers see the fields only.
+            return cls(_env_file=env_file, _env_file_encoding=_ENCODING)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        except ValidationError as error:
+            wrong = "; ".join(_explain(detail) for detail in error.errors(include_input=False))
+        raise ConfigurationError(wrong)
+
+    @property
+    def store_url(self) -> str:
+        """The URL of the store: ACE_STORE, else ACE_MEMORY_FILE, else NEO4J_URI, else a file of the user."""
+        if self.store is not None:
+            return self.store
+        if self.memory_file is None and self.neo4j_uri is not None:
+            return self.neo4j_uri
+        path = self.memory_file or user_data_path("ace-graph", appauthor=False) / "ace.db"
+        return f"sqlite:///{path}"
+
+
+def variable_names() -> tuple[str, ...]:
+    """Return the name of every variable that `Settings` reads, in the order of its fields."""
+    return tuple(name for fields in _variables().values() for name in fields)
+
+
+def unknown_names(env_file: Path) -> list[tuple[str, str | None]]:
+    """Return the names in `env_file` that look like typos, each with the known name nearest to it, or None.
+
+    A name is suspicious when it has one of this project's prefixes or is close to a known name. Names of
+    other libraries are left in peace. Raises ConfigurationError when the file can't be read.
+    """
+    known = variable_names()
+    found: list[tuple[str, str | None]] = []
+    for name in _read(env_file):
+        folded = name.upper()
+        if folded in known or folded in _TEST_NAMES:
+            continue
+        near = difflib.get_close_matches(folded, known, n=1, cutoff=0.8)
+        if near or folded.startswith(_OWN_PREFIXES):
+            found.append((name, near[0] if near else None))
+    return found
+
+
+def export_others(env_file: Path, environ: MutableMapping[str, str]) -> list[str]:
+    """Put the variables of `env_file` that are not this project's into `environ` where they are unset.
+
+    Keys of other model providers and switches of other libraries are read by those libraries, which know
+    only the environment. Returns the names that were set. Raises ConfigurationError when the file can't
+    be read.
+    """
+    known = variable_names()
+    others = {
+        name: value
+        for name, value in _read(env_file).items()
+        if value and name not in environ and name.upper() not in known
+    }
+    environ.update(others)
+    return sorted(others)
+
+
+def _variables() -> Mapping[str, tuple[str, ...]]:
+    return {field: _names_of(field, info) for field, info in Settings.model_fields.items()}
+
+
+def _names_of(field: str, info: FieldInfo) -> tuple[str, ...]:
+    alias = info.validation_alias
+    if isinstance(alias, AliasChoices):
+        return tuple(choice for choice in alias.choices if isinstance(choice, str))
+    return (alias,) if isinstance(alias, str) else (f"{_PREFIX}{field.upper()}",)
+
+
+def _explain(detail: ErrorDetails) -> str:
+    where = str(detail["loc"][0]) if detail["loc"] else ""
+    names = _variables().get(where, (where,))
+    return f"{names[0].upper()}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+
+
+def _read(env_file: Path) -> Mapping[str, str | None]:
+    try:
+        return dotenv_values(env_file, encoding=_ENCODING) if env_file.is_file() else {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{env_file} can't be read as UTF-8 text: {error}") from error
