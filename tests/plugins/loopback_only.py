@@ -1,7 +1,7 @@
 """No test reaches past this machine: connecting or resolving elsewhere fails the test that tried.
 
-An audit hook sees every socket of this process, whichever library opened it. Names under `.invalid` may be looked
-up (they never resolve), and so may the server that NEO4J_TEST_URI names.
+An audit hook sees every socket of this process, whichever library opened it. Names under `.invalid` may be
+looked up (they never resolve), and so may the server that NEO4J_TEST_URI names.
 
 Does not: watch processes that tests start.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import sys
+from typing import cast
 from urllib.parse import urlsplit
 
 _LOCAL_NAMES = frozenset({"", "localhost", "0.0.0.0", "::"})
@@ -41,7 +42,7 @@ def _watch(event: str, args: tuple[object, ...]) -> None:
     if event == "socket.getaddrinfo" and not _allowed(args[0]):
         raise ReachedOutside(f"a test looked up {args[0]!r}; tests stay on this machine")
     if event == "socket.connect" and isinstance(args[1], tuple):
-        host: object = args[1][0]
+        host, *_ = cast("tuple[object, ...]", args[1])
         if not _allowed(host):
             raise ReachedOutside(f"a test connected to {host!r}; tests stay on this machine")
 

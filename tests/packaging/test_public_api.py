@@ -1,0 +1,48 @@
+"""`ace_graph.__all__` is the public API: sorted, complete, and there on first use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+import ace_graph
+from tests.packaging.repository import pyproject
+
+PROMISED = {"ACEContext", "build_ace_graph", "open_store"}
+
+
+def test_the_public_names_are_sorted_and_unique() -> None:
+    assert list(ace_graph.__all__) == sorted(set(ace_graph.__all__))
+
+
+def test_the_names_that_readme_and_contract_use_are_public() -> None:
+    assert set(ace_graph.__all__) >= PROMISED
+
+
+@pytest.mark.parametrize("name", ace_graph.__all__)
+def test_every_public_name_resolves_and_is_documented(name: str) -> None:
+    value: object = getattr(ace_graph, name)
+    if callable(value):
+        assert (value.__doc__ or "").strip(), f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("name", ace_graph.__all__)
+def test_every_public_name_is_listed_by_dir(name: str) -> None:
+    assert name in dir(ace_graph)
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_it() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        getattr(ace_graph, "no_such_name")  # noqa: B009 - a static access would not type-check
+
+
+def test_a_star_import_brings_exactly_the_public_names() -> None:
+    check = "from ace_graph import *; import ace_graph; assert set(ace_graph.__all__) <= set(globals())"
+    subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_the_version_is_the_one_of_the_package() -> None:
+    assert version("ace-graph") == pyproject()["project"]["version"]
