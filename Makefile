@@ -2,14 +2,15 @@
 VENV ?= .venv
 WORKERS ?= 2
 RESULTS ?= test-results
+DIST ?= dist
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest
+PYTEST := $(BIN)/python $(if $(COVERAGE),-m coverage run) -m pytest
 RUN := sh dev/setup.sh run $(VENV)
 DEV := sh dev/setup.sh dev $(VENV)
 
-# Make exports these to the recipes of one target only, so that `make test` never phones home.
-test coverage docs studio demo: export LANGSMITH_TRACING = false
-test coverage docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
+# Nothing here reports to anyone.
+test docs studio demo: export LANGSMITH_TRACING = false
+test docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo chat test coverage lint format type bench docs capabilities neo4j neo4j-stop studio wheel clean
@@ -18,6 +19,8 @@ help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  With uv where it is installed, with venv and pip where not; everything goes into $(VENV)."
+	@echo "  make test takes ARGS=... for pytest, and a Neo4j from NEO4J_TEST_URI, Docker, or Java 17 and Maven;"
+	@echo "  ACE_SKIP_NEO4J=1 leaves its tests out, ACE_REQUIRE_NEO4J=1 makes a skipped test a failure."
 
 setup: ## make the environment with all development tools
 	@$(DEV)
@@ -30,18 +33,18 @@ chat: ## talk to the agent (LEARNER=name)
 	@$(RUN)
 	@$(BIN)/ace-graph chat $(if $(LEARNER),--learner "$(LEARNER)")
 
-test: ## the whole suite, on a real Neo4j too (ARGS=... for pytest; ACE_SKIP_NEO4J=1, ACE_REQUIRE_NEO4J=1, NEO4J_TEST_URI)
+test: ## the whole suite, on a real Neo4j too (see below)
 	@$(DEV)
 	@mkdir -p $(RESULTS)
+	@rm -f .coverage .coverage.* $(RESULTS)/junit.xml
 	@$(PYTEST) -n $(WORKERS) --dist worksteal --junit-xml=$(RESULTS)/junit.xml $(ARGS)
-
-coverage: ## the whole suite, with the share of the code that it runs
-	@$(DEV)
-	@mkdir -p $(RESULTS)
-	@rm -f .coverage .coverage.*
-	@$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --dist worksteal --junit-xml=$(RESULTS)/junit.xml $(ARGS)
+ifdef COVERAGE
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report
+endif
+
+coverage: ## the same, and which lines no test runs
+	@$(MAKE) --no-print-directory test COVERAGE=1
 
 lint: ## ruff, its formatter, and the direction of the imports
 	@$(DEV)
@@ -85,7 +88,8 @@ studio: ## open the graph in LangGraph Studio's local server, no key needed
 
 wheel: ## build the wheel and the source archive into dist/
 	@$(DEV)
-	@$(BIN)/python -m build --quiet --outdir dist .
+	@$(BIN)/python -m build --outdir $(DIST) . >/dev/null
+	@ls $(DIST)
 
 clean: ## remove what was built and cached, the environment included
 	rm -rf $(VENV) $(RESULTS) build dist *.egg-info htmlcov .coverage .coverage.* \
