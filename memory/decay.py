@@ -1,0 +1,69 @@
+"""How strong a memory still is: the formula of document 003, over access events instead of time.
+
+    score = S(1 - r_s)^t_s + E(1 - r_e)^t_e + P(1 - r_p)^t_p
+
+A bullet has one memory type, so one of the three strengths is its base strength and two are 0.
+`decay_score` is the one number that archiving at the cap, the retrieval filter and the statistics use.
+
+Does not: look at a clock, or change what it scores.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.policy import DecayRates
+
+__all__ = ["Idle", "Strengths", "base_strength", "decay_score", "decayed", "memory_score", "strengths"]
+
+
+class Strengths(NamedTuple):
+    """The base strength by memory type, each >= 0."""
+
+    semantic: float = 0.0
+    episodic: float = 0.0
+    procedural: float = 0.0
+
+
+class Idle(Protocol):
+    """What is known of past use; the access part of a learner's memory."""
+
+    def idle(self, bullet_id: str, /) -> int:
+        """Return the access events since the bullet was last used."""
+        ...
+
+
+def memory_score(strengths: Strengths, idle: tuple[int, int, int], rates: DecayRates) -> float:
+    """Return the formula's value; `idle` are the access events t_s, t_e, t_p since the last use.
+
+    Source: document 003. With strengths (10, 5, 2), t = 10 and the default rates it is 13.99786.
+    """
+    return (
+        decayed(strengths.semantic, idle[0], rates.semantic)
+        + decayed(strengths.episodic, idle[1], rates.episodic)
+        + decayed(strengths.procedural, idle[2], rates.procedural)
+    )
+
+
+def decayed(strength: float, idle: int, rate: float) -> float:
+    """Return what is left of `strength` after `idle` access events at this rate (0 to 1)."""
+    return strength * (1.0 - rate) ** max(0, idle)
+
+
+def base_strength(bullet: Bullet) -> float:
+    """Return max(0, 1 + helpful - harmful): new is 1, and harm weakens."""
+    return max(0.0, 1.0 + bullet.helpful - bullet.harmful)
+
+
+def strengths(bullet: Bullet) -> Strengths:
+    """Return the three strengths of a bullet; only the one of its memory type can be above 0."""
+    values: dict[MemoryType, float] = {bullet.memory_type: base_strength(bullet)}
+    return Strengths(**values)
+
+
+def decay_score(bullet: Bullet, access: Idle, rates: DecayRates) -> float:
+    """Return the bullet's strength now. One that was never used counts as just used."""
+    idle = access.idle(bullet.id)
+    rate: float = getattr(rates, bullet.memory_type)
+    return decayed(base_strength(bullet), idle, rate)
