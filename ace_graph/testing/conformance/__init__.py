@@ -1,0 +1,26 @@
+"""The conformance suite: what every store promises, one file per verb, each promise a sentence.
+
+A store of your own runs it with a `Subject`, which says how to open your database once more, and a few
+lines of pytest:
+
+    import pytest
+    from ace_graph.testing.conformance import Case, cases
+
+    @pytest.mark.parametrize("case", cases(), ids=str)
+    async def test_my_store(case: Case) -> None:
+        await case(MySubject())
+
+The verb `damage` needs a `DamageableSubject`; `cases("load", "commit")` takes some verbs only.
+
+Put `pytest.register_assert_rewrite("ace_graph.testing.conformance")` into the conftest to see values in
+failures. Without an async plugin: `asyncio.run(case(MySubject()))`. Every case uses learners of its own,
+so one database may serve them all, one after the other or at once.
+
+Does not: need pytest, clean up after itself, or say how fast a store is (the benchmarks do).
+"""
+
+from __future__ import annotations
+
+from ace_graph.testing.conformance.case import VERBS, Case, DamageableSubject, Subject, cases
+
+__all__ = ["VERBS", "Case", "DamageableSubject", "Subject", "cases"]

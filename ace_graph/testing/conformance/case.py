@@ -1,0 +1,100 @@
+"""One case of the suite, the database it runs on, and how the cases are found.
+
+Does not: hold a case. Those are the async functions of the modules named in `VERBS`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, runtime_checkable
+
+from ace_graph.errors import UsageError
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.base import Store
+
+__all__ = ["VERBS", "Case", "DamageableSubject", "Subject", "cases"]
+
+VERBS = (
+    "load",
+    "commit",
+    "conflict",
+    "concurrency",
+    "idempotency",
+    "history",
+    "turns",
+    "forget",
+    "export",
+    "isolation",
+    "damage",
+    "lifecycle",
+)
+
+
+class Subject(Protocol):
+    """One database, on which the cases open stores."""
+
+    def open(self, policy: Policy | None = None) -> Store:
+        """Return one more store on the same database, as another process would open it.
+
+        It shares nothing in memory with those opened before. The case closes it.
+        """
+        ...
+
+
+@runtime_checkable
+class DamageableSubject(Subject, Protocol):
+    """A subject whose stored content can be reached behind the store's back; the verb damage needs it."""
+
+    async def read_content(self, learner_id: str) -> str | None:
+        """Return the learner's content exactly as it is stored, None for an absent learner."""
+        ...
+
+    async def write_content(self, learner_id: str, text: str) -> None:
+        """Replace the stored content of an existing learner by `text`, and nothing else."""
+        ...
+
+
+@dataclass(frozen=True)
+class Case:
+    """One promise. Awaiting a call of it raises AssertionError when the promise is broken."""
+
+    verb: str
+    check: Callable[[Subject], Awaitable[None]]
+
+    @property
+    def sentence(self) -> str:
+        """The promise, in words."""
+        return inspect.getdoc(self.check) or ""
+
+    def __str__(self) -> str:
+        return f"{self.verb}-{self.check.__name__}"
+
+    async def __call__(self, subject: Subject) -> None:
+        if not __debug__:
+            raise UsageError("python -O drops the checks of the conformance suite: run it without -O")
+        await self.check(subject)
+
+
+def cases(*verbs: str) -> tuple[Case, ...]:
+    """Return the cases of these verbs, of all of them where none is named.
+
+    Raises ValueError for an unknown verb.
+    """
+    unknown = [verb for verb in verbs if verb not in VERBS]
+    if unknown:
+        raise ValueError(f"no such verb: {', '.join(unknown)}; there are {', '.join(VERBS)}")
+    return tuple(case for verb in verbs or VERBS for case in _of(verb))
+
+
+def _of(verb: str) -> list[Case]:
+    module = import_module(f"{__package__}.{verb}")
+    return [
+        Case(verb, check)
+        for name, check in vars(module).items()
+        if inspect.iscoroutinefunction(check)
+        and check.__module__ == module.__name__
+        and not name.startswith("_")
+    ]

@@ -1,0 +1,93 @@
+"""What holds when the stored content can't be read: an error, and everything is left as it is.
+
+Needs a `DamageableSubject`. Does not: damage the database itself; the tests of a store do.
+"""
+
+from __future__ import annotations
+
+from ace_graph.errors import CorruptPayload, NewerFormat, StoreError
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+from ace_graph.testing.conformance.case import DamageableSubject, Subject
+from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, write
+
+_BROKEN = (
+    "",
+    "null",
+    "[]",
+    "not json",
+    '{"bullets": [{"id": "gen-00001"}]}',
+    '{"format": 1, "unknown": 1}',
+    '{"bullets": 7}',
+)
+_NEWER = '{"format": 99, "bullets": [], "something_new": {}}'
+
+
+def _reachable(subject: Subject) -> DamageableSubject:
+    if isinstance(subject, DamageableSubject):
+        return subject
+    raise TypeError("the verb damage needs read_content and write_content: write them, or leave the verb out")
+
+
+async def _error_of_load(store: Store, learner: str) -> type[BaseException] | None:
+    try:
+        await store.load(learner)
+    except StoreError as error:
+        return type(error)
+    return None
+
+
+async def _error_of_commit(store: Store, learner: str) -> type[BaseException] | None:
+    try:
+        await store.commit(learner, adding("Estimate first"), Snapshot(), record())
+    except StoreError as error:
+        return type(error)
+    return None
+
+
+async def broken_content_is_an_error(subject: Subject) -> None:
+    """Content that can't be read is CorruptPayload, never an empty playbook, and stays as it is (C97)."""
+    reachable = _reachable(subject)
+    async with subject.open() as store:
+        for text in _BROKEN:
+            learner = new_learner()
+            await write(store, learner, adding("Draw a bar"))
+            await reachable.write_content(learner, text)
+            assert await _error_of_load(store, learner) is CorruptPayload
+            assert await _error_of_commit(store, learner) is CorruptPayload
+            assert await reachable.read_content(learner) == text
+
+
+async def content_of_a_newer_version_is_an_error(subject: Subject) -> None:
+    """Content in a newer format is NewerFormat, and a turn of this version does not overwrite it."""
+    reachable, learner = _reachable(subject), new_learner()
+    async with subject.open() as store:
+        await write(store, learner, adding("Draw a bar"))
+        await reachable.write_content(learner, _NEWER)
+        assert await _error_of_load(store, learner) is NewerFormat
+        assert await _error_of_commit(store, learner) is NewerFormat
+        assert await reachable.read_content(learner) == _NEWER
+
+
+async def content_without_a_playbook_is_empty(subject: Subject) -> None:
+    """A learner known before there was a playbook loads as empty, and can learn (C152)."""
+    reachable, learner = _reachable(subject), new_learner()
+    async with subject.open() as store:
+        await write(store, learner, adding("Draw a bar"))
+        await reachable.write_content(learner, "{}")
+        assert contents(await store.load(learner)) == []
+        await write(store, learner, adding("Name the unit"))
+        assert contents(await store.load(learner)) == ["Name the unit"]
+
+
+async def others_go_on(subject: Subject) -> None:
+    """One learner's broken content is no other learner's problem, and can be forgotten."""
+    reachable, broken, whole = _reachable(subject), new_learner(), new_learner()
+    async with subject.open() as store:
+        for learner in (broken, whole):
+            await write(store, learner, adding("Draw a bar"))
+        await reachable.write_content(broken, "not json")
+        await write(store, whole, adding("Name the unit"))
+        assert contents(await store.load(whole)) == ["Draw a bar", "Name the unit"]
+        assert await store.forget(broken) is True
+        assert (await store.load(broken)).absent
