@@ -85,8 +85,11 @@ class History:
 
 
 def commit_key(learner_id: str, op_id: str) -> str:
-    """Return the key that is unique per learner and operation: the record of what was applied."""
-    return f"{learner_id}:{op_id}"
+    """Return the key that is unique per learner and operation: the record of what was applied.
+
+    The op id's own colons are escaped, so that no other pair joins to the same key.
+    """
+    return f"{learner_id}:{op_id.replace('%', '%25').replace(':', '%3A')}"
 
 
 def meets(base: Version, current: Version, *, base_clock: int, clock: int) -> bool:
