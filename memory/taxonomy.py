@@ -1,0 +1,144 @@
+"""What a text is about, by rules: its topic, its memory type, and what it asks of the teaching.
+
+The rules are tables of patterns, first match wins. They are for English, and for a tutor's first guesses
+only: a caller who knows the topic passes it.
+
+Does not: call a model, or say anything of texts that no rule knows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ace_graph.memory.bullet import MemoryType
+from ace_graph.memory.text import fold
+
+__all__ = ["Facets", "infer_facets", "infer_memory_type", "infer_topic"]
+
+# Patterns are compiled when they are first used; `re` keeps them.
+_FRACTION = r"(?<![\w/.,])[0-9]{1,4}\s?/\s?[1-9][0-9]{0,3}(?![\w/]|[.,][0-9])"
+_ABOUT_FRACTIONS = rf"{_FRACTION}|\b(?:fraction|numerator|denominator)s?\b"
+_NOT_A_FRACTION = r"\b(?:24/7|9/11)\b"
+
+_FRACTION_TOPICS = {
+    "fraction_addition": rf"{_FRACTION}\s*\+|\b(?:add|adds|adding|addition|sum|plus)\b",
+    "fraction_subtraction": rf"{_FRACTION}\s*[-−–]\s*[0-9]|\b(?:subtract\w*|minus|difference)\b",
+    "fraction_multiplication": rf"{_FRACTION}\s*[*×·]|\b(?:multipl\w+|times|product)\b",
+    "fraction_division": rf"{_FRACTION}\s*[÷:]\s*[0-9]|\b(?:divid\w+|division|reciprocal|quotient)\b",
+    "fraction_comparison": r"\b(?:compar\w+|bigger|larger|smaller|greater|less than)\b",
+    "fractions": r"",
+}
+_TOPICS = {
+    "percentages": r"[0-9]\s?%|\bper\s?cent(?:s|ages?)?\b",
+    "decimals": r"\bdecimals?\b|(?<![\w.])[0-9]+\.[0-9]+\s*[-+*×/÷]\s*[0-9]",
+    "ratios": r"\b(?:ratios?|proportions?|proportional)\b",
+    "exponents": r"\b(?:exponents?|squared|cubed|square roots?|powers? of)\b|[0-9]\s?(?:\*\*|\^)\s?[0-9]",
+    "probability": r"\b(?:probabilit(?:y|ies)|odds|dice)\b",
+    "statistics": r"\b(?:averages?|median|standard deviation|variance|histograms?)\b",
+    "geometry": r"\b(?:triangles?|circles?|rectangles?|perimeters?|angles?|radius|diameter|geometry)\b",
+    "equations": r"\b(?:equations?|algebra|solve for)\b|\b[0-9]*[xyz]\s*[-+*/]?\s*[0-9]*\s*=\s*-?[0-9]",
+    "multiplication": r"\b(?:multipl\w+|times tables?)\b|[0-9]\s*[*×]\s*[0-9]",
+    "division": r"\b(?:long division|divid(?:e|es|ed|ing)|division|remainders?)\b|[0-9]\s*÷\s*[0-9]",
+    "subtraction": r"\bsubtract\w*\b",
+    "addition": r"\baddition\b|\badd(?:ing)? (?:up )?(?:the )?numbers\b",
+}
+
+_STEP = r"\bstep\s*[0-9]+\b|\bsteps?\s*:|\bhow to\b|\bfirst\b.*\bthen\b|\bwhen\b[^,]*, (?:always|never)\b"
+_EXPERIENCE = (
+    r"\b(?:student|learner|pupil|user|child|kid)s?\b"
+    r"|\b(?:prefers|likes|loves|hates|enjoys|struggles|struggled|confuses|mixes)\b"
+    r"|\bcommon (?:mistake|error|misconception|slip)s?\b|\bmis(?:take|conception)s?\s*:"
+    r"|\b(?:last time|yesterday|previously|this session|in the past|keeps? \w+ing|kept \w+ing)\b"
+    r"|\b(?:i|my|me|he|she)\b"
+)
+_LEAD = (
+    r"(?:(?:please|always|never|first|next|then|do not|don't|carefully|(?:before|after|when|if|for|to) [^,]*)"
+    r"[,:]?\s+)*"
+)
+_VERBS = """
+add apply ask avoid begin break build calculate call change check choose combine compare compute confirm
+convert count create cross cut decide delete divide do draw drop estimate expand factor find fix flip
+follow get give go group handle identify include inspect install invert isolate keep label list log look
+make match measure move multiply open pick place plot prefer put raise read reduce refactor remove rename
+replace retry return review rewrite round run save scan search select send set show simplify sketch skip
+solve sort split start stop store subtract switch take test try turn update use validate verify wait work
+wrap write
+"""
+
+_VISUAL = (
+    r"\b(?:draw\w*|pictures?|pics?|visual\w*|diagrams?|sketch\w*|illustrat\w*|images?|number lines?"
+    r"|pie charts?|see it|show (?:me )?(?:it )?with (?:blocks|bars|circles))\b"
+)
+_VOICE = (
+    r"\b(?:talk|speak|explain|answer|respond|sound|write)\b[^.!?]{0,30}?\blike (?:an? |the )([a-z]+)\b"
+    r"|\b(?:be|pretend to be|act like|in the voice of) an? ([a-z]+)\b"
+)
+_MISCONCEPTIONS = {
+    "lcd_too_big": (
+        r"\b(?:denominators?|lcds?|lcms?|bottoms?)\b[^.!?]{0,40}"
+        r"\b(?:so|too|really|very|gets?|was) (?:big|huge|large)\b"
+        r"|\b(?:so|too|really|very) (?:big|huge|large) (?:an? )?(?:denominators?|lcds?|lcms?|bottoms?)\b"
+    ),
+    "adds_denominators": (
+        r"\badd(?:s|ed|ing)?\b[^.!?]{0,30}\b(?:tops?|numerators?)\b[^.!?]{0,20}\b(?:bottoms?|denominators?)\b"
+        r"|\badd(?:s|ed|ing)? (?:the |both )?(?:denominators|bottoms)\b"
+    ),
+    "bigger_denominator_is_bigger": (
+        r"\b1/(?:[3-9]|[1-9][0-9]+) (?:is )?(?:bigger|larger|greater) than 1/2\b"
+        r"|\bbigger (?:denominator|bottom)\b[^.!?]{0,20}\bbigger fraction\b"
+    ),
+    "longer_decimal_is_bigger": r"\b(?:longer|more digits)\b[^.!?]{0,30}\b(?:bigger|larger)\b",
+    "flips_wrong_fraction": r"\bflip(?:s|ped|ping)?\b[^.!?]{0,20}\b(?:first|both|wrong)\b",
+}
+
+
+@dataclass(frozen=True)
+class Facets:
+    """What a question asks of the teaching, beside its topic."""
+
+    needs_visual: bool = False
+    persona: str | None = None
+    fractions: tuple[str, ...] = ()
+    misconceptions: tuple[str, ...] = ()
+
+
+def infer_topic(text: str) -> str | None:
+    """Return the topic of a text, such as `fraction_addition`, or None where no rule knows one."""
+    plain = re.sub(_NOT_A_FRACTION, " ", fold(text)).casefold()
+    rules = _FRACTION_TOPICS if re.search(_ABOUT_FRACTIONS, plain) else _TOPICS
+    return next((topic for topic, pattern in rules.items() if re.search(pattern, plain)), None)
+
+
+def infer_memory_type(text: str) -> MemoryType:
+    """Return `procedural` for an instruction, `episodic` for an experience with somebody, else `semantic`."""
+    plain = fold(text).casefold().strip(" -*\t\"'")
+    if re.search(_STEP, plain):
+        return "procedural"
+    if re.search(_EXPERIENCE, plain):
+        return "episodic"
+    return "procedural" if re.match(_imperative(), plain) else "semantic"
+
+
+def infer_facets(text: str, voice: str | None = None) -> Facets:
+    """Return what `text` asks of the teaching; `voice` names a persona and wins over one in the text."""
+    plain = re.sub(_NOT_A_FRACTION, " ", fold(text)).casefold()
+    return Facets(
+        needs_visual=re.search(_VISUAL, plain) is not None,
+        persona=_persona(plain, voice),
+        fractions=tuple(dict.fromkeys(re.sub(r"\s", "", found) for found in re.findall(_FRACTION, plain))),
+        misconceptions=tuple(name for name, pattern in _MISCONCEPTIONS.items() if re.search(pattern, plain)),
+    )
+
+
+def _persona(plain: str, voice: str | None) -> str | None:
+    if voice and voice.strip():
+        return " ".join(voice.casefold().split())
+    found = re.search(_VOICE, plain)
+    return (found.group(1) or found.group(2)) if found else None
+
+
+@lru_cache(maxsize=1)
+def _imperative() -> str:
+    return rf"{_LEAD}(?:{'|'.join(_VERBS.split())})\b(?!-)"
