@@ -24,7 +24,7 @@ FORBIDDEN = {
     "a GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{36}\b",
     "a Tavily key": r"\btvly-[A-Za-z0-9]{20,}\b",
     "a cloud key": r"\bAKIA[0-9A-Z]{16}\b",
-    "unfinished work": r"\b(?:TO[D]O|FIX[M]E|NotImplemented[E]rror)\b",
+    "unfinished work": r"\b(?:TO[D]O|FIX[M]E|raise NotImplemented[E]rror)\b",
 }
 # Tests that show how a lesson with a secret in it is held back need a secret that is plainly none.
 MADE_UP = re.compile(r"EXAMPLE|0123456789|abcdef|xxxx", re.I)
