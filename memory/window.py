@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from ace_graph.errors import UsageError
 from ace_graph.memory.text import spaceless, terms
@@ -165,10 +166,10 @@ def _truncated(message: T, limit: int) -> T:
     content = _field(message, "content")
     cut: object = content[:limit] + _CUT if isinstance(content, str) else _cut_parts(content, limit)
     if isinstance(message, Mapping):
-        return cast(T, {**cast("Mapping[str, object]", message), "content": cut})
-    # The class is the caller's; a pydantic message is the only kind of object that is supported.
-    copy: Callable[..., T] = cast(Any, message).model_copy
-    return copy(update={"content": cut})
+        return cast(T, _with(message, content=cut))
+    copied = copy(message)
+    setattr(copied, "content", cut)  # noqa: B010  the class is the caller's, so no checker knows the name
+    return copied
 
 
 def _cut_parts(content: object, limit: int) -> list[object]:
@@ -178,17 +179,15 @@ def _cut_parts(content: object, limit: int) -> list[object]:
         text = part if isinstance(part, str) else _field(part, "text")
         if not isinstance(text, str):
             parts.append(part)
-        elif left > 0:
+        elif left >= 0:
             short = text if len(text) <= left else text[:left] + _CUT
-            parts.append(
-                short if isinstance(part, str) else {**cast("Mapping[str, object]", part), "text": short}
-            )
+            parts.append(short if isinstance(part, str) else _with(part, text=short))
             left -= len(text)
     return parts
 
 
-def _with_text(part: object, text: str) -> dict[str, object]:
-    return {**cast("Mapping[str, object]", part), "text": text}
+def _with(mapping: object, **changes: object) -> dict[str, object]:
+    return {**cast("Mapping[str, object]", mapping), **changes}
 
 
 def _field(value: object, name: str) -> object:
