@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ace_graph.errors import CorruptPayload, NewerFormat
 from ace_graph.memory.access import Access
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.effect import Effect
+from ace_graph.memory.effect import Effect, Report
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, Vote
 from ace_graph.memory.turn import RecentTurn, TurnRecord
@@ -28,10 +28,12 @@ __all__ = [
     "dump_effect",
     "dump_playbook",
     "dump_record",
+    "dump_report",
     "load_access",
     "load_effect",
     "load_playbook",
     "load_record",
+    "load_report",
 ]
 
 FORMAT = 1
@@ -130,6 +132,16 @@ def dump_record(record: TurnRecord) -> str:
 def load_record(text: str) -> TurnRecord:
     """Return the turn's record. Raises CorruptPayload."""
     return _read(TurnRecord, text, "turn record")
+
+
+def dump_report(report: Report) -> str:
+    """Return the canonical JSON of a commit's report."""
+    return report.model_dump_json()
+
+
+def load_report(text: str) -> Report:
+    """Return the report. Raises CorruptPayload."""
+    return _read(Report, text, "report")
 
 
 def _read(model: type[M], text: str, what: str) -> M:
