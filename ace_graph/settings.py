@@ -147,7 +147,7 @@ def unknown_names(env_file: Path) -> list[tuple[str, str | None]]:
         folded = name.upper()
         if folded in known or folded in _TEST_NAMES:
             continue
-        near = difflib.get_close_matches(folded, known, n=1, cutoff=0.8)
+        near = difflib.get_close_matches(folded, known, n=1, cutoff=0.82)
         if near or folded.startswith(_OWN_PREFIXES):
             found.append((name, near[0] if near else None))
     return found

@@ -1,0 +1,30 @@
+"""Public test doubles: for the tests of this project and of those who build on it.
+
+Names resolve on first use, so that the store conformance suite does not load a chat model.
+
+Does not: belong into a running service.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ace_graph.testing.gemini_server import GeminiServer
+    from ace_graph.testing.scripted_model import (
+        BrokenStream,
+        ModelCall,
+        Reply,
+        ScriptedModel,
+        UnexpectedModelCall,
+    )
+
+__all__ = ["BrokenStream", "GeminiServer", "ModelCall", "Reply", "ScriptedModel", "UnexpectedModelCall"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = "gemini_server" if name == "GeminiServer" else "scripted_model"
+    return getattr(import_module(f"{__name__}.{module}"), name)

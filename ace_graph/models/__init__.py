@@ -1,0 +1,45 @@
+"""Chat models: made from the settings, called under one set of rules, read with suspicion.
+
+Gemini by default, any LangChain chat model by injection or by `ACE_MODEL=provider:name`, the offline
+tutor where no model is wanted.
+
+Does not: prompt, or decide what a reply means to a role.
+"""
+
+from __future__ import annotations
+
+from ace_graph.models.call import (
+    MAX_ATTEMPTS,
+    NOSTREAM,
+    ChatRunnable,
+    OnUsage,
+    Sleep,
+    call_model,
+    stream_model,
+)
+from ace_graph.models.failure import redacted
+from ace_graph.models.make import ModelChoice, choose_model, close_model, make_model
+from ace_graph.models.reply import find_json_object, finish_problem
+from ace_graph.models.structured import Structured, structured_call
+from ace_graph.models.usage import Usage, usage_of
+
+__all__ = [
+    "MAX_ATTEMPTS",
+    "NOSTREAM",
+    "ChatRunnable",
+    "ModelChoice",
+    "OnUsage",
+    "Sleep",
+    "Structured",
+    "Usage",
+    "call_model",
+    "choose_model",
+    "close_model",
+    "find_json_object",
+    "finish_problem",
+    "make_model",
+    "redacted",
+    "stream_model",
+    "structured_call",
+    "usage_of",
+]

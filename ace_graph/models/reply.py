@@ -1,0 +1,115 @@
+"""Reading a model's reply: whether it came to its end, and the JSON in it.
+
+Does not: call a model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import cast
+
+from langchain_core.messages import AIMessage
+from pydantic import JsonValue
+
+__all__ = ["find_json_object", "finish_problem"]
+
+_CUT = frozenset({"MAX_TOKENS", "LENGTH", "MODEL_LENGTH", "MODEL_CONTEXT_WINDOW_EXCEEDED"})
+_BLOCKED = frozenset(
+    {
+        "BLOCKLIST",
+        "CONTENT_FILTER",
+        "CONTENT_FILTERED",
+        "GUARDRAIL_INTERVENED",
+        "IMAGE_SAFETY",
+        "LANGUAGE",
+        "PROHIBITED_CONTENT",
+        "RECITATION",
+        "REFUSAL",
+        "SAFETY",
+        "SPII",
+    }
+)
+_FINE = frozenset(
+    {
+        "",
+        "COMPLETE",
+        "END_TURN",
+        "EOS",
+        "FINISH_REASON_UNSPECIFIED",
+        "FUNCTION_CALL",
+        "STOP",
+        "STOP_SEQUENCE",
+        "TOOL_CALLS",
+        "TOOL_USE",
+    }
+)
+_REASON_KEYS = ("finish_reason", "stop_reason", "done_reason")
+_FENCE = re.compile(r"^\s*```[\w-]*\s*$", re.MULTILINE)
+
+
+def finish_problem(message: AIMessage) -> str | None:
+    """Return why `message` is no complete reply, or None when it is one.
+
+    Recognised are a reply cut at the token limit, one that a safety filter stopped (often without any
+    text, and without an exception), any other ending that is not the model's own, and an empty reply.
+    """
+    reason = _finish_reason(message)
+    if reason in _CUT:
+        return "the reply was cut at the model's token limit"
+    blocked = reason if reason in _BLOCKED else _block_reason(message)
+    if blocked:
+        return f"the provider's safety filter stopped the reply ({blocked})"
+    if reason not in _FINE:
+        return f"the reply ended before it was complete ({reason})"
+    if not message.text.strip() and not message.tool_calls:
+        return "the reply was empty"
+    return None
+
+
+def find_json_object(text: str) -> dict[str, JsonValue] | None:
+    """Return the first complete JSON object in `text`, or None.
+
+    Fences and prose around it are skipped. An object that is broken or cut is never searched for a
+    complete one inside it, so half a reply can't pass for a whole one.
+    """
+    text = _FENCE.sub("", text)
+    decoder = json.JSONDecoder()
+    start = text.find("{")
+    while start != -1:
+        try:
+            value: dict[str, JsonValue] = decoder.raw_decode(text, start)[0]
+        except (ValueError, RecursionError):
+            end = _closing_brace(text, start)
+            if end is None:
+                return None
+            start = text.find("{", end)
+        else:
+            return value
+    return None
+
+
+def _closing_brace(text: str, start: int) -> int | None:
+    depth = 0
+    for found in re.finditer(r"[{}]", text[start:]):
+        depth += 1 if found.group() == "{" else -1
+        if depth == 0:
+            return start + found.end()
+    return None
+
+
+def _finish_reason(message: AIMessage) -> str:
+    metadata = message.response_metadata
+    reason = next((str(metadata[key]) for key in _REASON_KEYS if metadata.get(key)), "").upper()
+    reason = reason.rpartition(".")[2]
+    # Merged stream chunks repeat the reason without a separator: STOPSTOP.
+    half, odd = divmod(len(reason), 2)
+    return reason[:half] if reason and not odd and reason[:half] == reason[half:] else reason
+
+
+def _block_reason(message: AIMessage) -> str | None:
+    feedback: object = message.response_metadata.get("prompt_feedback")
+    if not isinstance(feedback, dict):
+        return None
+    reason = cast("dict[str, object]", feedback).get("block_reason")
+    return str(getattr(reason, "name", reason)) if reason else None

@@ -1,0 +1,116 @@
+"""A reply as a typed value, or the reason why there is none.
+
+A reply that was cut at the token limit still parses, into half of what the model wanted to say. So the
+reply must have come to its own end, and what could not be read as a whole is not read at all.
+
+Does not: ask again; whoever calls decides how many rounds a reply is worth.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from pydantic import BaseModel, ValidationError
+
+from ace_graph.models.call import ChatRunnable, OnUsage, Sleep, call_model, guarded, with_nostream
+from ace_graph.models.failure import secrets_of
+from ace_graph.models.reply import find_json_object, finish_problem
+from ace_graph.models.usage import usage_of
+
+__all__ = ["Structured", "structured_call"]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Structured(Generic[M]):
+    """Either `value` or `problem` is set. `raw_text` is what the model said, also when it was no use."""
+
+    value: M | None
+    problem: str | None
+    raw_text: str
+
+
+async def structured_call(
+    model: BaseChatModel | ChatRunnable,
+    messages: Sequence[BaseMessage],
+    schema: type[M],
+    *,
+    timeout: float,  # noqa: ASYNC109  per attempt, not for the call as a whole
+    config: RunnableConfig | None = None,
+    on_usage: OnUsage | None = None,
+    sleep: Sleep = asyncio.sleep,
+) -> Structured[M]:
+    """Ask `model` for a `schema` and return the value, or the problem, of the one reply.
+
+    A model that has no structured output of its own is called plainly and its text is searched for one
+    JSON object; the same is done when a model answers in text although it was bound to a schema.
+    Raises ModelError when the call failed for good.
+    """
+    bound = _with_schema(model, schema)
+    if bound is None:
+        text = await call_model(
+            model,
+            [*messages, _asking_for(schema)],
+            timeout=timeout,
+            config=config,
+            on_usage=on_usage,
+            sleep=sleep,
+        )
+        return _read(text, None, schema)
+    out = await guarded(
+        lambda: bound.ainvoke(list(messages), with_nostream(config)),
+        timeout=timeout,
+        secrets=secrets_of(model),
+        sleep=sleep,
+    )
+    raw, parsed = out.get("raw"), out.get("parsed")
+    if not isinstance(raw, AIMessage):
+        return Structured(None, "the model gave no message", "")
+    if on_usage is not None:
+        on_usage(usage_of(raw))
+    return _read(raw, parsed, schema)
+
+
+def _with_schema(
+    model: BaseChatModel | ChatRunnable, schema: type[M]
+) -> Runnable[Sequence[BaseMessage], Mapping[str, object]] | None:
+    try:
+        # LangChain types the result by what include_raw=False would give.
+        return model.with_structured_output(schema, include_raw=True)  # type: ignore[union-attr,return-value]
+    except (AttributeError, NotImplementedError):
+        return None
+
+
+def _asking_for(schema: type[BaseModel]) -> HumanMessage:
+    shape = json.dumps(schema.model_json_schema(), separators=(",", ":"))
+    return HumanMessage(f"Reply with one JSON object that fits this JSON schema, and nothing else:\n{shape}")
+
+
+def _read(raw: AIMessage, parsed: object, schema: type[M]) -> Structured[M]:
+    text = raw.text
+    problem = finish_problem(raw)
+    if problem is not None:
+        return Structured(None, problem, text)
+    # With text the parser's value is not taken: several of LangChain's parsers complete broken JSON.
+    if isinstance(parsed, schema) and (raw.tool_calls or not text):
+        return Structured(parsed, None, text)
+    found = find_json_object(text)
+    if found is None:
+        return Structured(None, "the reply holds no complete JSON object", text)
+    try:
+        return Structured(schema.model_validate(found), None, text)
+    except ValidationError as error:
+        return Structured(None, f"the reply does not fit {schema.__name__}: {_first(error)}", text)
+
+
+def _first(error: ValidationError) -> str:
+    detail = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(str(part) for part in detail['loc']) or 'the object'}: {detail['msg']}"
