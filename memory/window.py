@@ -166,7 +166,7 @@ def _truncated(message: T, limit: int) -> T:
     content = _field(message, "content")
     cut: object = content[:limit] + _CUT if isinstance(content, str) else _cut_parts(content, limit)
     if isinstance(message, Mapping):
-        return cast(T, _with(message, content=cut))
+        return cast(T, _with(cast(object, message), content=cut))
     copied = copy(message)
     setattr(copied, "content", cut)  # noqa: B010  the class is the caller's, so no checker knows the name
     return copied
