@@ -14,7 +14,8 @@ export NEO4J_PASSWORD="${NEO4J_PASSWORD:-ace-local-password}"
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 docker_answers() { docker info >/dev/null 2>&1 && docker compose version >/dev/null 2>&1; }
 server_pid() { # of the server that start.sh left running here, if it still runs
-    [ -f "$home/pid" ] && kill -0 "$(cat "$home/pid")" 2>/dev/null && cat "$home/pid"
+    pid=$(sed -n 's/^NEO4J_PID=//p' "$home/server.env" 2>/dev/null)
+    [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null && echo "$pid"
 }
 
 start() {
