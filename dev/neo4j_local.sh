@@ -23,6 +23,7 @@ start() {
         docker compose up --detach --wait
     elif pid=$(server_pid); then
         echo "It is running already (process $pid)."
+        port=$(sed -n 's/^NEO4J_URI=.*://p' "$home/server.env")
     elif command -v java >/dev/null 2>&1 && command -v mvn >/dev/null 2>&1; then
         echo "No Docker engine answers: putting a server together with Java and Maven (123 MB, the first time only)."
         jars=$(bash dev/neo4j/get.sh)
@@ -42,6 +43,8 @@ stop() {
     if docker_answers; then docker compose down; fi
     if pid=$(server_pid); then
         kill "$pid"
+        while kill -0 "$pid" 2>/dev/null; do sleep 0.2; done
+        rm "$home/server.env"
         echo "Stopped (process $pid)."
     fi
 }
