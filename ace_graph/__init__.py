@@ -1,0 +1,61 @@
+"""ace_graph: a LangGraph agent that gets better at helping each learner.
+
+    from ace_graph import ACEContext, build_ace_graph, open_store
+
+Names are resolved when they are used (PEP 562), so importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ace_graph.context import ACEContext
+    from ace_graph.errors import AceError
+    from ace_graph.graph import ACEGraph, build_ace_graph, make_graph
+    from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
+    from ace_graph.memory.stores.base import Store
+    from ace_graph.open_store import open_store
+    from ace_graph.settings import Settings
+
+__all__ = [
+    "ACEContext",
+    "ACEGraph",
+    "AceError",
+    "Bullet",
+    "Delta",
+    "Effect",
+    "Evidence",
+    "Playbook",
+    "Policy",
+    "Settings",
+    "Store",
+    "TurnRecord",
+    "apply",
+    "build_ace_graph",
+    "make_graph",
+    "open_store",
+    "resolve",
+]
+
+_HOMES = {
+    "ACEContext": "ace_graph.context",
+    "AceError": "ace_graph.errors",
+    "ACEGraph": "ace_graph.graph",
+    "build_ace_graph": "ace_graph.graph",
+    "make_graph": "ace_graph.graph",
+    "Settings": "ace_graph.settings",
+    "Store": "ace_graph.memory.stores.base",
+    "open_store": "ace_graph.open_store",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES.get(name, "ace_graph.memory")), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

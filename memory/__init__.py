@@ -1,0 +1,80 @@
+"""What is remembered: bullets, playbooks, deltas and the pure functions over them.
+
+    resolve(snapshot, delta, policy) -> Effect     requests become facts
+    apply(playbook, effect) -> Playbook            facts are folded into the state
+
+Does not: import LangGraph or LangChain, or do I/O outside `stores/`.
+"""
+
+from __future__ import annotations
+
+from ace_graph.memory.access import Access, touch
+from ace_graph.memory.bullet import Bullet, BulletTag, MemoryType, Polarity, content_hash
+from ace_graph.memory.delta import (
+    Add,
+    Delta,
+    Judge,
+    Merge,
+    Operation,
+    Pin,
+    Quarantine,
+    Reflect,
+    Release,
+    Remove,
+    Reset,
+    Restore,
+    Supersede,
+    Tag,
+    Touch,
+    Unpin,
+    Update,
+)
+from ace_graph.memory.effect import Effect, Report, apply
+from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
+from ace_graph.memory.playbook import Playbook, PlaybookStats
+from ace_graph.memory.policy import DecayRates, Policy
+from ace_graph.memory.resolve import resolve
+from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.turn import RecentTurn, TurnRecord
+
+__all__ = [
+    "Access",
+    "Add",
+    "Bullet",
+    "BulletTag",
+    "DecayRates",
+    "Delta",
+    "Effect",
+    "Evidence",
+    "Judge",
+    "MemoryType",
+    "Merge",
+    "Operation",
+    "Pin",
+    "Playbook",
+    "PlaybookStats",
+    "Polarity",
+    "Policy",
+    "Quarantine",
+    "RecentTurn",
+    "Reflect",
+    "Release",
+    "Remove",
+    "Report",
+    "Reset",
+    "Restore",
+    "Snapshot",
+    "Supersede",
+    "Tag",
+    "Touch",
+    "TurnRecord",
+    "Unpin",
+    "Update",
+    "Verdict",
+    "Version",
+    "apply",
+    "content_hash",
+    "resolve",
+    "touch",
+    "verdict_of",
+]

@@ -19,6 +19,7 @@ from ace_graph.memory.effect import (
     Change,
     Counted,
     Merged,
+    Pruned,
     Put,
     Rejection,
     Report,
@@ -57,6 +58,7 @@ class Draft:
         self._refs: dict[str, str] = {}
         self._lists: dict[str, dict[str, None]] = {}
         self._pairs: dict[str, list[Merged]] = {"merged": [], "superseded": []}
+        self._pruned: list[Pruned] = []
         self._rejected: list[Rejection] = []
 
     def locate(self, name: str, *, follow_aliases: bool = True) -> Bullet:
@@ -151,6 +153,10 @@ class Draft:
     def pair(self, what: str, kept: str, gone: str) -> None:
         self._pairs[what].append(Merged(kept=kept, gone=gone))
 
+    def prune(self, bullet: Bullet, score: float) -> None:
+        self.archive(Archived(bullet=bullet, why="pruned"))
+        self._pruned.append(Pruned(id=bullet.id, score=score))
+
     def reject(self, op: str, name: str, why: str) -> None:
         self._rejected.append(Rejection(op=op, id=name[:128], why=why))
 
@@ -173,7 +179,7 @@ class Draft:
             merged=tuple(self._pairs["merged"]),
             superseded=tuple(self._pairs["superseded"]),
             removed=lists.get("removed", ()),
-            pruned=lists.get("pruned", ()),
+            pruned=tuple(self._pruned),
             restored=lists.get("restored", ()),
             quarantined=lists.get("quarantined", ()),
             released=lists.get("released", ()),

@@ -25,6 +25,7 @@ __all__ = [
     "Change",
     "Effect",
     "Merged",
+    "Pruned",
     "Rejection",
     "Report",
     "apply",
@@ -133,6 +134,13 @@ class Merged(_Fact):
     gone: str
 
 
+class Pruned(_Fact):
+    """A bullet that made room under the cap, and its decay score then."""
+
+    id: str
+    score: float
+
+
 class Report(_Fact):
     """What really changed, in ids: what users see. `refs` maps an Add's ref to the id it got.
 
@@ -147,7 +155,7 @@ class Report(_Fact):
     merged: tuple[Merged, ...] = ()
     superseded: tuple[Merged, ...] = ()
     removed: Ids = ()
-    pruned: Ids = ()
+    pruned: tuple[Pruned, ...] = ()
     restored: Ids = ()
     quarantined: Ids = ()
     released: Ids = ()

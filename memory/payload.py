@@ -151,7 +151,8 @@ def _read(model: type[M], text: str, what: str) -> M:
         newer = _newer_format(text)
         if newer is not None:
             raise NewerFormat(
-                f"the stored {what} has format {newer}, this version of ace-graph reads up to {FORMAT}: upgrade it"
+                f"the stored {what} has format {newer}, this version of ace-graph reads up to {FORMAT}: "
+                "upgrade ace-graph"
             ) from error
         first = error.errors(include_input=False, include_url=False)[0]
         detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -24,7 +24,6 @@ from ace_graph.memory.index import Index
 
 __all__ = ["BaseVotes", "Playbook", "PlaybookStats", "Reflection", "Vote", "mint_id"]
 
-_EMPTY: Mapping[str, str] = MappingProxyType({})
 _LETTERS = re.compile(r"[a-z]")
 
 
@@ -84,8 +83,8 @@ class Playbook:
 
     entries: Mapping[str, Bullet] = field(default_factory=lambda: MappingProxyType({}))
     next_id: int = 1
-    aliases: Mapping[str, str] = _EMPTY
-    tombstones: Mapping[str, str] = _EMPTY
+    aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    tombstones: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     reflections: tuple[Reflection, ...] = ()
     votes: Mapping[str, TurnVotes] = field(default_factory=lambda: MappingProxyType({}))
     base_votes: Mapping[str, BaseVotes] = field(default_factory=lambda: MappingProxyType({}))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope
+
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, clean_line, content_hash
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta import Add
 from ace_graph.memory.draft import Draft, Refused
 from ace_graph.memory.effect import Archived
-from ace_graph.memory.similarity import choose_survivor, compare, mergeable_scope, merge
 from ace_graph.memory.taxonomy import infer_memory_type
 
 __all__ = ["add", "archive_beyond_cap", "checked_text", "merge_pair"]
@@ -126,8 +127,11 @@ def archive_beyond_cap(draft: Draft) -> None:
     excess = len(draft.entries) - draft.policy.max_bullets
     if excess <= 0:
         return
-    ordinary = [bullet for bullet in draft.entries.values() if not bullet.core]
-    ordinary.sort(key=lambda b: (decay_score(b, draft.access, draft.policy.decay), b.helpful, b.created_at))
-    for bullet in ordinary[:excess]:
-        draft.archive(Archived(bullet=bullet, why="pruned"))
-        draft.note("pruned", bullet.id)
+    ordinary = [
+        (decay_score(bullet, draft.access, draft.policy.decay), bullet)
+        for bullet in draft.entries.values()
+        if not bullet.core
+    ]
+    ordinary.sort(key=lambda pair: (pair[0], pair[1].helpful, pair[1].created_at))
+    for score, bullet in ordinary[:excess]:
+        draft.prune(bullet, score)

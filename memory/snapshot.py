@@ -5,7 +5,7 @@ Does not: read or write. Stores do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ace_graph.memory.access import Access
@@ -33,9 +33,9 @@ class Version(NamedTuple):
 class Snapshot:
     """A learner's memory at one version."""
 
-    playbook: Playbook = Playbook()
-    access: Access = Access()
-    version: Version = Version()
+    playbook: Playbook = field(default_factory=Playbook)
+    access: Access = field(default_factory=Access)
+    version: Version = field(default_factory=Version)
 
     @property
     def absent(self) -> bool:

@@ -1,0 +1,103 @@
+"""The prompts, one file per role, and the only way to fill them in.
+
+A prompt is a markdown file with `{{name}}` places. `Prompts.load` reads all of them once and refuses a
+file that lacks a variable its role fills, or names one that nobody fills: at start, not in a turn. A
+folder of the user's (ACE_PROMPTS_DIR) replaces the files that it holds.
+
+Text that comes from outside (questions, answers, tool results, bullets, traces) goes into a prompt
+through `data_block` only: delimited, its delimiter escaped, bounded in length.
+
+Does not: call models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from ace_graph.errors import PromptError
+
+__all__ = ["PROMPT_VARIABLES", "Prompts", "data_block", "preview"]
+
+PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
+    "base": frozenset(),
+    "answer": frozenset(),
+    "critique": frozenset({"critique"}),
+    "react": frozenset({"max_turns"}),
+    "tot_expand": frozenset({"breadth", "question", "path"}),
+    "tot_score": frozenset({"question", "thoughts"}),
+    "tot_answer": frozenset({"path"}),
+    "reflector": frozenset(
+        {"question", "answer", "trace", "bullets", "ground_truth", "evidence", "reflections"}
+    ),
+}
+"""Each prompt's file name (without .md) and the variables that its role fills."""
+
+_PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_DEFAULT_LIMIT = 8_000
+
+
+def preview(text: object, limit: int = 120) -> str:
+    """Return the first `limit` characters on one line, with the full length where something was cut."""
+    line = str(text).replace("\r", " ").replace("\n", " ")
+    return line if len(line) <= limit else f"{line[:limit]}… [len={len(line)}]"
+
+
+def data_block(name: str, text: str, *, limit: int = _DEFAULT_LIMIT) -> str:
+    """Return `text` as data between `<name>` and `</name>`, cut at `limit` characters.
+
+    Whatever in the text looks like this block's tags is escaped, so the text can't end the block.
+    """
+    body = text if len(text) <= limit else f"{text[:limit]}… [len={len(text)}]"
+    safe = re.sub(rf"<(\s*/?\s*{re.escape(name)}\b)", r"&lt;\1", body, flags=re.IGNORECASE)
+    safe = safe.encode("utf-8", "replace").decode("utf-8")
+    return f"<{name}>\n{safe}\n</{name}>"
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """All prompt texts, checked."""
+
+    texts: Mapping[str, str]
+
+    @classmethod
+    def load(cls, folder: Path | None = None) -> Prompts:
+        """Read every prompt, from `folder` where it has the file, else from the package.
+
+        Raises PromptError for a folder that is not there, a file that no role has, or wrong variables.
+        """
+        texts = {name: files(__name__).joinpath(f"{name}.md").read_text("utf-8") for name in PROMPT_VARIABLES}
+        if folder is not None:
+            texts.update(_overrides(folder))
+        for name, text in texts.items():
+            _check(name, text)
+        return cls({name: text.strip() for name, text in texts.items()})
+
+    def render(self, name: str, **values: str) -> str:
+        """Return the prompt with its places filled. Raises PromptError for a missing or an unknown one."""
+        wanted = PROMPT_VARIABLES[name]
+        if values.keys() != wanted:
+            odd = ", ".join(sorted(values.keys() ^ wanted))
+            raise PromptError(f"prompt {name}: variables missing or unknown: {odd}")
+        return _PLACE.sub(lambda place: values[place.group(1)], self.texts[name])
+
+
+def _overrides(folder: Path) -> dict[str, str]:
+    if not folder.is_dir():
+        raise PromptError(f"the prompts folder {folder} is not there: check ACE_PROMPTS_DIR")
+    found = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.md"))}
+    unknown = sorted(found.keys() - PROMPT_VARIABLES.keys())
+    if unknown:
+        known = ", ".join(sorted(PROMPT_VARIABLES))
+        raise PromptError(f"no role has a prompt named {', '.join(unknown)}: name the files {known}")
+    return found
+
+
+def _check(name: str, text: str) -> None:
+    found, wanted = set(_PLACE.findall(text)), PROMPT_VARIABLES[name]
+    if found != wanted:
+        missing, unknown = sorted(wanted - found), sorted(found - wanted)
+        raise PromptError(f"prompt {name}.md: missing variables {missing}, unknown variables {unknown}")

@@ -1,0 +1,122 @@
+"""THE picture: five nodes and their edges.
+
+    router -> planner -> solver -> critic -> ace_learning
+                           ^          |
+                           +----------+   a revision, when evidence says that the answer failed
+
+Does not: hold what the nodes do; each is one file in nodes/.
+"""
+
+# LangGraph leaves type arguments of its own classes open in the signatures used here.
+# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false, reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Checkpointer
+
+from ace_graph.assembly import assemble, offline_fallback
+from ace_graph.binding import bind
+from ace_graph.context import ACEContext, LearningMode
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.stores.base import Store
+from ace_graph.nodes.ace_learning import ace_learning
+from ace_graph.nodes.critic import after_critic, critic
+from ace_graph.nodes.planner import planner
+from ace_graph.nodes.router import router
+from ace_graph.nodes.solver import solver
+from ace_graph.resources import Evaluator, ModelRouter, Resources
+from ace_graph.settings import Settings
+from ace_graph.state import ACEInput, ACEOutput, ACEState
+
+__all__ = ["ACEGraph", "build_ace_graph", "make_graph"]
+
+ACEGraph: TypeAlias = CompiledStateGraph[ACEState, ACEContext, ACEInput, ACEOutput]
+
+
+def draw(resources: Resources) -> StateGraph[ACEState, ACEContext, ACEInput, ACEOutput]:
+    """Return the graph, not yet compiled."""
+    graph = StateGraph(ACEState, context_schema=ACEContext, input_schema=ACEInput, output_schema=ACEOutput)
+    graph.add_node("router", bind(router, resources))
+    graph.add_node("planner", bind(planner, resources))
+    graph.add_node("solver", bind(solver, resources))
+    graph.add_node("critic", bind(critic, resources))
+    graph.add_node("ace_learning", bind(ace_learning, resources))
+    graph.add_edge(START, "router")
+    graph.add_edge("router", "planner")
+    graph.add_edge("planner", "solver")
+    graph.add_edge("solver", "critic")
+    graph.add_conditional_edges("critic", after_critic, {"solver": "solver", "ace_learning": "ace_learning"})
+    graph.add_edge("ace_learning", END)
+    return graph
+
+
+def build_ace_graph(
+    *,
+    model: BaseChatModel | None = None,
+    store: Store | str | None = None,
+    tools: Sequence[BaseTool | Callable[..., object]] = (),
+    embeddings: Embeddings | None = None,
+    evaluator: Evaluator | None = None,
+    mode_router: ModelRouter | None = None,
+    system_prompt: str | None = None,
+    base_playbook: Playbook | Path | str | None = None,
+    prompts_dir: Path | str | None = None,
+    learning: LearningMode | None = None,
+    checkpointer: Checkpointer = None,
+    count_tokens: Callable[[str], int] | None = None,
+    clock: Callable[[], datetime] | None = None,
+    new_id: Callable[[], str] | None = None,
+    settings: Settings | None = None,
+) -> ACEGraph:
+    """Return the compiled graph; every argument left out comes from the settings.
+
+    `store` is a store or its URL. `tools` are added to the calculator and the reads of the learner's own
+    memory. `evaluator` judges answers, which the critic takes as evidence. `mode_router` chooses the mode
+    instead of the rules. `base_playbook` (a Playbook or the path of one) is given to every learner, read
+    only. `learning` is what runs do whose context does not say. `clock` and `new_id` give time and ids.
+
+    Building does no I/O but reading prompt files and the base playbook. Raises ModelNotConfigured and
+    other ConfigurationErrors, which name the setting to fix.
+    """
+    resources = assemble(
+        settings=settings,
+        model=model,
+        store=store,
+        tools=tools,
+        embeddings=embeddings,
+        evaluator=evaluator,
+        mode_router=mode_router,
+        system_prompt=system_prompt,
+        base_playbook=base_playbook,
+        prompts_dir=prompts_dir,
+        learning=learning,
+        count_tokens=count_tokens,
+        clock=clock,
+        new_id=new_id,
+    )
+    return draw(resources).compile(checkpointer=checkpointer, name="ace_graph")
+
+
+@cache
+def _graph_of(settings: Settings) -> ACEGraph:
+    return build_ace_graph(settings=settings)
+
+
+def make_graph() -> ACEGraph:
+    """Return the graph for LangGraph Studio and servers: one per process and settings.
+
+    It is called for every request there, also for reading schemas. Without a configured model it runs the
+    offline tutor.
+    """
+    return _graph_of(offline_fallback(Settings.load()))  # pyright: ignore[reportArgumentType]  # frozen: hashable

@@ -1,0 +1,88 @@
+"""What of the memory goes into the solver's prompt, and the log lines that say so.
+
+Does not: rank bullets (memory.retrieval does).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from ace_graph.embedding import semantic_scores
+from ace_graph.memory.retrieval import Retrieval, Scored, retrieve
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.reasoning.prompt import format_context, recent_insights
+from ace_graph.run import Run, log_text
+from ace_graph.state import Plan
+
+__all__ = ["Injection", "inject"]
+
+logger = logging.getLogger("ace_graph")
+
+MAX_QUERY_CHARS = 4_000
+"""A question longer than this is searched for by its beginning and its end."""
+
+
+@dataclass(frozen=True)
+class Injection:
+    """The playbook block of the prompt ('' for none), the ids in it, and the insights beside it."""
+
+    text: str = ""
+    ids: tuple[str, ...] = ()
+    insights: tuple[str, ...] = ()
+
+
+async def inject(question: str, plan: Plan, snapshot: Snapshot | None, run: Run) -> Injection:
+    """Retrieve for this question, under the plan's token budget.
+
+    Without a learner only the base playbook, if there is one, is searched.
+    """
+    resources, base = run.resources, run.resources.base_playbook
+    if snapshot is None and base is None:
+        return Injection()
+    memory, query = snapshot or Snapshot(), _searched(question)
+    found = retrieve(
+        query,
+        memory.playbook,
+        memory.access,
+        resources.store.policy,
+        now=resources.clock(),
+        budget_tokens=plan["retrieval_budget_tokens"],
+        max_bullets=plan["max_bullets"],
+        topic=plan["topic"],
+        count_tokens=resources.count_tokens,
+        base=base,
+        semantic=await semantic_scores(query, memory.playbook, resources),
+    )
+    _log(question, found, run)
+    room = plan["retrieval_budget_tokens"] - found.tokens
+    insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
+    ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
+    return Injection(format_context(found), ids, tuple(insights))
+
+
+def _searched(question: str) -> str:
+    if len(question) <= MAX_QUERY_CHARS:
+        return question
+    half = MAX_QUERY_CHARS // 2
+    return f"{question[:half]} {question[-half:]}"
+
+
+def _log(question: str, found: Retrieval, run: Run) -> None:
+    scored = (*found.core, *found.retrieved)
+    logger.info(
+        "[ACE Memory][Inject] Retrieved %d bullets for question: %s",
+        len(scored),
+        log_text(run.resources, question),
+    )
+    for item in scored:
+        logger.info("[ACE Memory][Inject] %s", _described(item, run))
+
+
+def _described(item: Scored, run: Run) -> str:
+    bullet = item.bullet
+    return (
+        f"id={bullet.id} score={item.score:.3f} strength={item.strength:.3f} helpful={bullet.helpful} "
+        f"harmful={bullet.harmful} type={bullet.memory_type} tags={list(bullet.tags)} "
+        f"content={log_text(run.resources, bullet.content)}"
+    )

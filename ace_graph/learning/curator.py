@@ -1,0 +1,86 @@
+"""The Curator: lessons and verdicts become the operations of the turn's delta.
+
+Heuristic and deterministic: every lesson becomes an Add with its metadata inferred where the reflector
+left it out. Whether it is new, or reinforces a bullet that says the same, is decided where the delta is
+resolved, against the newest state.
+
+Does not: call a model, or touch a counter without evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ace_graph.learning.lesson import BulletVerdict, Lesson
+from ace_graph.memory.bullet import PROFILE_SECTIONS
+from ace_graph.memory.delta import Add, Judge, Operation
+from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, tag_of
+from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
+
+__all__ = ["judge_bullets", "lessons_to_operations"]
+
+_SECTION_CHARS = 100
+
+
+def lessons_to_operations(
+    lessons: Sequence[Lesson], *, question: str, topic: str | None, source: str, start: int = 1
+) -> list[Add]:
+    """Return one Add per lesson, named `n1`, `n2`, ... so that a vote of the same delta can name them.
+
+    A lesson never lands in a profile section: only what a learner or the host says explicitly does.
+    """
+    return [
+        Add(
+            ref=f"n{n}",
+            content=lesson.content,
+            section=_section(lesson),
+            memory_type=lesson.memory_type or infer_memory_type(lesson.content),
+            polarity=lesson.polarity,
+            topic=_short(lesson.topic) or infer_topic(lesson.content) or topic or infer_topic(question),
+            concept=_short(lesson.concept),
+            tags=tuple(tag[:256] for tag in lesson.tags[:10] if tag.strip()),
+            sources=(source,),
+        )
+        for n, lesson in enumerate(lessons, start)
+    ]
+
+
+def _section(lesson: Lesson) -> str:
+    section = "_".join(lesson.section.casefold().split())[:_SECTION_CHARS] or "lessons"
+    return f"learned_{section}" if section in PROFILE_SECTIONS else section
+
+
+def _short(text: str | None) -> str | None:
+    return (text or "").strip()[:256] or None
+
+
+def judge_bullets(
+    turn_id: str,
+    evidence: Sequence[Evidence],
+    *,
+    injected: Sequence[str],
+    cited: Sequence[str],
+    tags: Sequence[BulletVerdict] = (),
+    new: Sequence[str] = (),
+) -> list[Operation]:
+    """Return one vote per source of evidence; without evidence there is none.
+
+    Credit and blame go to bullets that the answer cites, and to injected ones that the reflector tags in
+    agreement with the verdict; a cited bullet that it tags otherwise gets no vote. On evidenced success
+    the new lessons (`new`, their refs) count too.
+    """
+    said = {tag.id: tag.tag for tag in tags}
+    votes = list[Operation]()
+    for source in EVIDENCE_SOURCES:
+        verdicts = [item.verdict for item in evidence if item.source == source and item.verdict != "unknown"]
+        if not verdicts:
+            continue
+        verdict = verdicts[-1]
+        named = [
+            name
+            for name in injected
+            if said.get(name) == tag_of(verdict) or (name in cited and name not in said)
+        ]
+        lessons = new if verdict == "success" else ()
+        votes.append(Judge(turn_id=turn_id, source=source, verdict=verdict, bullet_ids=(*named, *lessons)))
+    return votes

@@ -1,0 +1,116 @@
+"""A lesson and a reflection: what the reflector gives, and what is refused on the way to the playbook.
+
+Does not: call a model (reflector.py) or make operations (curator.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from ace_graph.memory.bullet import BulletTag, MemoryType, Polarity
+
+__all__ = ["COPIED_WORDS", "BulletVerdict", "Lesson", "Reflection", "copies"]
+
+COPIED_WORDS = 12
+"""A lesson with this many consecutive words of the conversation is a copy, not a lesson."""
+
+MAX_LESSONS = 10
+
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class BulletVerdict(_Reply):
+    """The reflector's tag for a bullet that was used."""
+
+    id: str
+    tag: BulletTag
+
+
+class Lesson(_Reply):
+    """What is worth knowing next time. `section` and `topic` are short words."""
+
+    content: Annotated[str, Field(min_length=1)]
+    section: Text = ""
+    topic: str | None = None
+    concept: str | None = None
+    memory_type: MemoryType | None = None
+    polarity: Polarity = "strategy"
+    tags: list[str] = Field(default_factory=list[str])
+
+
+class Reflection(_Reply):
+    """The reflector's reply (document 000). A malformed item of a list is dropped, never the good ones.
+
+    `lessons` has no default: a reply cut in its middle must not pass for one without lessons. `dropped`
+    says what was left out; the model neither sees nor fills it.
+    """
+
+    reasoning: Text = ""
+    error_identification: Text = ""
+    root_cause_analysis: Text = ""
+    correct_approach: Text = ""
+    key_insight: Text = ""
+    bullet_tags: list[BulletVerdict] = Field(default_factory=list[BulletVerdict])
+    lessons: list[Lesson]
+    dropped: SkipJsonSchema[tuple[str, ...]] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_what_can_be_read(cls, data: object) -> object:
+        if not isinstance(data, Mapping):
+            return data
+        fields = dict(cast("Mapping[str, object]", data))
+        dropped = list[str]()
+        for name, model in (("bullet_tags", BulletVerdict), ("lessons", Lesson)):
+            items = fields.get(name)
+            if isinstance(items, list):
+                fields[name], bad = _read_items(cast("list[object]", items), model, name)
+                dropped += bad
+        fields["lessons"], over = _bounded(fields.get("lessons"))
+        fields["dropped"] = (*dropped, *over)
+        return fields if fields["lessons"] is not None else {**fields, "lessons": "missing"}
+
+
+def _read_items(items: Sequence[object], model: type[BaseModel], name: str) -> tuple[list[object], list[str]]:
+    good, bad = list[object](), list[str]()
+    for item in items:
+        try:
+            good.append(model.model_validate({"content": item} if isinstance(item, str) else item))
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors(include_url=False)[0]["loc"])) or "value"
+            bad.append(f"malformed item of {name}: {where}")
+    return good, bad
+
+
+def _bounded(lessons: object) -> tuple[object, list[str]]:
+    if not isinstance(lessons, list):
+        return lessons, []
+    items = cast("list[object]", lessons)
+    over = len(items) - MAX_LESSONS
+    return items[:MAX_LESSONS], [f"more than {MAX_LESSONS} lessons in one turn"] * max(0, over)
+
+
+def copies(text: str, conversation: Iterable[str]) -> bool:
+    """Whether `text` has 12 or more consecutive words of one of the conversation's texts."""
+    words = _words(text)
+    runs = {tuple(words[i : i + COPIED_WORDS]) for i in range(len(words) - COPIED_WORDS + 1)}
+    if not runs:
+        return False
+    return any(
+        tuple(said[i : i + COPIED_WORDS]) in runs
+        for said in map(_words, conversation)
+        for i in range(len(said) - COPIED_WORDS + 1)
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())

@@ -1,0 +1,96 @@
+"""The turn's record, made from the state: bounded, without bytes of attachments.
+
+Does not: store it; it travels in the turn's commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import cast
+
+from ace_graph.learning.evidence import to_evidence
+from ace_graph.memory.turn import MAX_TASK_CHARS, TurnRecord, TurnStatus, answer_hash
+from ace_graph.models import Usage
+from ace_graph.prompts import preview
+from ace_graph.reasoning.prompt import last_question
+from ace_graph.run import Run
+from ace_graph.state import ACEState, Attempt, Result
+
+__all__ = ["describe_attachments", "make_record"]
+
+
+def make_record(state: ACEState, attempt: Attempt, run: Run, usage: Usage) -> TurnRecord:
+    """Return the record of this turn."""
+    turn, result = state["turn"], state["result"]
+    question = last_question(state["messages"])
+    attachments = describe_attachments(question.content) if question else ""
+    started, completed = datetime.fromisoformat(turn["started_at"]), run.resources.clock()
+    return TurnRecord(
+        turn_id=turn["turn_id"],
+        attempt_id=attempt["attempt_id"],
+        conversation_id=run.context.conversation_id,
+        task=_bounded(f"{turn['question']} {attachments}".strip()),
+        answer=_bounded(attempt["answer"]),
+        answer_hash=answer_hash(attempt["answer"]),
+        mode=state["plan"]["mode"],
+        topic=state["plan"]["topic"],
+        status=_status(result, attempt),
+        verdict=result["verdict"] if result else "unknown",
+        error=attempt["problem"],
+        model=_model_name(run),
+        calls=usage.calls,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        duration_ms=max(0.0, (completed - started).total_seconds() * 1000),
+        injected=tuple(attempt["injected"]),
+        cited=tuple(attempt["cited"]),
+        evidence=tuple(to_evidence(item) for item in (result["evidence"] if result else [])),
+        started_at=started,
+        completed_at=completed,
+    )
+
+
+def describe_attachments(content: object) -> str:
+    """Return "[image/png, 84 KB]" for every part of a message's content that is no text."""
+    if not isinstance(content, list):
+        return ""
+    parts = [part for part in cast("list[object]", content) if isinstance(part, Mapping)]
+    return " ".join(
+        described for part in parts if (described := _described(cast("Mapping[str, object]", part)))
+    )
+
+
+def _described(part: Mapping[str, object]) -> str:
+    if part.get("type") == "text":
+        return ""
+    data = part.get("data") or part.get("base64") or part.get("image_url") or part.get("url") or ""
+    if isinstance(data, Mapping):
+        data = cast("Mapping[str, object]", data).get("url", "")
+    text = data if isinstance(data, str) else ""
+    kind = part.get("mime_type") or part.get("mimeType") or _kind_of_url(text) or part.get("type") or "data"
+    encoded = text.partition(",")[2] if text.startswith("data:") else text
+    size = f", {len(encoded) * 3 // 4 // 1024} KB" if len(encoded) > 1024 else ""
+    return f"[{preview(kind, 64)}{size}]"
+
+
+def _kind_of_url(text: str) -> str:
+    return text[5:].partition(";")[0] if text.startswith("data:") else ""
+
+
+def _bounded(text: str) -> str:
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    return clean if len(clean) <= MAX_TASK_CHARS else f"{clean[:MAX_TASK_CHARS]}… [len={len(clean)}]"
+
+
+def _status(result: Result | None, attempt: Attempt) -> TurnStatus:
+    verdict = result["verdict"] if result else "unknown"
+    if verdict in ("failure", "partial"):
+        return verdict
+    return "partial" if attempt["problem"] else "success"
+
+
+def _model_name(run: Run) -> str | None:
+    model = run.resources.model(run.context)
+    name = getattr(model, "model_name", None) or getattr(model, "model", None)
+    return name if isinstance(name, str) else model._llm_type

@@ -1,0 +1,102 @@
+"""Reason and act: the model calls tools until it answers, at most `max_turns` replies.
+
+Whatever happens there is an answer: in the last turn the tools are taken away, and a model that still
+gives none is answered for. A tool that fails, or does not exist, becomes a message to the model.
+
+Does not: know what the tools do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt import ToolNode
+
+from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.window import truncate_tool_results
+from ace_graph.models import ChatRunnable
+from ace_graph.prompts import preview
+from ace_graph.reasoning.solution import Prompt, Solution, solution_of
+from ace_graph.reasoning.talk import Talk
+from ace_graph.state import Plan
+
+__all__ = ["react", "tool_evidence"]
+
+_LAST_WORD = "This is your last reply: give the answer now, with what you have."
+
+
+async def react(prompt: Prompt, plan: Plan, talk: Talk) -> Solution:
+    """Answer with tools; the trace holds every tool call with its result."""
+    by_name = talk.run.resources.tools_by_name()
+    tools = [by_name[name] for name in plan.get("tool_names", []) if name in by_name]
+    max_turns = plan.get("max_turns", 8)
+    told = talk.run.resources.prompts.render("react", max_turns=str(max_turns))
+    bound = _bound(talk, tools)
+    trace: list[BaseMessage] = []
+    evidence: list[Evidence] = []
+    for _ in range(max_turns - 1):
+        reply = await talk.answer([*prompt.messages(told), *trace], bound)
+        if not reply.message.tool_calls or (reply.parsed.answer and talk.streamed):
+            return _with_evidence(solution_of(reply, talk, trace=tuple(trace)), evidence)
+        results = await _call_tools(talk, tools, reply.message)
+        trace += [reply.message, *results]
+        evidence += tool_evidence(tools, results)
+    reply = await talk.answer([*prompt.messages(f"{told}\n\n{_LAST_WORD}"), *trace])
+    return _with_evidence(solution_of(reply, talk, trace=tuple(trace)), evidence)
+
+
+def _bound(talk: Talk, tools: Sequence[BaseTool]) -> ChatRunnable:
+    if not tools:
+        return talk.model
+    try:
+        return talk.model.bind_tools(tools)
+    except NotImplementedError:
+        talk.think("react", "the model takes no tools, so it answers without")
+        return talk.model
+
+
+async def _call_tools(talk: Talk, tools: Sequence[BaseTool], message: AIMessage) -> list[BaseMessage]:
+    for call in message.tool_calls:
+        talk.think(f"react calls {preview(call['name'], 64)}", str(call["args"]))
+    # The runtime is handed over so that a tool finds the context also where the caller gave none.
+    node = ToolNode(tools, handle_tool_errors=_told)
+    out = await node.ainvoke({"messages": [message]}, runtime=talk.run.runtime)
+    results: list[BaseMessage] = out["messages"]
+    for result in results:
+        talk.think("react result", result.text)
+    return truncate_tool_results(results)
+
+
+def _told(error: Exception) -> str:
+    return f"Error: {type(error).__name__}: {preview(error, 500)}"
+
+
+def tool_evidence(tools: Sequence[BaseTool], results: Sequence[BaseMessage]) -> list[Evidence]:
+    """Return the judgements of tools that are marked as checks (`metadata={"evidence": True}`).
+
+    A check that failed is a failure; any other tool's result, good or bad, means nothing.
+    """
+    checks = {tool.name for tool in tools if (tool.metadata or {}).get("evidence") is True}
+    return [
+        Evidence(
+            source="tool",
+            verdict="failure" if result.status == "error" else "success",
+            text=preview(result.text, 500),
+            by=result.name,
+        )
+        for result in results
+        if isinstance(result, ToolMessage) and result.name in checks
+    ]
+
+
+def _with_evidence(solution: Solution, evidence: Sequence[Evidence]) -> Solution:
+    return Solution(
+        answer=solution.answer,
+        reasoning=solution.reasoning,
+        used=solution.used,
+        trace=solution.trace,
+        tool_evidence=tuple(evidence),
+        problem=solution.problem,
+    )

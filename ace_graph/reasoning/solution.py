@@ -1,0 +1,65 @@
+"""What a way of reasoning takes and gives.
+
+Does not: reason. cot.py, tot.py and react.py do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from ace_graph.memory.evidence import Evidence
+from ace_graph.reasoning.talk import Reply, Talk
+from ace_graph.state import Plan
+
+__all__ = ["Prompt", "Reason", "Solution", "solution_of"]
+
+NO_ANSWER = "I could not find an answer to this."
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The parts of the solver's prompt in order: system (with the playbook), window, question."""
+
+    system: str
+    window: tuple[BaseMessage, ...]
+    question: HumanMessage
+
+    def messages(self, extra: str = "") -> list[BaseMessage]:
+        """Return the messages of a call; `extra` is added to the end of the system message."""
+        system = f"{self.system}\n\n{extra}" if extra else self.system
+        return [SystemMessage(system), *self.window, self.question]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """An answer with its scratchpad, the ids it names, the tool messages, and a problem, if any."""
+
+    answer: str
+    reasoning: str
+    used: tuple[str, ...]
+    trace: tuple[BaseMessage, ...] = ()
+    tool_evidence: tuple[Evidence, ...] = ()
+    problem: str | None = None
+
+
+Reason = Callable[[Prompt, Plan, Talk], Awaitable[Solution]]
+
+
+def solution_of(
+    reply: Reply, talk: Talk, reasoning: str = "", trace: tuple[BaseMessage, ...] = ()
+) -> Solution:
+    """Return the solution in a final reply; one without any text becomes an honest sentence."""
+    answer = reply.parsed.answer
+    if not answer:
+        answer = f"{NO_ANSWER[:-1]}: {reply.problem}." if reply.problem else NO_ANSWER
+        talk.show(answer)
+    return Solution(
+        answer=answer,
+        reasoning="\n".join(part for part in (reasoning, reply.parsed.reasoning) if part),
+        used=reply.parsed.used,
+        trace=trace,
+        problem=reply.problem,
+    )

@@ -1,0 +1,101 @@
+"""Live objects that nodes use, bound when the graph is built: model, store, tools, evaluator, clock.
+
+Does not: decide anything. It makes what the settings describe on first use, so that building a graph
+does no I/O.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
+
+from ace_graph.context import ACEContext, LearningMode
+from ace_graph.embedding import Vectors
+from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.snapshot_cache import SnapshotCache
+from ace_graph.memory.stores.base import Store
+from ace_graph.memory.tokens import estimate_tokens
+from ace_graph.prompts import Prompts
+from ace_graph.settings import Settings
+
+__all__ = ["Evaluator", "MakeModel", "ModelRouter", "Resources"]
+
+Evaluator = Callable[[str, str, ACEContext], Awaitable[Evidence | None] | Evidence | None]
+"""Judges an answer: (question, answer, context) -> Evidence, or None for no opinion. May be async."""
+
+ModelRouter = Callable[[str], str | Awaitable[str]]
+"""Chooses the mode for a question: returns cot, tot or react. May be async."""
+
+MakeModel = Callable[[str | None, float | None], BaseChatModel]
+"""Makes the model that the settings describe, with the run's overrides of name and temperature."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _new_id() -> str:
+    return uuid4().hex
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one graph works with. `injected_model` is the caller's; else `make_model` makes one per loop.
+
+    `tools` are all tools of react, `own_tool_names` those that the caller brought.
+    """
+
+    settings: Settings
+    store: Store
+    make_model: MakeModel
+    prompts: Prompts
+    injected_model: BaseChatModel | None = None
+    tools: Sequence[BaseTool] = ()
+    own_tool_names: tuple[str, ...] = ()
+    embeddings: Embeddings | None = None
+    evaluator: Evaluator | None = None
+    mode_router: ModelRouter | None = None
+    system_prompt: str | None = None
+    base_playbook: Playbook | None = None
+    learning: LearningMode = "inline"
+    clock: Callable[[], datetime] = _now
+    new_id: Callable[[], str] = _new_id
+    count_tokens: Callable[[str], int] = estimate_tokens
+    cache: SnapshotCache = field(default_factory=SnapshotCache)
+    vectors: Vectors = field(default_factory=Vectors)
+    _models: WeakKeyDictionary[
+        asyncio.AbstractEventLoop, dict[tuple[str | None, float | None], BaseChatModel]
+    ] = field(default_factory=WeakKeyDictionary)
+
+    def model(self, context: ACEContext) -> BaseChatModel:
+        """Return the model for a run; one made from the settings is kept per event loop.
+
+        A pooled HTTP client dies with the loop it was made on, so loops never share one. Raises
+        ModelNotConfigured, ModelNotAllowed.
+        """
+        if self.injected_model is not None and context.model is None:
+            return _with_temperature(self.injected_model, context.temperature)
+        wanted = (context.model, context.temperature)
+        made = self._models.setdefault(asyncio.get_running_loop(), {})
+        if wanted not in made:
+            made[wanted] = self.make_model(*wanted)
+        return made[wanted]
+
+    def tools_by_name(self) -> Mapping[str, BaseTool]:
+        """Return the tools by name; of two with one name the later one, which is the user's."""
+        return {tool.name: tool for tool in self.tools}
+
+
+def _with_temperature(model: BaseChatModel, temperature: float | None) -> BaseChatModel:
+    if temperature is None or "temperature" not in type(model).model_fields:
+        return model
+    return model.model_copy(update={"temperature": temperature})

@@ -1,0 +1,224 @@
+"""The graph's state: what flows between the five nodes, and what each of them returns.
+
+`messages` is the conversation (LangGraph's add_messages). `mode` and `memory` are untracked: they live
+for one run and are never checkpointed, so checkpoints stay small and nothing of an earlier turn
+sticks. All other keys are plain JSON and are overwritten by every turn.
+
+Does not: hold behaviour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels import UntrackedValue
+from langgraph.graph import MessagesState
+
+from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.snapshot import Snapshot
+
+__all__ = [
+    "MODES",
+    "ACEInput",
+    "ACEOutput",
+    "ACEState",
+    "Attempt",
+    "EvidenceJSON",
+    "Learning",
+    "Memory",
+    "Mode",
+    "Plan",
+    "Result",
+    "Turn",
+    "UsageJSON",
+]
+
+Mode = Literal["cot", "tot", "react"]
+MODES: tuple[Mode, ...] = ("cot", "tot", "react")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The learner's memory during one run; without a snapshot, `problem` says why there is none."""
+
+    snapshot: Snapshot | None = None
+    problem: str | None = None
+
+
+class Turn(TypedDict):
+    """Who asks, when, and in which mode it is answered. The message itself is in `messages`."""
+
+    turn_id: str
+    learner_id: str | None
+    question: str
+    question_id: str
+    mode: Mode
+    started_at: str
+
+
+class Plan(TypedDict):
+    """Solver parameters, the reflection window and the retrieval budget of this turn."""
+
+    mode: Mode
+    topic: str | None
+    window_size: int
+    retrieval_budget_tokens: int
+    max_bullets: int | None
+    max_revisions: int
+    temperature: float | None
+    k: NotRequired[int]
+    breadth: NotRequired[int]
+    depth: NotRequired[int]
+    max_turns: NotRequired[int]
+    tool_names: NotRequired[list[str]]
+
+
+class Attempt(TypedDict):
+    """What the solver did: the answer, its scratchpad, and the bullets shown and cited."""
+
+    attempt_id: str
+    number: int
+    answer: str
+    answer_id: str
+    reasoning: str
+    injected: list[str]
+    cited: list[str]
+    trace: list[str]
+    tool_evidence: list[EvidenceJSON]
+    problem: str | None
+    streamed: bool
+
+
+class EvidenceJSON(TypedDict):
+    """One judgement, as plain JSON (memory.evidence.Evidence)."""
+
+    source: str
+    verdict: str
+    score: float | None
+    text: str
+    by: str
+
+
+class Result(TypedDict):
+    """What the caller gets of the turn (document 000's generator output, and the critic's verdict)."""
+
+    answer: str
+    reasoning: str
+    bullet_ids: list[str]
+    injected: list[str]
+    verdict: Verdict
+    evidence: list[EvidenceJSON]
+    problem: str | None
+
+
+class Pair(TypedDict):
+    """Two ids: the one that stays, the one that went."""
+
+    kept: str
+    gone: str
+
+
+class Rejected(TypedDict):
+    """An operation that was not applied, and why."""
+
+    op: str
+    id: str
+    why: str
+
+
+class Learning(TypedDict):
+    """What really changed in the memory, in ids; or the error, and what could not be saved.
+
+    `unsaved` is a JSON object with learner_id, epoch, delta and record, which can be committed later.
+    """
+
+    turn_id: str
+    version: int | None
+    added: list[str]
+    updated: list[str]
+    tagged: list[str]
+    merged: list[Pair]
+    superseded: list[Pair]
+    removed: list[str]
+    quarantined: list[str]
+    rejected: list[Rejected]
+    pending: bool
+    skipped: str | None
+    error: str | None
+    unsaved: str | None
+
+
+class UsageJSON(TypedDict):
+    """Calls and tokens of one role."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+class ACEInput(MessagesState):
+    """What a run takes: messages, and optionally the mode to force."""
+
+    mode: NotRequired[str]
+
+
+class ACEOutput(MessagesState):
+    """What a run gives back."""
+
+    mode: NotRequired[str]
+    plan: NotRequired[Plan]
+    result: NotRequired[Result]
+    learning: NotRequired[Learning]
+    usage: NotRequired[dict[str, UsageJSON]]
+
+
+class ACEState(MessagesState):
+    """All keys as nodes find them: the router has written those that are required here.
+
+    Nodes return partial updates. `mode` and `memory` are gone after an interrupt, a fork or
+    `update_state`; `result` is there from the critic on.
+    """
+
+    mode: NotRequired[Annotated[str, UntrackedValue]]
+    memory: NotRequired[Annotated[Memory, UntrackedValue]]
+    turn: Turn
+    plan: Plan
+    attempt: Attempt | None
+    result: Result | None
+    learning: Learning | None
+    usage: dict[str, UsageJSON]
+
+
+class RouterUpdate(TypedDict):
+    """The router's part: who, which mode, and a clean slate for this turn."""
+
+    mode: str
+    memory: Memory
+    turn: Turn
+    attempt: None
+    result: None
+    learning: None
+    usage: dict[str, UsageJSON]
+
+
+class PlannerUpdate(TypedDict):
+    plan: Plan
+
+
+class SolverUpdate(TypedDict):
+    messages: list[AnyMessage | dict[str, object]]
+    attempt: Attempt
+    memory: Memory
+    usage: dict[str, UsageJSON]
+
+
+class CriticUpdate(TypedDict):
+    result: Result
+
+
+class LearningUpdate(TypedDict):
+    mode: str
+    learning: Learning
+    usage: dict[str, UsageJSON]

@@ -1,0 +1,78 @@
+"""Snapshots that a process holds, so that a turn neither transfers nor parses an unchanged playbook.
+
+The store stays the truth: a stale entry can cost a second try, never an update. Bounded in bytes;
+an entry that nobody used for ten minutes is dropped at the next use of the cache.
+
+Does not: load anything.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from ace_graph.memory.snapshot import Snapshot
+
+__all__ = ["SnapshotCache"]
+
+_BYTES_PER_BULLET = 6_000
+"""A bullet with its share of the search index, measured generously (see benchmarks)."""
+
+
+class SnapshotCache:
+    """Learner id -> newest snapshot seen. Safe to use from any thread. `clock` gives seconds."""
+
+    def __init__(
+        self,
+        max_bytes: int = 256_000_000,
+        idle_seconds: float = 600,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._max_bytes = max_bytes
+        self._idle_seconds = idle_seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, tuple[float, Snapshot]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, learner_id: str) -> Snapshot | None:
+        """Return the snapshot held for the learner, if any."""
+        with self._lock:
+            self._drop_idle()
+            found = self._held.pop(learner_id, None)
+            if found is None:
+                return None
+            self._held[learner_id] = (self._clock(), found[1])
+            return found[1]
+
+    def put(self, learner_id: str, snapshot: Snapshot) -> None:
+        """Hold the snapshot; the least recently used others make room."""
+        with self._lock:
+            self._remove(learner_id)
+            self._held[learner_id] = (self._clock(), snapshot)
+            self._bytes += _size(snapshot)
+            while self._bytes > self._max_bytes and len(self._held) > 1:
+                self._remove(next(iter(self._held)))
+
+    def drop(self, learner_id: str) -> None:
+        """Forget the learner's snapshot."""
+        with self._lock:
+            self._remove(learner_id)
+
+    def _drop_idle(self) -> None:
+        oldest_allowed = self._clock() - self._idle_seconds
+        for learner_id, (used, _) in list(self._held.items()):
+            if used >= oldest_allowed:
+                return
+            self._remove(learner_id)
+
+    def _remove(self, learner_id: str) -> None:
+        found = self._held.pop(learner_id, None)
+        if found is not None:
+            self._bytes -= _size(found[1])
+
+
+def _size(snapshot: Snapshot) -> int:
+    return 2_000 + _BYTES_PER_BULLET * len(snapshot.playbook)

@@ -1,0 +1,51 @@
+"""The critic: judges the turn from evidence. With no evidence the verdict is `unknown`.
+
+Does not: clean the answer (the solver's parser did), ask a model, or move counters.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ace_graph.learning.evidence import gather_evidence, to_json
+from ace_graph.memory.evidence import verdict_of
+from ace_graph.reasoning.talk import show
+from ace_graph.run import Run, logger
+from ace_graph.state import ACEState, Attempt, CriticUpdate, Plan, Result
+
+__all__ = ["after_critic", "critic", "wants_revision"]
+
+
+async def critic(state: ACEState, run: Run) -> CriticUpdate:
+    """Gather the evidence and say what it amounts to; show an answer that was held back until now."""
+    attempt = state["attempt"]
+    if attempt is None:
+        raise RuntimeError("the solver runs before the critic")
+    evidence = await gather_evidence(state["turn"]["question"], attempt, run)
+    verdict = verdict_of(evidence)
+    result: Result = {
+        "answer": attempt["answer"],
+        "reasoning": attempt["reasoning"],
+        "bullet_ids": attempt["cited"],
+        "injected": attempt["injected"],
+        "verdict": verdict,
+        "evidence": to_json(evidence),
+        "problem": attempt["problem"],
+    }
+    logger.info("[ACE Critic] verdict=%s evidence=%s", verdict, [item.source for item in evidence])
+    if not attempt["streamed"] and not wants_revision(result, attempt, state["plan"]):
+        show(attempt["answer"], attempt["answer_id"])
+    return {"result": result}
+
+
+def wants_revision(result: Result, attempt: Attempt, plan: Plan) -> bool:
+    """Whether evidence of failure sends the answer back, within the revisions allowed."""
+    return result["verdict"] == "failure" and attempt["number"] <= plan["max_revisions"]
+
+
+def after_critic(state: ACEState) -> Literal["solver", "ace_learning"]:
+    """Choose the edge after the critic."""
+    result, attempt = state["result"], state["attempt"]
+    if result is not None and attempt is not None and wants_revision(result, attempt, state["plan"]):
+        return "solver"
+    return "ace_learning"

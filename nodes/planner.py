@@ -1,0 +1,55 @@
+"""The planner: turns the mode into solver parameters, the reflection window and the retrieval budget.
+
+Does not: call a model; the decision is the pure function `plan_turn`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ace_graph.context import ACEContext
+from ace_graph.memory.taxonomy import infer_topic
+from ace_graph.memory.window import adaptive_size
+from ace_graph.run import Run
+from ace_graph.state import ACEState, Plan, PlannerUpdate, Turn
+
+__all__ = ["plan_turn", "planner"]
+
+DEFAULT_WINDOW = 5
+DEFAULT_BREADTH, DEFAULT_DEPTH = 3, 2
+DEFAULT_MAX_TURNS = 8
+
+
+async def planner(state: ACEState, run: Run) -> PlannerUpdate:
+    """Plan this turn."""
+    return {"plan": plan_turn(state["turn"], run.context, list(run.resources.tools_by_name()))}
+
+
+def plan_turn(turn: Turn, context: ACEContext, tool_names: Sequence[str]) -> Plan:
+    """Return the plan; what the caller's context sets wins over the defaults."""
+    mode = turn["mode"]
+    plan: Plan = {
+        "mode": mode,
+        "topic": context.topic or infer_topic(turn["question"]),
+        "window_size": _window(turn["question"], context),
+        "retrieval_budget_tokens": context.retrieval_budget_tokens,
+        "max_bullets": context.max_bullets_injected,
+        "max_revisions": context.max_revisions,
+        "temperature": context.temperature,
+    }
+    if mode == "cot":
+        plan["k"] = context.k or 1
+    elif mode == "tot":
+        plan["breadth"] = context.breadth or DEFAULT_BREADTH
+        plan["depth"] = context.depth or DEFAULT_DEPTH
+    else:
+        plan["max_turns"] = context.max_turns or DEFAULT_MAX_TURNS
+        wanted = context.tool_names
+        plan["tool_names"] = [name for name in tool_names if wanted is None or name in wanted]
+    return plan
+
+
+def _window(question: str, context: ACEContext) -> int:
+    if context.window_size is not None:
+        return context.window_size
+    return adaptive_size(question, base=DEFAULT_WINDOW) if context.adaptive_window else DEFAULT_WINDOW

@@ -1,0 +1,105 @@
+"""The router: reads the learner's memory, the one read of the turn, and chooses the mode.
+
+The mode comes from the caller, from an injected model router, or from rules on whole words of the
+question. Nothing of an earlier turn sticks: the router writes every key of the turn anew.
+
+Does not: call a model by itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from typing import cast
+
+from ace_graph.errors import InvalidMessage, InvalidMode
+from ace_graph.loading import load_memory
+from ace_graph.reasoning.prompt import last_question
+from ace_graph.run import Run, log_text, logger
+from ace_graph.state import MODES, ACEState, Mode, RouterUpdate, Turn
+
+__all__ = ["choose_mode", "router"]
+
+_ACT = re.compile(
+    r"\b(calculate|compute|work out|look up|look it up|search|google|browse|find online|latest news"
+    r"|what (do|did) you (know|remember|learn) about me|what have you (learned|remembered))\b",
+    re.IGNORECASE,
+)
+_EXPLORE = re.compile(
+    r"\b(plans?|planning|strateg(?:y|ies|ize|ise)|steps?|options?|alternatives?|approaches|brainstorm"
+    r"|trade-?offs?|pros and cons|compare|design|roadmap|outline)\b",
+    re.IGNORECASE,
+)
+_GENERIC_TOOL_WORDS = frozenset(
+    {
+        *("and", "ask", "call", "check", "data", "fetch", "find", "for", "from", "get", "info", "list", "make"),
+        *("query", "read", "run", "search", "show", "the", "tool", "tools", "use", "with"),
+    }
+)
+"""Words in a tool's name that say nothing of what it is about."""
+
+
+async def router(state: ACEState, run: Run) -> RouterUpdate:
+    """Load the memory, choose the mode, mint the turn.
+
+    Raises InvalidMode, InvalidMessage; a StoreError when the memory can't be read and `on_memory_error`
+    is `fail`.
+    """
+    question = last_question(state["messages"])
+    if question is None or not (question.text.strip() or not isinstance(question.content, str)):
+        raise InvalidMessage("there is no question: the last user message must have text or an attachment")
+    forced = state.get("mode")
+    mode = _checked(forced) if forced else await _chosen(question.text, run)
+    logger.info("[ACE Graph] received: mode=%s question=%s", mode, log_text(run.resources, question.text))
+    memory = await load_memory(run)
+    turn: Turn = {
+        "turn_id": run.resources.new_id(),
+        "learner_id": run.learner_id,
+        "question": question.text,
+        "question_id": question.id or "",
+        "mode": mode,
+        "started_at": run.resources.clock().isoformat(),
+    }
+    return {
+        "mode": mode,
+        "memory": memory,
+        "turn": turn,
+        "attempt": None,
+        "result": None,
+        "learning": None,
+        "usage": {},
+    }
+
+
+def choose_mode(question: str, tool_names: Iterable[str] = ()) -> Mode:
+    """Return the mode for a question: react to act, tot to explore, else cot.
+
+    `tool_names` are the caller's tools: a question that names what one of them is about goes to react.
+    """
+    if _ACT.search(question) or _names_a_tool(question, tool_names):
+        return "react"
+    return "tot" if _EXPLORE.search(question) else "cot"
+
+
+def _names_a_tool(question: str, tool_names: Iterable[str]) -> bool:
+    said = set(re.findall(r"\w+", question.casefold()))
+    return any(
+        word in said
+        for name in tool_names
+        for word in re.findall(r"[^\W_]+", name.casefold())
+        if word not in _GENERIC_TOOL_WORDS and len(word) > 2
+    )
+
+
+async def _chosen(question: str, run: Run) -> Mode:
+    if run.resources.mode_router is None:
+        return choose_mode(question, run.resources.own_tool_names)
+    answer = run.resources.mode_router(question)
+    return _checked(await answer if inspect.isawaitable(answer) else answer)
+
+
+def _checked(mode: str) -> Mode:
+    if mode not in MODES:
+        raise InvalidMode(f"{str(mode)[:40]!r} is no mode: use one of {', '.join(MODES)}")
+    return cast("Mode", mode)
