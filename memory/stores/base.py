@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
+from uuid import uuid4
 
 from ace_graph.errors import InvalidContext
 from ace_graph.memory.commit import Commit, History
@@ -21,7 +22,14 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["MAX_LEARNER_ID_CHARS", "CommitQueue", "LearnerExport", "Store", "checked_learner_id"]
+__all__ = [
+    "MAX_LEARNER_ID_CHARS",
+    "CommitQueue",
+    "LearnerExport",
+    "Store",
+    "checked_learner_id",
+    "random_token",
+]
 
 MAX_LEARNER_ID_CHARS = 256
 
@@ -100,6 +108,11 @@ class Store(Protocol):
     async def __aenter__(self) -> Store: ...
 
     async def __aexit__(self, *exc_info: object) -> None: ...
+
+
+def random_token() -> str:
+    """Return 32 random hexadecimal digits: an epoch or an etag."""
+    return uuid4().hex
 
 
 def checked_learner_id(learner_id: object) -> str:

@@ -120,14 +120,17 @@ async def a_reset_is_an_ordinary_entry(subject: Subject) -> None:
 async def it_is_compacted(subject: Subject) -> None:
     """Of many effects at least as many as the policy says stay readable, and at most twice as many."""
     learner, kept = new_learner(), 4
+    bases: list[int] = []
     async with subject.open(Policy(history_kept=kept)) as store:
         for n in range(1, 4 * kept):
             await write(store, learner, adding(f"Fact {n} is about {n * 7}"))
             history = await store.history(learner)
+            bases.append(history.base_n)
             assert min(n, kept) <= len(history.entries) <= 2 * kept
             assert history.base_n + len(history.entries) == n
-        assert history.base_n > 0
         assert await check(store, learner) == []
+    assert bases == sorted(bases)
+    assert bases[-1] > 0
 
 
 async def compacting_keeps_the_op_ids(subject: Subject) -> None:

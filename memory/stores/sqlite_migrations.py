@@ -1,0 +1,135 @@
+"""The tables of the SQLite store, as numbered steps that are applied once each.
+
+The names of applied steps are in a table. Any number of processes may start at once: who has the write
+lock applies what is missing, the others find it done. A step that was released is never edited; a change
+of the tables is a new step.
+
+Does not: open a connection, or read and write what is in the tables.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from ace_graph.errors import NewerFormat
+
+__all__ = ["MIGRATIONS", "migrate"]
+
+# memory_json is in a table of its own: SQLite rewrites a row whole, and every turn moves the access part.
+_LEARNERS = """
+CREATE TABLE ace_learners (
+    user_id TEXT NOT NULL PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    access_json TEXT NOT NULL,
+    access_clock INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    epoch TEXT NOT NULL,
+    etag TEXT NOT NULL,
+    base_version INTEGER NOT NULL DEFAULT 0,
+    next_base_version INTEGER,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+) WITHOUT ROWID
+"""
+_PLAYBOOKS = """
+CREATE TABLE ace_playbooks (
+    user_id TEXT NOT NULL PRIMARY KEY,
+    memory_json TEXT
+)
+"""
+_BASES = """
+CREATE TABLE ace_bases (
+    user_id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    memory_json TEXT NOT NULL,
+    PRIMARY KEY (user_id, version)
+)
+"""
+_DELTAS = """
+CREATE TABLE ace_deltas (
+    seq INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    user_id TEXT NOT NULL,
+    op_id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    content_changed INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    author TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    source TEXT NOT NULL,
+    report_json TEXT NOT NULL,
+    effect_json TEXT
+)
+"""
+_TURNS = """
+CREATE TABLE ace_turns (
+    seq INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    user_id TEXT NOT NULL,
+    op_id TEXT NOT NULL,
+    turn_id TEXT NOT NULL,
+    conversation_id TEXT,
+    mode TEXT NOT NULL,
+    topic TEXT,
+    status TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    started_at TEXT NOT NULL,
+    completed_at TEXT,
+    report_json TEXT NOT NULL,
+    record_json TEXT NOT NULL
+)
+"""
+
+MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("0001_learners", (_LEARNERS, _PLAYBOOKS, _BASES)),
+    (
+        "0002_deltas",
+        (_DELTAS, "CREATE INDEX ace_deltas_by_learner ON ace_deltas (user_id, version)"),
+    ),
+    (
+        "0003_turns",
+        (
+            _TURNS,
+            "CREATE INDEX ace_turns_by_learner ON ace_turns (user_id, seq)",
+            "CREATE INDEX ace_turns_by_status ON ace_turns (user_id, status, completed_at)",
+            "CREATE INDEX ace_turns_by_mode ON ace_turns (user_id, mode, completed_at)",
+        ),
+    ),
+)
+"""Name and statements of every step, in order."""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Apply the steps that are missing, all or none; where none is, nothing is locked or written.
+
+    `connection` is in autocommit mode. Raises NewerFormat for a database with steps that are unknown
+    here, sqlite3.Error when it can't be read or written.
+    """
+    if not _missing(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS ace_migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"
+        )
+        for name, statements in _missing(connection):
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute("INSERT INTO ace_migrations VALUES (?, datetime('now'))", (name,))
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _missing(connection: sqlite3.Connection) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the steps that the database lacks. Raises NewerFormat."""
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'ace_migrations'").fetchone()
+    if found is None:
+        return list(MIGRATIONS)
+    applied = {str(name) for (name,) in connection.execute("SELECT name FROM ace_migrations")}
+    unknown = sorted(applied - {name for name, _ in MIGRATIONS})
+    if unknown:
+        raise NewerFormat(f"the database has the migration {unknown[-1]}, unknown here: upgrade ace-graph")
+    return [step for step in MIGRATIONS if step[0] not in applied]
