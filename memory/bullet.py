@@ -24,8 +24,10 @@ __all__ = [
     "BulletTag",
     "MemoryType",
     "Polarity",
+    "Text",
     "clean_line",
     "content_hash",
+    "encodable",
 ]
 
 MemoryType = Literal["semantic", "episodic", "procedural"]
@@ -53,6 +55,13 @@ def clean_line(text: str) -> str:
     return _SPACES.sub(" ", kept).strip()
 
 
+def encodable(value: object) -> object:
+    """Return a text as UTF-8 can hold it: halves of one character joined, lone halves replaced by U+FFFD."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def content_hash(text: str) -> str:
     """Return the hash two texts share when they differ in case, spacing or Unicode form only.
 
@@ -70,6 +79,8 @@ def _cleaned(value: object) -> object:
     return clean_line(value) if isinstance(value, str) else value
 
 
+Text = Annotated[str, BeforeValidator(encodable)]
+"""Any text that can be stored."""
 Line = Annotated[str, BeforeValidator(_cleaned)]
 ShortLine = Annotated[Line, Field(max_length=256)]
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.bullet import Bullet, BulletTag, MemoryType, Moment, Polarity
+from ace_graph.memory.bullet import Bullet, BulletTag, MemoryType, Moment, Polarity, Text
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 Increment = Annotated[int, Field(ge=0)]
-BulletRef = str
+BulletRef = Text
 """An id, an alias, or the `ref` of an Add of the same delta."""
 
 
@@ -52,21 +52,21 @@ class Add(_Operation):
     """
 
     op: Literal["add"] = "add"
-    content: str
-    section: str = "general"
-    ref: str | None = None
-    id: str | None = None
+    content: Text
+    section: Text = "general"
+    ref: Text | None = None
+    id: Text | None = None
     memory_type: MemoryType | None = None
     polarity: Polarity = "strategy"
-    topic: str | None = None
-    concept: str | None = None
-    tags: tuple[str, ...] = ()
-    keywords: tuple[str, ...] = ()
+    topic: Text | None = None
+    concept: Text | None = None
+    tags: tuple[Text, ...] = ()
+    keywords: tuple[Text, ...] = ()
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
     pinned: bool = False
-    slot: str | None = None
+    slot: Text | None = None
     ttl_days: Annotated[float, Field(gt=0)] | None = None
-    sources: tuple[str, ...] = ()
+    sources: tuple[Text, ...] = ()
     helpful: Increment = 0
     harmful: Increment = 0
     neutral: Increment = 0
@@ -80,13 +80,13 @@ class Update(_Operation):
 
     op: Literal["update"] = "update"
     bullet_id: BulletRef
-    content: str | None = None
-    section: str | None = None
+    content: Text | None = None
+    section: Text | None = None
     memory_type: MemoryType | None = None
     polarity: Polarity | None = None
-    topic: str | None = None
-    concept: str | None = None
-    tags: tuple[str, ...] | None = None
+    topic: Text | None = None
+    concept: Text | None = None
+    tags: tuple[Text, ...] | None = None
     importance: Annotated[float, Field(ge=0, le=1)] | None = None
     ttl_days: Annotated[float, Field(gt=0)] | None = None
     helpful: Increment = 0
@@ -111,7 +111,7 @@ class Judge(_Operation):
     """
 
     op: Literal["judge"] = "judge"
-    turn_id: str
+    turn_id: Text
     source: EvidenceSource
     verdict: Verdict
     bullet_ids: tuple[BulletRef, ...]
@@ -122,7 +122,7 @@ class Merge(_Operation):
 
     op: Literal["merge"] = "merge"
     bullet_ids: Annotated[tuple[BulletRef, ...], Field(min_length=2)]
-    content: str | None = None
+    content: Text | None = None
 
 
 class Supersede(_Operation):
@@ -152,7 +152,7 @@ class Quarantine(_Operation):
 
     op: Literal["quarantine"] = "quarantine"
     bullet_id: BulletRef
-    why: str
+    why: Text
 
 
 class Release(_Operation):
@@ -187,8 +187,8 @@ class Reflect(_Operation):
     """Keep a turn's insight among the last three."""
 
     op: Literal["reflect"] = "reflect"
-    insight: str
-    topic: str | None = None
+    insight: Text
+    topic: Text | None = None
 
 
 class Reset(_Operation):
@@ -227,9 +227,9 @@ class Delta(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    op_id: Annotated[str, Field(min_length=1, max_length=128)]
+    op_id: Annotated[Text, Field(min_length=1, max_length=128)]
     now: Moment
     operations: tuple[Operation, ...] = ()
-    author: Annotated[str, Field(max_length=128)] = ""
-    reason: Annotated[str, Field(max_length=500)] = ""
-    source: Annotated[str, Field(max_length=256)] = ""
+    author: Annotated[Text, Field(max_length=128)] = ""
+    reason: Annotated[Text, Field(max_length=500)] = ""
+    source: Annotated[Text, Field(max_length=256)] = ""

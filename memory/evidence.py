@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.bullet import BulletTag
+from ace_graph.memory.bullet import BulletTag, Text
 
 __all__ = ["EVIDENCE_SOURCES", "Evidence", "EvidenceSource", "Verdict", "tag_of", "verdict_of"]
 
@@ -36,8 +36,8 @@ class Evidence(BaseModel):
     source: EvidenceSource
     verdict: Verdict
     score: Annotated[float, Field(ge=0, le=1)] | None = None
-    text: Annotated[str, Field(max_length=2_000)] = ""
-    by: Annotated[str, Field(max_length=256)] = ""
+    text: Annotated[Text, Field(max_length=2_000)] = ""
+    by: Annotated[Text, Field(max_length=256)] = ""
 
 
 def tag_of(verdict: Verdict) -> BulletTag | None:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.bullet import Moment
+from ace_graph.memory.bullet import Moment, Text
 from ace_graph.memory.evidence import Evidence, Verdict
 
 __all__ = ["MAX_TASK_CHARS", "RecentTurn", "TurnRecord", "TurnStatus", "answer_hash"]
@@ -19,7 +19,7 @@ MAX_TASK_CHARS = 2_000
 
 TurnStatus = Literal["in_progress", "success", "failure", "partial"]
 Amount = Annotated[int, Field(ge=0)]
-Ids = tuple[str, ...]
+Ids = tuple[Text, ...]
 
 
 def answer_hash(answer: str) -> str:
@@ -32,8 +32,8 @@ class RecentTurn(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    turn_id: str
-    answer_hash: str
+    turn_id: Text
+    answer_hash: Text
     injected: Ids = ()
     cited: Ids = ()
     verdict: Verdict = "unknown"
@@ -48,20 +48,20 @@ class TurnRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    turn_id: str
-    attempt_id: str
-    conversation_id: str | None = None
-    parent_id: str | None = None
-    task: Annotated[str, Field(max_length=MAX_TASK_CHARS + 32)]
-    answer: Annotated[str, Field(max_length=MAX_TASK_CHARS + 32)] = ""
-    answer_hash: str = ""
-    mode: str
-    topic: str | None = None
+    turn_id: Text
+    attempt_id: Text
+    conversation_id: Text | None = None
+    parent_id: Text | None = None
+    task: Annotated[Text, Field(max_length=MAX_TASK_CHARS + 32)]
+    answer: Annotated[Text, Field(max_length=MAX_TASK_CHARS + 32)] = ""
+    answer_hash: Text = ""
+    mode: Text
+    topic: Text | None = None
     status: TurnStatus
     verdict: Verdict = "unknown"
     score: Annotated[float, Field(ge=0, le=1)] | None = None
-    error: str | None = None
-    model: str | None = None
+    error: Text | None = None
+    model: Text | None = None
     calls: Amount = 0
     input_tokens: Amount = 0
     output_tokens: Amount = 0
