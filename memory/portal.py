@@ -46,7 +46,7 @@ class Portal:
         With `whole` the work is not cancelled with its caller: it goes on to its end.
         """
         if self.here:
-            return await work
+            return await (asyncio.shield(asyncio.ensure_future(work)) if whole else work)
         running = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
         return await (asyncio.shield(running) if whole else running)
 

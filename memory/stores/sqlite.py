@@ -26,6 +26,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CommitQueue, LearnerExport, checked_learner_id, random_token
 from ace_graph.memory.stores.sqlite_lane import Lane, reading, writing
 from ace_graph.memory.stores.sqlite_rows import (
+    Head,
     Prepared,
     delete_learner,
     read_head,
@@ -118,9 +119,8 @@ class SQLiteStore:
     async def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
         lanes = self._lanes()
         async with lanes.queue.place(learner, base) as place:
-            done = await lanes.writer.run(
-                lambda connection: self._write(connection, learner, delta, place.base, record)
-            )
+            start = place.base
+            done = await lanes.writer.run(lambda c: self._write(c, learner, delta, base, start, record))
             place.result = done.snapshot
         return done
 
@@ -130,19 +130,19 @@ class SQLiteStore:
         learner: str,
         delta: Delta,
         base: Snapshot,
+        start: Snapshot,
         record: TurnRecord | None,
     ) -> Commit:
-        prepared = self._prepared(base, delta, record)
+        """Plan from `start`, the newest that the queue holds; `base` says which life the caller means."""
+        prepared = self._prepared(start, delta, record)
         with writing(connection):
             report = read_report(connection, learner, delta.op_id)
             if report is not None:
-                now = read_snapshot(connection, learner, base)
+                now = read_snapshot(connection, learner, start)
                 return Commit("repeated", now.version, report, now)
             head = read_head(connection, learner)
-            if not meets(
-                base.version, head.version, base_clock=base.access.access_clock, clock=head.access_clock
-            ):
-                prepared = self._prepared(read_snapshot(connection, learner, base), delta, record)
+            if not _holds(base, start, head):
+                prepared = self._prepared(read_snapshot(connection, learner, start), delta, record)
             write(connection, learner, prepared, head.marks, self.policy.history_kept)
         return prepared.plan.commit()
 
@@ -187,6 +187,14 @@ class _Lanes:
         if self.pid == os.getpid():
             self.reader.abandon()
             self.writer.abandon()
+
+
+def _holds(base: Snapshot, start: Snapshot, head: Head) -> bool:
+    """Whether a plan from `start` may be written onto `head`. Raises LearnerForgotten."""
+    if base.absent and start.version.epoch != head.version.epoch:
+        return False  # the queue held a life that has ended, the caller wants a new one
+    clock = start.access.access_clock
+    return meets(start.version, head.version, base_clock=clock, clock=head.access_clock)
 
 
 def _within(

@@ -5,8 +5,10 @@ Does not: look into the database. The tests of a store do.
 
 from __future__ import annotations
 
+import asyncio
+
 from ace_graph.errors import LearnerForgotten
-from ace_graph.memory.commit import History
+from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
@@ -68,6 +70,22 @@ async def an_absent_base_starts_a_new_life(subject: Subject) -> None:
     assert after.version.epoch != before.version.epoch
     assert (after.version.n, after.snapshot.access.access_clock) == (1, 1)
     assert contents(after.snapshot) == ["Name the unit"]
+
+
+async def a_new_life_begins_while_the_old_one_ends(subject: Subject) -> None:
+    """A first commit that waits behind commits of the life that is being forgotten is accepted."""
+    learner = new_learner()
+    async with subject.open() as store:
+        base = (await write(store, learner, adding("Draw a bar"))).snapshot
+        _, forgotten, born = await asyncio.gather(
+            store.commit(learner, adding("Estimate first"), base),
+            store.forget(learner),
+            store.commit(learner, adding("Name the unit"), Snapshot()),
+            return_exceptions=True,
+        )
+        assert forgotten is True
+        assert isinstance(born, Commit)
+        assert set(contents(await store.load(learner))) <= {"Name the unit"}
 
 
 async def op_ids_are_forgotten_too(subject: Subject) -> None:
