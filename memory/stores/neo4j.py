@@ -1,0 +1,166 @@
+"""The shared store: one `AceMemoryState` node per learner in Neo4j, for any number of processes.
+
+A turn costs two round trips: one load and one commit. A commit is one statement that takes the learner's
+lock, compares, and writes when nobody was faster. After a first conflict it is one transaction that
+locks, reads, resolves and writes, so it always comes to an end. Errors that can pass are tried again;
+the op id makes that safe, also when the answer to a commit was lost.
+
+Does not: format input into statements (neo4j_queries holds them all), or touch `User` nodes that the
+host application made.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Self, TypeVar
+
+from ace_graph.errors import StoreError
+from ace_graph.memory.commit import Commit, History, NewToken
+from ace_graph.memory.delta import Delta
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.portal import portal
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores import neo4j_queries as cypher
+from ace_graph.memory.stores.base import LearnerExport, checked_learner_id, random_token
+from ace_graph.memory.stores.neo4j_commit import Done, Job, commit_once, lock
+from ace_graph.memory.stores.neo4j_connection import Link, Login, Neo4jConnection
+from ace_graph.memory.stores.neo4j_history import read_export, read_history, read_turns
+from ace_graph.memory.stores.neo4j_rows import Reply
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = ["Neo4jStore"]
+
+T = TypeVar("T")
+_log = logging.getLogger("ace_graph")
+
+
+class Neo4jStore:
+    """A `Store` (see `ace_graph.memory.stores.base`) on a Neo4j 5.26 or newer, Community included."""
+
+    name = "Neo4j"
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        username: str | None = None,
+        password: str | None = None,
+        database: str | None = None,
+        policy: Policy | None = None,
+        new_token: NewToken = random_token,
+    ) -> None:
+        """Take note of where the server is; the first call connects.
+
+        `uri` is like `neo4j://host:7687`; without a user name or a password nobody logs in, without a
+        database it is the server's default. Raises StoreUrlError.
+        """
+        self.policy = policy or Policy()
+        self.connection = Neo4jConnection(Login(uri, username, password, database))
+        self._new_token = new_token
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        """Return the newest snapshot; see `Store.load`."""
+        learner, held = checked_learner_id(learner_id), known or Snapshot()
+        return await self._on_portal(lambda link: self._read(link, learner, held))
+
+    async def commit(
+        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+    ) -> Commit:
+        """Apply `delta` once, and store `record` with it; see `Store.commit`."""
+        job = Job(checked_learner_id(learner_id), delta, base, record, self.policy, self._new_token)
+        return await portal().run(self._commit_in_line(job), whole=True)
+
+    async def history(self, learner_id: str) -> History:
+        """Return the content changes whose effect is kept; see `Store.history`."""
+        learner = checked_learner_id(learner_id)
+
+        async def read(link: Link) -> History:
+            async with self.connection.transaction(link) as transaction:
+                await lock(transaction, learner)
+                return await read_history(transaction, learner)
+
+        return await self._on_portal(read)
+
+    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
+        """Return the newest turn records; see `Store.turns`."""
+        learner = checked_learner_id(learner_id)
+
+        async def read(link: Link) -> tuple[TurnRecord, ...]:
+            async with self.connection.session(link) as session:
+                return await read_turns(session, learner, limit)
+
+        return await self._on_portal(read)
+
+    async def export(self, learner_id: str) -> LearnerExport:
+        """Return everything stored about the learner, read under the learner's lock; see `Store.export`."""
+        learner = checked_learner_id(learner_id)
+
+        async def read(link: Link) -> LearnerExport:
+            async with self.connection.transaction(link) as transaction:
+                state = await lock(transaction, learner)
+                snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
+                return await read_export(transaction, learner, snapshot)
+
+        return await self._on_portal(read)
+
+    async def forget(self, learner_id: str) -> bool:
+        """Delete everything stored about the learner; see `Store.forget`.
+
+        The learner's User node goes too if this store made it and nothing was added to it.
+        """
+        learner = checked_learner_id(learner_id)
+
+        async def delete(link: Link) -> bool:
+            rows = await self.connection.rows(link, cypher.DELETE_LEARNER, uid=learner)
+            return any(row["found"] is True for row in rows)
+
+        return await self._on_portal(delete, whole=True)
+
+    async def close(self) -> None:
+        """Close the connections; the next call opens them again."""
+        await portal().run(self.connection.close(), whole=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def _on_portal(self, attempt: Callable[[Link], Awaitable[T]], *, whole: bool = False) -> T:
+        return await portal().run(self.connection.work(attempt), whole=whole)
+
+    async def _read(self, link: Link, learner: str, known: Snapshot) -> Snapshot:
+        version = known.version
+        rows = await self.connection.rows(
+            link, cypher.LOAD, uid=learner, epoch=version.epoch, etag=version.etag
+        )
+        if not rows:
+            return Snapshot()
+        found = Reply.model_validate(rows[0]).snapshot(known)
+        if found is not None:
+            return found
+        async with self.connection.transaction(link) as transaction:
+            state = await lock(transaction, learner, version)
+            return (state and state.snapshot(known)) or Snapshot()
+
+    async def _commit_in_line(self, job: Job) -> Commit:
+        async with self.connection.link.queue.place(job.learner, job.base) as place:
+            done = await self.connection.work(
+                lambda link: commit_once(self.connection, link, job, place.base)
+            )
+            await self._compact(job.learner, done)
+            place.result = done.commit.snapshot
+            return done.commit
+
+    async def _compact(self, learner: str, done: Done) -> None:
+        """Drop old effects now and then. The commit stands whatever comes of it; a later one tries again."""
+        if not done.marks_move:
+            return
+        kept = self.policy.history_kept
+        try:
+            await self.connection.work(
+                lambda link: self.connection.rows(link, cypher.COMPACT, uid=learner, kept=kept)
+            )
+        except StoreError as error:
+            _log.warning("[ACE Memory] the history was not compacted: %s", error)

@@ -1,0 +1,139 @@
+"""The write protocol on Neo4j: once without waiting, and after a conflict once more under the lock.
+
+Does not: try again after an error, or queue; the connection and the store do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from neo4j import AsyncSession, AsyncTransaction
+
+from ace_graph.errors import CommitContention
+from ace_graph.memory.commit import Commit, NewToken, Plan, commit_key, meets, plan
+from ace_graph.memory.delta import Delta
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores import neo4j_queries as cypher
+from ace_graph.memory.stores.neo4j_connection import Link, Neo4jConnection, fetch
+from ace_graph.memory.stores.neo4j_rows import Reply, write_delta, write_state, write_turn
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = ["Done", "Job", "commit_once", "lock"]
+
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call of commit. `base` is what the caller had, whatever newer state the queue offers."""
+
+    learner: str
+    delta: Delta
+    base: Snapshot
+    record: TurnRecord | None
+    policy: Policy
+    new_token: NewToken
+
+    @property
+    def key(self) -> str:
+        """The record of whether this operation was applied."""
+        return commit_key(self.learner, self.delta.op_id)
+
+    def plan(self, current: Snapshot) -> Plan:
+        """Return what to write onto `current`."""
+        return plan(current, self.delta, self.policy, self.record, self.new_token)
+
+
+class Done(NamedTuple):
+    """A commit, and whether the history has grown enough to be compacted."""
+
+    commit: Commit
+    marks_move: bool = False
+
+
+class _Expected(NamedTuple):
+    """What must still be stored for a plan to be written."""
+
+    epoch: str | None
+    etag: str | None
+    clock: int | None
+
+
+async def lock(
+    transaction: AsyncTransaction, learner_id: str, known: Version | None = None, key: str = ""
+) -> Reply | None:
+    """Take the learner's lock until the transaction ends; return the state under it.
+
+    None when there is no such learner, or was none when the lock was free. The content is left out
+    when epoch and etag are those of `known`; `key` asks whether that operation was applied before.
+    """
+    version = known or Version()
+    rows = await fetch(
+        transaction, cypher.LOCK, uid=learner_id, key=key, epoch=version.epoch, etag=version.etag
+    )
+    state = Reply.model_validate(rows[0]) if rows else None
+    return state if state is not None and state.locked else None
+
+
+async def commit_once(connection: Neo4jConnection, link: Link, job: Job, base: Snapshot) -> Done:
+    """Write the plan made from `base` in one statement; where another writer was faster, under the lock.
+
+    Safe to repeat: an operation that was applied gives its report. Raises LearnerForgotten,
+    CommitContention, CorruptPayload, NewerFormat, and the driver's errors.
+    """
+    planned, version = job.plan(base), base.version
+    expected = _Expected(version.epoch, version.etag, base.access.access_clock)
+    async with connection.session(link) as session:
+        reply = await _write(session, job, planned, expected)
+    if reply is not None and reply.fresh:
+        return _done(job, planned, reply)
+    newest = reply.snapshot(base) if reply is not None and reply.locked else base
+    for _ in range(_TRIES):
+        async with connection.transaction(link) as transaction:
+            done = await _under_the_lock(transaction, job, newest or base)
+        if done is not None:
+            return done
+    raise CommitContention("other writers were always faster: the same commit can be made again")
+
+
+async def _under_the_lock(transaction: AsyncTransaction, job: Job, held: Snapshot) -> Done | None:
+    """Lock, read, resolve, write. None when the learner was forgotten or created while this waited."""
+    state = await lock(transaction, job.learner, held.version, job.key)
+    current = (state and state.snapshot(held)) or Snapshot()
+    report = None if state is None else state.report()
+    if report is not None:
+        return Done(Commit("repeated", current.version, report, current))
+    base, access = job.base, current.access
+    meets(base.version, current.version, base_clock=base.access.access_clock, clock=access.access_clock)
+    planned = job.plan(current)
+    expected = _Expected(None, None, None)
+    if state is not None:
+        expected = _Expected(state.epoch, state.etag, state.access_clock)
+    reply = await _write(transaction, job, planned, expected)
+    return _done(job, planned, reply) if reply is not None and reply.fresh else None
+
+
+async def _write(
+    run: AsyncSession | AsyncTransaction, job: Job, planned: Plan, expected: _Expected
+) -> Reply | None:
+    """Write the plan if what is stored is as expected; None when the learner has no lock."""
+    create = expected.epoch is None
+    in_history = planned.content_changed or job.record is None
+    rows = await fetch(
+        run,
+        cypher.CREATE if create else cypher.UPDATE,
+        uid=job.learner,
+        key=job.key,
+        **expected._asdict(),
+        state=write_state(planned, job.learner, create=create),
+        deltas=[write_delta(planned, job.learner)] if in_history else [],
+        turns=[] if job.record is None else [write_turn(planned, job.learner, job.record)],
+    )
+    return Reply.model_validate(rows[0]) if rows else None
+
+
+def _done(job: Job, planned: Plan, reply: Reply) -> Done:
+    moved = reply.marks.after(planned.snapshot.version.n, job.policy.history_kept)
+    return Done(planned.commit(), planned.content_changed and moved != reply.marks)

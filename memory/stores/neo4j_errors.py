@@ -1,0 +1,113 @@
+"""What went wrong with Neo4j, in this project's errors: each message names the setting to look at.
+
+Does not: put a password, a statement or a stored value into a message; the driver's own error is the
+cause (`__cause__`) of the one raised.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, urlsplit
+
+from neo4j.exceptions import (
+    AuthError,
+    ConfigurationError,
+    DriverError,
+    IncompleteCommit,
+    Neo4jError,
+    ServiceUnavailable,
+    TransientError,
+)
+
+from ace_graph.errors import CommitContention, StoreAuthError, StoreError, StoreUnavailable, StoreUrlError
+
+__all__ = ["checked_uri", "explained", "worth_retrying"]
+
+_SCHEMES = frozenset({"neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"})
+_SECURITY = "Neo.ClientError.Security."
+
+
+def checked_uri(uri: str) -> SplitResult:
+    """Return the parts of a Neo4j address. Raises StoreUrlError, which never quotes a password."""
+    try:
+        parts = urlsplit(uri)
+        port = parts.port
+    except ValueError as error:
+        raise StoreUrlError(
+            f"the Neo4j address can't be read ({error}): NEO4J_URI is like neo4j://host:7687"
+        ) from error
+    if parts.scheme not in _SCHEMES or not parts.hostname or port == 0:
+        raise StoreUrlError(
+            f"a Neo4j address begins with one of {', '.join(sorted(_SCHEMES))} and names a host: "
+            "NEO4J_URI is like neo4j://host:7687"
+        )
+    if parts.username is not None or parts.password is not None:
+        raise StoreUrlError(
+            "the Neo4j address holds a login: take it out of NEO4J_URI, "
+            "and set NEO4J_USERNAME and NEO4J_PASSWORD instead"
+        )
+    return parts
+
+
+def worth_retrying(error: BaseException) -> bool:
+    """Whether the same work may succeed when it is done again. Every write carries an op id, so it may be."""
+    if isinstance(error, IncompleteCommit):
+        return True
+    return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
+
+
+def explained(error: Exception, place: str, user: str | None, database: str | None) -> StoreError:
+    """Return the error to raise instead of the driver's.
+
+    `place` is the server's host and port, for the reader of the message.
+    """
+    if isinstance(error, Neo4jError):
+        return _of_server(error, place, user, database)
+    if isinstance(error, ConfigurationError):
+        return StoreUnavailable(f"The driver can't use the address of Neo4j at {place}: check NEO4J_URI.")
+    if isinstance(error, TimeoutError):
+        return StoreUnavailable(
+            f"Neo4j at {place} did not answer in time: check that it runs and that NEO4J_URI is right."
+        )
+    reason = "" if isinstance(error, ServiceUnavailable) and not str(error) else f" ({_first_line(error)})"
+    return StoreUnavailable(
+        f"Neo4j at {place} can't be reached{reason}: check that it runs and that NEO4J_URI is right."
+    )
+
+
+def _of_server(error: Neo4jError, place: str, user: str | None, database: str | None) -> StoreError:
+    code = error.code or ""
+    who = f"the user {user!r}" if user else "a login without a name"
+    if code.startswith(_SECURITY) or isinstance(error, AuthError):
+        return _of_login(code, place, who)
+    if code == "Neo.ClientError.Database.DatabaseNotFound":
+        return StoreUnavailable(
+            f"Neo4j at {place} has no database {database!r}: check NEO4J_DATABASE, or leave it empty."
+        )
+    if isinstance(error, TransientError) and ".Transaction." in code:
+        return CommitContention(
+            f"Other writers kept Neo4j at {place} busy ({code}): the same commit can be made again."
+        )
+    if isinstance(error, TransientError) or code.startswith(("Neo.DatabaseError.", "Neo.TransientError.")):
+        return StoreUnavailable(f"Neo4j at {place} could not do it ({code}): look into the server's log.")
+    return StoreError(f"Neo4j at {place} refused ({code}): look into the server's log.")
+
+
+def _of_login(code: str, place: str, who: str) -> StoreAuthError:
+    if code == f"{_SECURITY}CredentialsExpired":
+        return StoreAuthError(
+            f"Neo4j at {place} wants {who} to change the first password: do that, then set NEO4J_PASSWORD."
+        )
+    if code == f"{_SECURITY}AuthenticationRateLimit":
+        return StoreAuthError(
+            f"Neo4j at {place} refuses {who} for some seconds after too many wrong passwords: "
+            "check NEO4J_USERNAME and NEO4J_PASSWORD."
+        )
+    if code == f"{_SECURITY}Forbidden":
+        return StoreAuthError(
+            f"Neo4j at {place} does not allow this to {who}: it must read, write and make constraints."
+        )
+    return StoreAuthError(f"Neo4j at {place} refused {who}: check NEO4J_USERNAME and NEO4J_PASSWORD.")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0][:200]

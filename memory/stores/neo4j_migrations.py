@@ -1,0 +1,59 @@
+"""The schema of the Neo4j store: numbered steps, applied once, their names kept in the database.
+
+Every step can be repeated without harm, so any number of processes may start at once. There is no
+constraint and no index on `User`: those nodes may belong to the host application.
+
+Does not: delete or rename anything that holds data.
+"""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString, NamedTuple
+
+__all__ = ["APPLIED", "MIGRATIONS", "REMEMBER", "Migration"]
+
+
+class Migration(NamedTuple):
+    """`statements` run one at a time, each in a transaction of its own, as schema changes must."""
+
+    name: LiteralString
+    statements: tuple[LiteralString, ...]
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (
+    Migration(
+        "0001_keys",
+        (
+            "CREATE CONSTRAINT ace_migration_name IF NOT EXISTS"
+            " FOR (n:AceMigration) REQUIRE n.name IS UNIQUE",
+            "CREATE CONSTRAINT ace_state_user IF NOT EXISTS"
+            " FOR (n:AceMemoryState) REQUIRE n.user_id IS UNIQUE",
+            "CREATE CONSTRAINT ace_lock_user IF NOT EXISTS FOR (n:AceLock) REQUIRE n.user_id IS UNIQUE",
+            "CREATE CONSTRAINT ace_delta_key IF NOT EXISTS FOR (n:AceDelta) REQUIRE n.key IS UNIQUE",
+            "CREATE CONSTRAINT ace_turn_key IF NOT EXISTS FOR (n:AceTurn) REQUIRE n.key IS UNIQUE",
+        ),
+    ),
+    Migration(
+        "0002_turns",
+        (
+            "CREATE INDEX ace_turn_order IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.seq)",
+            "CREATE INDEX ace_turn_completed IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.completed_at)",
+            "CREATE INDEX ace_turn_status IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.status)",
+            "CREATE INDEX ace_turn_mode IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.mode)",
+            "CREATE INDEX ace_turn_id IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.turn_id)",
+        ),
+    ),
+    Migration(
+        "0003_bullets",
+        (
+            "CREATE CONSTRAINT ace_bullet_key IF NOT EXISTS FOR (n:AceBullet) REQUIRE n.key IS UNIQUE",
+            "CREATE CONSTRAINT ace_bullet_hash IF NOT EXISTS FOR (n:AceBullet) REQUIRE n.hash_key IS UNIQUE",
+        ),
+    ),
+)
+
+APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"
+
+REMEMBER: Final = """
+MERGE (n:AceMigration {name: $name}) ON CREATE SET n.applied_at = datetime()
+"""

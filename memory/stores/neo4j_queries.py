@@ -1,0 +1,182 @@
+"""Every Cypher statement of the Neo4j store. What varies is a parameter, never part of the text.
+
+Isolation in Neo4j is read-committed: a statement that only compares and sets loses updates. So whoever
+writes takes the learner's lock first, by writing to the `AceLock` node, and compares after it. The lock
+is a node of its own: with the state node as the lock, hanging a delta on it deadlocks under contention
+(80 commits of 20 writers: about 1,000 deadlocks; with the lock node none).
+
+A waiter whose lock node was deleted meanwhile (by forget) gets it back without properties: that is why
+`l.seq IS NOT NULL` means "the lock is held".
+
+Does not: run anything.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BASE",
+    "COMPACT",
+    "CREATE",
+    "DELETE_LEARNER",
+    "DELTAS",
+    "EXPORT_DELTAS",
+    "LOAD",
+    "LOCK",
+    "TURNS",
+    "UPDATE",
+]
+
+_STATE = """
+m.epoch AS epoch, m.version AS version, m.etag AS etag, m.checksum AS checksum,
+m.access_clock AS access_clock, m.access_json AS access_json,
+m.base_version AS base_version, m.next_base_version AS next_base_version
+"""
+
+_NEWER_CONTENT = """
+coalesce(m.epoch = $epoch AND m.etag = $etag, false) AS known,
+CASE WHEN m.epoch = $epoch AND m.etag = $etag THEN null ELSE m.memory_json END AS memory_json
+"""
+
+LOAD = f"MATCH (m:AceMemoryState {{user_id: $uid}}) RETURN {_STATE}, {_NEWER_CONTENT}"
+"""The state, one round trip. The content only when epoch or etag differ from those given."""
+
+_REPEATED = """
+OPTIONAL MATCH (d:AceDelta {key: $key})
+OPTIONAL MATCH (t:AceTurn {key: $key})
+WITH l, m, coalesce(d.report_json, t.report_json) AS repeated
+"""
+
+_WRITE_HISTORY = """
+FOREACH (delta IN CASE WHEN fresh THEN $deltas ELSE [] END |
+  CREATE (m)-[:HAS_DELTA]->(new:AceDelta) SET new = delta, new.seq = l.seq)
+FOREACH (turn IN CASE WHEN fresh THEN $turns ELSE [] END |
+  CREATE (m)-[:HAS_TURN]->(new:AceTurn) SET new = turn, new.seq = l.seq)
+"""
+
+UPDATE = f"""
+MATCH (l:AceLock {{user_id: $uid}})
+SET l.seq = l.seq + 1
+WITH l
+MATCH (m:AceMemoryState {{user_id: $uid}})
+{_REPEATED}
+WITH l, m, repeated, l.seq IS NOT NULL AND repeated IS NULL
+  AND coalesce(m.epoch = $epoch AND m.etag = $etag AND m.access_clock = $clock, false) AS fresh
+FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END | SET m += state)
+{_WRITE_HISTORY}
+WITH l, m, repeated, fresh, fresh OR coalesce(m.epoch = $epoch AND m.etag = $etag, false) AS known
+RETURN fresh, repeated, l.seq IS NOT NULL AS locked, known, {_STATE},
+  CASE WHEN known THEN null ELSE m.memory_json END AS memory_json
+"""
+"""Lock, compare, write: one round trip when nobody is in the way. On a conflict the newer state comes
+back in the same reply. No row: the learner has no lock, so there is no such learner."""
+
+CREATE = f"""
+MERGE (l:AceLock {{user_id: $uid}}) ON CREATE SET l.seq = 0
+SET l.seq = l.seq + 1
+WITH l
+OPTIONAL MATCH (old:AceMemoryState {{user_id: $uid}})
+WITH l, old AS m
+{_REPEATED}
+WITH l, m AS old, repeated
+CALL (l, old, repeated) {{
+  WITH l WHERE old IS NULL AND repeated IS NULL AND l.seq IS NOT NULL
+  MERGE (u:User {{id: $uid}}) ON CREATE SET u.ace_created = true
+  WITH l, u LIMIT 1
+  CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
+  WITH l, m, true AS fresh
+  {_WRITE_HISTORY}
+  RETURN count(m) > 0 AS fresh
+}}
+WITH l, old AS m, repeated, fresh
+RETURN fresh, repeated, l.seq IS NOT NULL AS locked, false AS known, {_STATE}, m.memory_json AS memory_json
+"""
+"""The first commit of a learner: the same for one that is absent. A User that is there is used as it is;
+one that is made here is marked, because only such a one may be deleted again."""
+
+LOCK = f"""
+MATCH (l:AceLock {{user_id: $uid}})
+SET l.seq = l.seq + 1
+WITH l
+OPTIONAL MATCH (m:AceMemoryState {{user_id: $uid}})
+{_REPEATED}
+RETURN l.seq IS NOT NULL AS locked, repeated, {_STATE}, {_NEWER_CONTENT}
+"""
+"""Take the lock for the rest of the transaction, and read the state under it."""
+
+_DELTA = """
+d.version AS n, d.op_id AS op_id, d.at AS at, d.author AS author, d.reason AS reason, d.source AS source,
+d.report_json AS report_json, d.effect_json AS effect_json
+"""
+
+DELTAS = f"""
+MATCH (:AceMemoryState {{user_id: $uid}})-[:HAS_DELTA]->(d:AceDelta)
+WHERE d.content AND d.effect_json IS NOT NULL
+RETURN {_DELTA} ORDER BY d.version
+"""
+"""The content changes whose effects are kept, in order."""
+
+EXPORT_DELTAS = f"""
+MATCH (:AceMemoryState {{user_id: $uid}})-[:HAS_DELTA]->(d:AceDelta)
+RETURN {_DELTA} ORDER BY d.seq
+"""
+"""All of them, with those that changed no content and those whose effect was dropped."""
+
+BASE = """
+MATCH (m:AceMemoryState {user_id: $uid})
+OPTIONAL MATCH (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint {version: m.base_version})
+RETURN m.base_version AS n, c.memory_json AS memory_json
+"""
+"""The content at the version from which on effects are kept; version 0 is empty and has no node."""
+
+COMPACT = """
+MATCH (l:AceLock {user_id: $uid})
+SET l.seq = l.seq + 1
+WITH l
+MATCH (m:AceMemoryState {user_id: $uid})
+WITH l, m, coalesce(m.next_base_version, m.base_version) AS base
+WHERE l.seq IS NOT NULL AND m.version - base >= $kept
+SET m.base_version = base, m.next_base_version = m.version
+CREATE (m)-[:HAS_CHECKPOINT]->(:AceCheckpoint
+  {user_id: $uid, version: m.version, memory_json: m.memory_json})
+WITH m, base
+CALL (m, base) {
+  MATCH (m)-[:HAS_DELTA]->(d:AceDelta)
+  WHERE d.content AND d.version <= base AND d.effect_json IS NOT NULL
+  REMOVE d.effect_json
+}
+CALL (m, base) {
+  MATCH (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint) WHERE c.version < base
+  DETACH DELETE c
+}
+"""
+"""Move the marks of the history (see `compaction`): keep the content of this version, drop the effects
+before the new base and the content of the old one. The keys and the reports stay."""
+
+TURNS = """
+MATCH (t:AceTurn {user_id: $uid}) WHERE t.seq > 0
+RETURN t.record_json AS record_json ORDER BY t.seq DESC LIMIT $limit
+"""
+"""Turn records, the newest first; the index on (user_id, seq) gives them in order."""
+
+DELETE_LEARNER = """
+MATCH (l:AceLock {user_id: $uid})
+SET l.seq = l.seq + 1
+WITH l
+OPTIONAL MATCH (m:AceMemoryState {user_id: $uid})
+OPTIONAL MATCH (u:User)-[:HAS_ACE_MEMORY]->(m)
+WITH l, m, collect(u) AS users
+CALL (m) {
+  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_CHECKPOINT|HAS_BULLET]->(part)
+  DETACH DELETE part
+}
+DETACH DELETE m
+DELETE l
+WITH users, m IS NOT NULL AS found
+CALL (users) {
+  UNWIND users AS u
+  WITH u WHERE u.ace_created AND NOT EXISTS { (u)--() } AND size(labels(u)) = 1 AND size(keys(u)) = 2
+  DELETE u
+}
+RETURN found
+"""
+"""Everything stored about the learner. A User goes too when it was made here and nobody added to it."""
