@@ -3,7 +3,7 @@
     python dev/soak.py [--turns 3000] [--learners 5] [--at-once 20] [--store URL]
 
 Each turn tells the offline tutor one of a few facts, or asks it something. At the end every fact is there as
-often as it was told and every answer came; else it exits 1. It prints how fast it went and how the process grew.
+often as it was told and every answer came, or it exits 1. On the way it prints its speed and its size.
 
 Does not: time single operations; benchmarks/ does.
 """
@@ -29,7 +29,7 @@ QUESTIONS = ("please calculate 12*5", "What is 1/2 + 1/3?", "thanks")
 
 @dataclass
 class Told:
-    """What was told to the agent: how often each learner told each fact; and the turns that gave no answer."""
+    """How often each learner told each fact, and the turns that gave no answer."""
 
     facts: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     unanswered: list[str] = field(default_factory=list[str])
@@ -71,7 +71,7 @@ async def lost_or_doubled(store: Store, learners: list[str], told: Told) -> list
     """A line for each fact that is not there as often as it was told."""
     wrong: list[str] = []
     for learner in learners:
-        bullets = (await store.load(learner)).playbook.bullets.values()
+        bullets = (await store.load(learner)).playbook.bullets()
         for fact in FACTS:
             seen = sum(bullet.seen for bullet in bullets if fact in bullet.content)
             if seen != told.facts[learner, fact]:

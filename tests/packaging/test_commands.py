@@ -1,0 +1,111 @@
+"""`make`, the set-up and the pytest plugins do what their help says, also where something is missing."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.repository import ROOT
+
+SKIPPING = "import pytest\ndef test_a(): pass\ndef test_b(): pytest.skip('no server here')\n"
+MARKED = "import pytest\ndef test_a(): pass\n@pytest.mark.neo4j\ndef test_b(): pass\n"
+REACHING = "import socket\ndef test_a(): socket.create_connection(('192.0.2.1', 80), 1)\n"
+
+
+def _pytest(folder: Path, text: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_sample.py").write_text(text)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = neo4j\n")
+    plugins = ("xdist", *(f"tests.plugins.{name}" for name in ("no_skips", "neo4j_wanted", "loopback_only")))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ACE_", "PYTEST_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *(f"-p{name}" for name in plugins), *options, str(folder)],
+        cwd=folder,
+        env={**kept, **variables, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_make_alone_prints_every_target_with_its_help() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[0].split()
+    printed = subprocess.run(["make"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert [target for target in targets if not re.search(rf"^  make {target} +\w", printed, re.M)] == []
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_skipped_test_is_told_in_the_last_line(tmp_path: Path, workers: str) -> None:
+    done = _pytest(tmp_path, SKIPPING, workers)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "1 skipped: no server here"
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_skipped_test_fails_where_neo4j_is_required(tmp_path: Path, workers: str) -> None:
+    done = _pytest(tmp_path, SKIPPING, workers, ACE_REQUIRE_NEO4J="1")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("FAILED because ACE_REQUIRE_NEO4J=1")
+
+
+def test_tests_of_neo4j_are_left_out_on_request_and_not_skipped(tmp_path: Path) -> None:
+    done = _pytest(tmp_path, MARKED, ACE_SKIP_NEO4J="1", ACE_REQUIRE_NEO4J="1")
+    assert done.returncode == 0
+    assert "1 passed, 1 deselected" in done.stdout
+
+
+def test_a_test_that_reaches_another_machine_fails(tmp_path: Path) -> None:
+    done = _pytest(tmp_path, REACHING)
+    assert done.returncode == 1
+    assert "tests stay on this machine" in done.stdout
+
+
+def _setup(folder: Path, purpose: str, commands: list[str]) -> subprocess.CompletedProcess[str]:
+    """Runs a copy of the set-up where only these commands are found."""
+    for name in ("pyproject.toml", "dev/setup.sh"):
+        (folder / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / "copy" / name)
+    (folder / "bin").mkdir()
+    for name in commands:
+        (folder / "bin" / name).symlink_to(shutil.which(name) or name)
+    return subprocess.run(
+        [shutil.which("sh") or "sh", "dev/setup.sh", purpose],
+        cwd=folder / "copy",
+        env={"PATH": str(folder / "bin")},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_setup_says_what_to_install_where_there_is_no_python(tmp_path: Path) -> None:
+    done = _setup(tmp_path, "run", ["cat", "cksum", "date", "dirname", "rm"])
+    assert done.returncode == 1
+    assert "No Python 3.11 or newer" in done.stderr
+
+
+def test_the_setup_refuses_a_purpose_that_it_does_not_know(tmp_path: Path) -> None:
+    done = _setup(tmp_path, "everything", ["cat", "dirname"])
+    assert done.returncode == 1
+    assert "'everything' is neither run nor dev" in done.stderr
+
+
+def test_the_setup_does_nothing_where_nothing_changed(tmp_path: Path) -> None:
+    commands = ["cat", "cksum", "dirname"]
+    venv = tmp_path / "copy" / ".venv" / "bin"
+    venv.mkdir(parents=True)
+    (venv / "python").symlink_to(sys.executable)
+    sums = "cat pyproject.toml dev/setup.sh | cksum"
+    first = _setup(tmp_path, "run", commands)
+    assert first.returncode != 0, "without a stamp it sets up, which needs more commands than these"
+    wanted = subprocess.run(sums, shell=True, cwd=venv.parents[1], check=True, capture_output=True, text=True)
+    (venv.parent / ".ace-ready").write_text(f"dev {venv.parents[1].resolve()} {wanted.stdout}")
+    shutil.rmtree(tmp_path / "bin")
+    second = _setup(tmp_path, "run", commands)
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
