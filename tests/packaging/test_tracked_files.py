@@ -87,7 +87,7 @@ def test_no_part_of_the_package_is_a_stub() -> None:
 def test_every_module_says_what_it_does_and_what_it_does_not() -> None:
     silent = [
         str(path)
-        for path, text, tree in _python("ace_graph", *LINKED)
-        if text.strip() and "Does not:" not in (ast.get_docstring(tree) or "")
+        for path, _, tree in _python("ace_graph", *LINKED)
+        if path.name != "__init__.py" and "Does not:" not in (ast.get_docstring(tree) or "")
     ]
     assert silent == []
