@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ace_graph.graph import ACEGraph, build_ace_graph, make_graph
     from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
     from ace_graph.memory.stores.base import Store
-    from ace_graph.open_store import open_store
     from ace_graph.settings import Settings
+    from ace_graph.store_url import open_store
 
 __all__ = [
     "ACEContext",
@@ -47,7 +47,7 @@ _HOMES = {
     "make_graph": "ace_graph.graph",
     "Settings": "ace_graph.settings",
     "Store": "ace_graph.memory.stores.base",
-    "open_store": "ace_graph.open_store",
+    "open_store": "ace_graph.store_url",
 }
 
 

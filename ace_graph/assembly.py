@@ -22,10 +22,10 @@ from ace_graph.memory.payload import load_playbook
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.models import choose_model, make_model
-from ace_graph.open_store import open_store
 from ace_graph.prompts import Prompts
 from ace_graph.resources import Evaluator, ModelRouter, Resources
 from ace_graph.settings import Settings
+from ace_graph.store_url import open_store
 from ace_graph.tools.calculator import calculator
 from ace_graph.tools.graph_qa import memory_tools
 from ace_graph.tools.web_search import web_search
@@ -80,8 +80,12 @@ def assemble(
         raise ConfigurationError(
             "learning='background' is not available in this version: use 'inline' or 'off'"
         )
-    given = {"clock": clock, "new_id": new_id, "count_tokens": count_tokens}
-    return replace(resources, **{name: value for name, value in given.items() if value is not None})
+    return replace(
+        resources,
+        clock=clock or resources.clock,
+        new_id=new_id or resources.new_id,
+        count_tokens=count_tokens or resources.count_tokens,
+    )
 
 
 def _search(settings: Settings) -> list[BaseTool]:
