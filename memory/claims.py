@@ -1,0 +1,213 @@
+"""What a short text claims, as far as it can be read without understanding it.
+
+A reading keeps the content words by their roots and in their order, the numbers with their units, what is
+negated, and what each direction word (from, before, than ...) is bound to. Fillers, articles and auxiliary
+verbs are dropped. Two texts that say the same have equal readings; `guards` compares them.
+
+The tables are for English. Other languages are read word by word, so that there any word on one side
+only keeps two texts apart.
+
+Does not: judge whether a claim is true, or compare.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+
+from ace_graph.memory.lexicon import (
+    ARTICLES,
+    COPULAS,
+    DIRECTIONS,
+    FILLERS,
+    LABELS,
+    NEGATIONS,
+    PLACES,
+    number_of,
+    root,
+    unit_of,
+)
+from ace_graph.memory.wording import Token, wording
+
+__all__ = ["Claim", "Quantity", "read"]
+
+_JOINING = frozenset({"or", "but", "if", "when", "while", "because", "to", "before", "after"})
+_CURRENCIES = frozenset("$€£¥")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number of a text. `label` is what names it or conditions it, where it is no amount (error 404)."""
+
+    value: str
+    unit: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The reading of one text. Words are roots, in the order of the text.
+
+    `subject` is how many of the words belong to the subject for certain: those before the copula (is, means,
+    =) where the text is `copular`, else the first one behind a leading article. `subject_numbers` counts the
+    numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes. `clauses`
+    says that a comma or a conjunction joins parts which may change places. Similarity is measured on `key`
+    and `bag`: all that counts, in alphabetical order and as a set; a text of fillers counts as one word.
+    """
+
+    words: tuple[str, ...]
+    surfaces: Mapping[str, str]
+    exact: frozenset[str]
+    numbers: tuple[Quantity, ...]
+    negated: tuple[str, ...]
+    bound: tuple[tuple[str, str], ...]
+    symbols: tuple[str, ...]
+    copular: bool
+    subject: int
+    subject_numbers: int
+    clauses: bool
+    key: str
+    bag: frozenset[str]
+
+
+@lru_cache(maxsize=4_096)
+def read(text: str) -> Claim:
+    """Return the reading of a text; what was read lately is not read again."""
+    reader = _Reader()
+    for token in wording(text):
+        reader.take(token)
+    return reader.claim(text.casefold(), clauses="," in text or ";" in text or reader.joined)
+
+
+class _Reader:
+    """Mutable only inside one call of `read`."""
+
+    def __init__(self) -> None:
+        self.joined = False
+        self._words: list[str] = []
+        self._surfaces: dict[str, str] = {}
+        self._exact: set[str] = set()
+        self._numbers: list[tuple[str, str, str]] = []
+        self._bound: list[tuple[str, str]] = []
+        self._symbols: list[str] = []
+        self._waiting: list[str] = []
+        self._subject = 0
+        self._subject_numbers = 0
+        self._copula = False
+        self._article = False
+        self._first = True
+        self._before = ""
+
+    def take(self, token: Token) -> None:
+        if token.kind == "word":
+            self._take_word(token.text, token.word.removesuffix("'s"))
+        elif token.kind == "symbol":
+            self._take_symbol(token.text)
+        else:
+            self._take_number(_canonical(token.text))
+        self._first = False
+
+    def _take_word(self, token: str, word: str) -> None:
+        number = number_of(word)
+        ordinal = number is not None and number.endswith(("st", "nd", "rd"))
+        if number is not None and not (ordinal and (self._first or self._before == "number")):
+            self._take_number(number)
+        elif word in NEGATIONS:
+            self._waiting.append("not")
+        elif word in DIRECTIONS:
+            self.joined = self.joined or word in _JOINING
+            self._waiting.append(word)
+            self._before = word
+        elif word in COPULAS:
+            self._meet_copula()
+        elif word in ARTICLES or word in FILLERS:
+            self.joined = self.joined or word == "and"
+            self._article = self._article or (self._first and word in ("a", "an", "the"))
+            self._before = word if word in PLACES else self._before
+        else:
+            self._take_content(word, token)
+
+    def _take_content(self, word: str, token: str) -> None:
+        unit = unit_of(word)
+        if unit is not None and self._numbers and self._before == "number" and not self._numbers[-1][1]:
+            value, _, label = self._numbers[-1]
+            self._numbers[-1] = (value, unit, label)
+            self._before = word
+            return
+        key = unit or root(word)
+        if (not self._first and token[0].isupper()) or not word.isalpha():
+            self._exact.add(key)
+        self._words.append(key)
+        self._surfaces.setdefault(key, word)
+        self._bind(key)
+        self._before = word
+
+    def _take_number(self, value: str) -> None:
+        unit = ""
+        if self._symbols and self._symbols[-1] in _CURRENCIES and self._before == "currency":
+            unit = unit_of(self._symbols.pop()) or ""
+        label = self._before if self._before in LABELS or self._before in PLACES else ""
+        self._numbers.append((value, unit, label))
+        self._bind(value)
+        self._before = "number"
+
+    def _take_symbol(self, symbol: str) -> None:
+        if symbol == "%" and self._before == "number" and self._numbers:
+            value, _, label = self._numbers[-1]
+            self._numbers[-1] = (value, "%", label)
+            return
+        if symbol == "=":
+            self._meet_copula()
+        self._symbols.append(symbol)
+        if symbol in ("-", "/", "<", ">", "<=", ">=", "->", "=>"):
+            self._waiting.append(symbol)
+        self._before = "currency" if symbol in _CURRENCIES else symbol
+
+    def _meet_copula(self) -> None:
+        if not self._copula and (self._words or self._numbers):
+            self._copula = True
+            self._subject, self._subject_numbers = len(self._words), len(self._numbers)
+        self._before = "is"
+
+    def _bind(self, target: str) -> None:
+        self._bound.extend((direction, target) for direction in self._waiting)
+        self._waiting.clear()
+
+    def claim(self, text: str, *, clauses: bool) -> Claim:
+        self._bind("")
+        numbers = tuple(Quantity(*found) for found in self._numbers)
+        counted = [*self._words, *(f"{number.value}{number.unit}" for number in numbers)]
+        counted.extend(direction for direction, _ in self._bound)
+        return Claim(
+            words=tuple(self._words),
+            surfaces=self._surfaces,
+            exact=frozenset(self._exact),
+            numbers=numbers,
+            negated=tuple(sorted(target for direction, target in self._bound if direction == "not")),
+            bound=tuple(sorted(pair for pair in self._bound if pair[0] != "not")),
+            symbols=tuple(sorted(self._symbols)),
+            copular=self._copula,
+            subject=self._subject if self._copula else int(self._article),
+            subject_numbers=self._subject_numbers,
+            clauses=clauses,
+            key=" ".join(sorted(counted)) or text,
+            bag=frozenset(counted or (text,)),
+        )
+
+
+def _canonical(number: str) -> str:
+    """Return a number in one spelling: 1,000 is 1000, 3.0 is 3, -0.50 is -0.5; 1/2 and 10:30 as they are."""
+    if number[-1].isalpha():
+        return number.casefold()
+    plain = (
+        number.replace(",", "")
+        if re.fullmatch(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?", number)
+        else number
+    )
+    try:
+        return format(Decimal(plain).normalize(), "f")
+    except InvalidOperation:
+        return plain

@@ -1,0 +1,241 @@
+"""The words that decide whether two English texts make the same claim.
+
+Does not: parse. `claims` reads a text with these tables, `guards` compares two readings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+__all__ = [
+    "ARTICLES",
+    "COPULAS",
+    "DIRECTIONS",
+    "FILLERS",
+    "LABELS",
+    "NEGATIONS",
+    "PLACES",
+    "SEQUENCE",
+    "are_antonyms",
+    "number_of",
+    "root",
+    "unit_of",
+]
+
+_ARTICLES_WORDS = """
+a an the this that these those it its they them their there here you your yours we us our i me my he she
+his her him one's is are am be been being was were do does did doing done has have had having will would
+shall can get gets and so as of in on at with for which who whom whose such what also too up out own
+itself themselves yourself
+"""
+ARTICLES = frozenset(_ARTICLES_WORDS.split())
+"""Words that may stand on one side only."""
+
+_FILLERS_WORDS = """
+please always just really very quite simply basically actually generally typically usually normally
+essentially literally obviously clearly certainly definitely indeed rather pretty fairly somewhat kindly
+carefully properly remember note tip hint reminder important importantly should must need needs ought
+better best then therefore thus hence however well now etc e.g. i.e. ok okay again overall particular
+particularly especially specifically
+"""
+FILLERS = frozenset(_FILLERS_WORDS.split())
+"""Words that add emphasis, never a claim."""
+
+_NEGATIONS_WORDS = """
+not no never cannot without avoid neither nor none nobody nothing nowhere unless except excluding refuse
+forbid forbidden prohibit prohibited hardly rarely seldom scarcely
+"""
+NEGATIONS = frozenset(_NEGATIONS_WORDS.split())
+
+_DIRECTIONS_WORDS = """
+from to into onto before after until till since than by over under above below between through toward
+via per minus versus if when while because instead except against behind within inside outside unless or
+but only
+"""
+DIRECTIONS = frozenset(_DIRECTIONS_WORDS.split())
+"""Words that say which of two comes first, is more, or is the condition: bound to the word after them."""
+
+SEQUENCE = frozenset({"before", "after", "until", "till", "than", "instead", "if", "when", "while", "unless"})
+"""Directions whose reversal contradicts. The reverse of from/to is another fact, as true as the first."""
+
+COPULAS = frozenset({"is", "are", "was", "were", "equals", "means", "="})
+
+PLACES = frozenset(
+    {"on", "for", "in", "of", "with", "at", "when", "if", "after", "before", "from", "to", "between"}
+)
+"""Prepositions that make the number after them a condition or a name, not a quantity."""
+
+_LABELS_WORDS = """
+chapter step version error http code status section page grade level lesson exercise question problem
+room day week month year part phase case rule table figure line port python unit task item option
+appendix issue ticket number no id account order invoice bug group team floor gate channel
+"""
+LABELS = frozenset(_LABELS_WORDS.split())
+"""Nouns whose number names one of many: chapter 3, error 404."""
+
+_SMALL_NUMBERS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen twenty
+"""
+_TENS = "thirty forty fifty sixty seventy eighty ninety"
+_OTHER_NUMBERS = """
+hundred 100 | thousand 1000 | million 1000000 | billion 1000000000 | once 1 | twice 2 | thrice 3 | half 1/2
+halves 1/2 | quarter 1/4 | quarters 1/4 | dozen 12
+first 1st | second 2nd | third 3rd | fourth 4th | fifth 5th
+"""
+
+
+def number_of(word: str) -> str | None:
+    """Return the number that a case-folded word names, in digits, else None."""
+    return _numbers().get(word)
+
+
+@lru_cache(maxsize=1)
+def _numbers() -> Mapping[str, str]:
+    table = {word: str(number) for number, word in enumerate(_SMALL_NUMBERS.split())}
+    table.update((word, str(10 * number)) for number, word in enumerate(_TENS.split(), 3))
+    for name, digits in _groups(_OTHER_NUMBERS):
+        table[name] = digits
+    return MappingProxyType(table)
+
+
+def _groups(table: str) -> list[list[str]]:
+    """Return the groups of a table: words side by side, groups parted by bars and line ends."""
+    return [group.split() for line in table.strip().splitlines() for group in line.split("|")]
+
+
+_UNITS = """
+% percent percentage pct | $ dollar usd buck | € euro eur | £ pound gbp | ¥ yen | cent
+kg kilogram kilo | g gram | mg milligram | lb lbs | oz ounce | ton tonne | km kilometer kilometre
+m meter metre | cm centimeter centimetre | mm millimeter millimetre | mile mi | ft foot feet
+inch inches | yard yd | l liter litre | ml milliliter millilitre | gallon gal | cup | tablespoon tbsp
+teaspoon tsp | ms millisecond | second sec s | minute min mins | hour hr h hrs | day | week | month | year yr
+decade | century | kb kilobyte | mb megabyte | gb gigabyte | tb terabyte | byte | bit | hz hertz | khz
+mhz | ghz | celsius °c | fahrenheit °f | kelvin | degree ° | radian | watt kw | volt | amp | joule
+newton | mph | kmh
+"""
+
+
+@lru_cache(maxsize=1)
+def _units() -> Mapping[str, str]:
+    return MappingProxyType({name: group[0] for group in _groups(_UNITS) for name in group})
+
+
+def unit_of(word: str) -> str | None:
+    """Return the unit that a case-folded word names, in one spelling and singular, else None."""
+    units = _units()
+    return units.get(word) or units.get(word.removesuffix("s")) or units.get(word.removesuffix("es"))
+
+
+_ANTONYMS = """
+increase decrease reduce lower | raise lower drop | add subtract remove delete | multiply divide
+maximum minimum | max min | maximize minimize | most least fewest | more less fewer | larger smaller
+large small | bigger smaller | big small little | greater less smaller | greatest least smallest
+highest lowest | higher lower | high low | longest shortest | longer shorter | long short
+wider narrower | wide narrow | faster slower | fast slow quick | best worst | better worse | good bad
+first last final | early late | earlier later | next previous | start stop end | begin end finish
+open close | enable disable | allow deny forbid block | accept reject refuse | include exclude
+insert delete remove | push pop pull | push pull | read write | load save unload | import export
+input output | encode decode | encrypt decrypt | compress decompress | expand collapse simplify
+lock unlock | show hide | true false | yes no | on off | left right | up down | top bottom | upper lower
+above below | over under | inside outside | inner outer | internal external | front back
+horizontal vertical | row column | rows columns | numerator denominator | ascending descending
+ascend descend | forward backward | clockwise counterclockwise | positive negative | odd even
+prime composite | public private | local remote global | local global | static dynamic
+mutable immutable | sync async | synchronous asynchronous | required optional | mandatory optional
+explicit implicit | inclusive exclusive | absolute relative | strict lenient | manual automatic
+manually automatically | old new | oldest newest | older newer | ancient modern | hot cold | warm cool
+light dark heavy | heavy light | full empty | success failure | succeed fail | pass fail | win lose
+buy sell | gain loss lose | profit loss | income expense | asset liability | debit credit | borrow lend
+send receive | give take | ask answer | question answer | parent child | ancestor descendant
+source target destination | sender receiver | teacher student | active passive | active inactive
+alive dead | present absent | same different | similar different | equal unequal | all none some any
+all some | every no some | each none | both neither either | any all every | everything nothing
+everyone nobody | always sometimes never | before after | from to | and or | with without
+likes dislikes hates | like dislike hate | love hate | prefer avoid dislike | safe dangerous unsafe
+easy hard difficult | simple complex complicated | cheap expensive | strong weak | hard soft
+thick thin | deep shallow | wet dry | clean dirty | near far | north south | east west | day night
+morning evening afternoon | weekday weekend | monday tuesday wednesday thursday friday saturday sunday
+january february march april may june july august september october november december | man woman
+male female | median mean mode | sine cosine tangent | lcm gcd gcf hcf | lcd gcd gcf
+million billion thousand trillion | plus minus | sum difference product quotient | union intersection
+breadth depth | client server | request response | stack queue heap | get post put delete patch
+integer float string boolean | single multiple double triple | red green blue yellow black white
+weight height width length depth | singular plural | major minor | primary secondary | subject object
+cause effect | theory practice | presence absence | rise fall | grow shrink | appear disappear
+arrive depart | attach detach | connect disconnect | deposit withdraw | install uninstall
+proton neutron electron | acid base | hypothesis conclusion | premise conclusion | may must might
+affect effect | adopt adapt | advice advise | quiet quite | converge diverge | convex concave
+latitude longitude | credit debit | prefix suffix | serial parallel | series parallel | upload download
+upstream downstream | uppercase lowercase | overestimate underestimate | overflow underflow
+hungry full | rich poor | young old | optimist pessimist
+"""
+
+
+@lru_cache(maxsize=1)
+def _antonyms() -> Mapping[str, frozenset[int]]:
+    table: dict[str, frozenset[int]] = {}
+    for number, group in enumerate(_groups(_ANTONYMS)):
+        for word in group:
+            key = root(word)
+            table[key] = table.get(key, frozenset()) | {number}
+    return MappingProxyType(table)
+
+
+_OPPOSITES = (
+    "un",
+    "in",
+    "im",
+    "ir",
+    "il",
+    "non",
+    "dis",
+    "mis",
+    "de",
+    "anti",
+    "a",
+    "over",
+    "under",
+    "pre",
+    "post",
+    "re",
+)
+
+
+def are_antonyms(a: str, b: str) -> bool:
+    """Whether two roots exclude each other: listed so, or one is the other with a prefix (invalid)."""
+    table = _antonyms()
+    if a != b and table.get(a, frozenset()) & table.get(b, frozenset()):
+        return True
+    short, long = sorted((a, b), key=len)
+    return len(short) > 2 and long.endswith(short) and long.removesuffix(short) in _OPPOSITES
+
+
+@lru_cache(maxsize=32_768)
+def root(word: str) -> str:
+    """Return a case-folded English word without its inflection (plural, -ed, -ing), other words as they are.
+
+    Weaker than a stemmer on purpose: experience and experiment, or useful and useless, stay apart.
+    """
+    if len(word) <= 3 or not word.isascii() or not word.isalpha():
+        return word.removesuffix("s") if len(word) == 3 and word.isalpha() and word.isascii() else word
+    stripped = _without_suffix(word)
+    if stripped.endswith("e") and len(stripped) > 3:
+        stripped = stripped[:-1]
+    if len(stripped) > 3 and stripped[-1] == stripped[-2] and stripped[-1] not in "aeiou":
+        stripped = stripped[:-1]
+    return f"{stripped[:-1]}i" if stripped.endswith("y") and len(stripped) > 3 else stripped
+
+
+def _without_suffix(word: str) -> str:
+    if word.endswith(("ss", "us", "is", "eed", "ous")):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    for suffix in ("ings", "ing", "ed", "es", "s"):
+        rest = word.removesuffix(suffix)
+        if rest != word and len(rest) >= 3 and any(vowel in rest for vowel in "aeiouy"):
+            return rest
+    return word
