@@ -32,47 +32,53 @@ class ACEContext(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     learner_id: LearnerId | None = Field(
-        None, description="Whose memory is used. Without one the graph remembers nothing."
+        default=None, description="Whose memory is used. Without one the graph remembers nothing."
     )
-    conversation_id: ShortText | None = Field(None, description="Kept in the turn's record.")
+    conversation_id: ShortText | None = Field(default=None, description="Kept in the turn's record.")
     learning: LearningMode | None = Field(
-        None, description="inline: learn before the run ends. off: read the memory, change nothing."
+        default=None, description="inline: learn before the run ends. off: read the memory, change nothing."
     )
     reflect_when: ReflectWhen = Field(
-        "auto", description="auto: on evidence, or when the turn is more than a greeting or a thank-you."
+        default="auto",
+        description="auto: on evidence, or when the turn is more than a greeting or a thank-you.",
     )
     ground_truth: Annotated[str, Field(max_length=10_000)] | None = Field(
-        None, description="The right answer, if known. The solver never sees it."
+        default=None, description="The right answer, if known. The solver never sees it."
     )
-    topic: ShortText | None = Field(None, description="Preferred topic of bullets; inferred when absent.")
-    persona: ShortText | None = Field(None, description="A voice to answer in for this run.")
+    topic: ShortText | None = Field(
+        default=None, description="Preferred topic of bullets; inferred when absent."
+    )
+    persona: ShortText | None = Field(default=None, description="A voice to answer in for this run.")
     window_size: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        None, description="Interactions of the conversation in the prompt; default 5, or adaptive."
+        default=None, description="Interactions of the conversation in the prompt; default 5, or adaptive."
     )
-    adaptive_window: bool = Field(True, description="3, 5 or 7 interactions, by the question.")
+    adaptive_window: bool = Field(default=True, description="3, 5 or 7 interactions, by the question.")
     retrieval_budget_tokens: Annotated[int, Field(ge=0, le=100_000)] = Field(
-        2_000, description="Most tokens that bullets may take in the prompt."
+        default=2_000, description="Most tokens that bullets may take in the prompt."
     )
     max_bullets_injected: Annotated[int, Field(ge=0, le=1_000)] | None = Field(
-        None, description="Most bullets retrieved for a question; the core is apart."
+        default=None, description="Most bullets retrieved for a question; the core is apart."
     )
     max_revisions: Annotated[int, Field(ge=0, le=3)] = Field(
-        0, description="How often an answer that failed on evidence goes back to the solver."
+        default=0, description="How often an answer that failed on evidence goes back to the solver."
     )
     max_reflection_rounds: Annotated[int, Field(ge=1, le=5)] = Field(
-        1, description="How often the reflector may try before it gives up."
+        default=1, description="How often the reflector may try before it gives up."
     )
     on_memory_error: Literal["fail", "answer"] = Field(
-        "fail", description="answer: go on without memory, and without learning, when it can't be read."
+        default="fail",
+        description="answer: go on without memory, and without learning, when it can't be read.",
     )
-    model: ShortText | None = Field(None, description="Another model, one of ACE_ALLOWED_MODELS.")
+    model: ShortText | None = Field(default=None, description="Another model, one of ACE_ALLOWED_MODELS.")
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     k: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="cot: how many answers are sampled; the most frequent one is given."
+        default=None, description="cot: how many answers are sampled; the most frequent one is given."
     )
-    breadth: Annotated[int, Field(ge=1, le=10)] | None = Field(None, description="tot: thoughts a step.")
-    depth: Annotated[int, Field(ge=1, le=5)] | None = Field(None, description="tot: steps.")
+    breadth: Annotated[int, Field(ge=1, le=10)] | None = Field(
+        default=None, description="tot: thoughts a step."
+    )
+    depth: Annotated[int, Field(ge=1, le=5)] | None = Field(default=None, description="tot: steps.")
     max_turns: Annotated[int, Field(ge=1, le=50)] | None = Field(
-        None, description="react: most model calls before an answer must come."
+        default=None, description="react: most model calls before an answer must come."
     )
-    tool_names: tuple[ShortText, ...] | None = Field(None, description="react: only these tools.")
+    tool_names: tuple[ShortText, ...] | None = Field(default=None, description="react: only these tools.")

@@ -148,11 +148,13 @@ class Bullet(BaseModel):
         return self.status == "active" and self.harmful <= self.helpful and not self.expired(now)
 
     def tag(self, tag: str, now: datetime | None = None) -> Bullet:
-        """Return a copy with the counter named by `tag` one higher, and `updated_at` at `now` if given.
+        """Return a copy with the counter named by `tag` one higher, and `updated_at` at `now`.
+
+        `now` defaults to the system's clock.
 
         Raises ValueError for a tag that is none of helpful, harmful, neutral.
         """
-        moved = {"updated_at": _utc(now)} if now else {}
+        moved = {"updated_at": _utc(now or datetime.now(UTC))}
         if tag == "helpful":
             return self.model_copy(update={"helpful": self.helpful + 1, **moved})
         if tag == "harmful":

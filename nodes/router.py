@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable
-from typing import cast
 
 from ace_graph.errors import InvalidMessage, InvalidMode
 from ace_graph.loading import load_memory
@@ -33,7 +32,21 @@ _EXPLORE = re.compile(
 )
 _GENERIC_TOOL_WORDS = frozenset(
     {
-        *("and", "ask", "call", "check", "data", "fetch", "find", "for", "from", "get", "info", "list", "make"),
+        *(
+            "and",
+            "ask",
+            "call",
+            "check",
+            "data",
+            "fetch",
+            "find",
+            "for",
+            "from",
+            "get",
+            "info",
+            "list",
+            "make",
+        ),
         *("query", "read", "run", "search", "show", "the", "tool", "tools", "use", "with"),
     }
 )
@@ -100,6 +113,7 @@ async def _chosen(question: str, run: Run) -> Mode:
 
 
 def _checked(mode: str) -> Mode:
-    if mode not in MODES:
-        raise InvalidMode(f"{str(mode)[:40]!r} is no mode: use one of {', '.join(MODES)}")
-    return cast("Mode", mode)
+    for known in MODES:
+        if mode == known:
+            return known
+    raise InvalidMode(f"{str(mode)[:40]!r} is no mode: use one of {', '.join(MODES)}")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ace_graph.learning.lesson import BulletVerdict, Lesson
 from ace_graph.memory.bullet import PROFILE_SECTIONS
 from ace_graph.memory.delta import Add, Judge, Operation
-from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, tag_of
+from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, tag_of
 from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
 
 __all__ = ["judge_bullets", "lessons_to_operations"]
@@ -72,7 +72,9 @@ def judge_bullets(
     said = {tag.id: tag.tag for tag in tags}
     votes = list[Operation]()
     for source in EVIDENCE_SOURCES:
-        verdicts = [item.verdict for item in evidence if item.source == source and item.verdict != "unknown"]
+        verdicts: list[Verdict] = [
+            item.verdict for item in evidence if item.source == source and item.verdict != "unknown"
+        ]
         if not verdicts:
             continue
         verdict = verdicts[-1]

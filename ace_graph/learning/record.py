@@ -55,10 +55,12 @@ def describe_attachments(content: object) -> str:
     """Return "[image/png, 84 KB]" for every part of a message's content that is no text."""
     if not isinstance(content, list):
         return ""
-    parts = [part for part in cast("list[object]", content) if isinstance(part, Mapping)]
-    return " ".join(
-        described for part in parts if (described := _described(cast("Mapping[str, object]", part)))
+    told = (
+        _described(cast("Mapping[str, object]", part))
+        for part in cast("list[object]", content)
+        if isinstance(part, Mapping)
     )
+    return " ".join(part for part in told if part)
 
 
 def _described(part: Mapping[str, object]) -> str:
@@ -93,4 +95,4 @@ def _status(result: Result | None, attempt: Attempt) -> TurnStatus:
 def _model_name(run: Run) -> str | None:
     model = run.resources.model(run.context)
     name = getattr(model, "model_name", None) or getattr(model, "model", None)
-    return name if isinstance(name, str) else model._llm_type
+    return name if isinstance(name, str) else type(model).__name__

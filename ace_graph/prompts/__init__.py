@@ -79,8 +79,8 @@ class Prompts:
     def render(self, name: str, **values: str) -> str:
         """Return the prompt with its places filled. Raises PromptError for a missing or an unknown one."""
         wanted = PROMPT_VARIABLES[name]
-        if values.keys() != wanted:
-            odd = ", ".join(sorted(values.keys() ^ wanted))
+        odd = ", ".join(sorted(wanted.symmetric_difference(values)))
+        if odd:
             raise PromptError(f"prompt {name}: variables missing or unknown: {odd}")
         return _PLACE.sub(lambda place: values[place.group(1)], self.texts[name])
 

@@ -94,7 +94,11 @@ def test_a_profile_slot_holds_one_value() -> None:
 
 @pytest.mark.parametrize(
     "request_to_forget",
-    ["Forget that my exam is on Friday.", "Please forget about my exam on Friday", "Forget my exam on Friday"],
+    [
+        "Forget that my exam is on Friday.",
+        "Please forget about my exam on Friday",
+        "Forget my exam on Friday",
+    ],
 )
 def test_forgetting_removes_the_statement_that_is_meant(request_to_forget: str) -> None:
     playbook = _told("Remember that my exam is on Friday.", "Remember that I have a dog.", request_to_forget)

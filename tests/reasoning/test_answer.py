@@ -55,7 +55,20 @@ def test_a_reply_without_tags_is_held_until_its_end() -> None:
 
 _pieces = st.lists(
     st.sampled_from(
-        ["<scratch>", "</scratch>", "<final>", "</final>", "<used>", "</used>", "a", " ", "\n", "<", "x-1", "fin"]
+        [
+            "<scratch>",
+            "</scratch>",
+            "<final>",
+            "</final>",
+            "<used>",
+            "</used>",
+            "a",
+            " ",
+            "\n",
+            "<",
+            "x-1",
+            "fin",
+        ]
     ),
     max_size=14,
 )
