@@ -8,6 +8,7 @@ from __future__ import annotations
 pytest_plugins = [
     "tests.plugins.hypothesis_profiles",
     "tests.plugins.loopback_only",
+    "tests.plugins.neo4j_server",
     "tests.plugins.neo4j_wanted",
     "tests.plugins.no_skips",
 ]

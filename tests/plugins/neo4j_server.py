@@ -1,0 +1,197 @@
+"""A real Neo4j for the tests that ask for one: started once per run, shared by all workers, then stopped.
+
+`neo4j` is that server, on each version that this machine can run; a version it can't run is deselected,
+and where it can run none the tests are skipped and say why. `own_neo4j` makes servers for one test alone,
+to be killed. Tests share a server and a database, so each uses a learner id of its own (`learner`).
+
+Does not: clean the database; the folder it lives in is thrown away.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol, cast
+from uuid import uuid4
+
+import pytest
+from _pytest.capture import CaptureManager
+
+from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
+from tests.plugins.neo4j_source import VERSIONS, Means, look_around
+
+FIXTURES = ("neo4j", "own_neo4j")
+NONE_HERE = (
+    "no Neo4j for the tests: set NEO4J_TEST_URI, start Docker, or install Java 17 or 21 and Maven "
+    "(ACE_SKIP_NEO4J=1 leaves these tests out)"
+)
+MEANS = pytest.StashKey[Means]()
+FOLDER = pytest.StashKey[Path]()
+RUN_PID = pytest.StashKey[int]()
+
+Tell = Callable[[str], None]
+OwnNeo4j = Callable[..., LocalServer]
+
+
+@dataclass(frozen=True)
+class Neo4jServer:
+    """Where the shared server is. `pid` is 0 for one that was not assembled here."""
+
+    uri: str
+    username: str | None = None
+    password: str | None = None
+    database: str | None = None
+    pid: int = 0
+
+
+class _Worker(Protocol):
+    """What this plugin needs of an xdist worker, as its controller sees it."""
+
+    config: pytest.Config
+    workerinput: dict[str, object]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    given = cast("dict[str, str] | None", getattr(config, "workerinput", None))
+    if given is None:
+        config.stash[MEANS] = look_around()
+        config.stash[FOLDER] = Path(tempfile.mkdtemp(prefix="ace-neo4j-"))
+        config.stash[RUN_PID] = os.getpid()
+    else:
+        config.stash[MEANS] = Means(**json.loads(given["neo4j_means"]))
+        config.stash[FOLDER] = Path(given["neo4j_folder"])
+        config.stash[RUN_PID] = int(given["neo4j_run_pid"])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: _Worker) -> None:
+    config = node.config
+    node.workerinput["neo4j_means"] = json.dumps(asdict(config.stash[MEANS]))
+    node.workerinput["neo4j_folder"] = str(config.stash[FOLDER])
+    node.workerinput["neo4j_run_pid"] = str(config.stash[RUN_PID])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput") or FOLDER not in config.stash:
+        return
+    folder = config.stash[FOLDER]
+    for started in folder.glob("*.json"):
+        server = json.loads(started.read_text())
+        if server.get("pid"):
+            kill(server["pid"])
+    if config.stash[MEANS].docker:
+        stop_in_docker(folder.name)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    for name in FIXTURES:
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, VERSIONS, indirect=True, scope="session" if name == "neo4j" else None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    impossible = [item for item in items if not _can_run(config, item)]
+    if impossible:
+        items[:] = [item for item in items if item not in impossible]
+        config.hook.pytest_deselected(items=impossible)
+
+
+def _can_run(config: pytest.Config, item: pytest.Item) -> bool:
+    names = set(getattr(item, "fixturenames", ())).intersection(FIXTURES)
+    if not names:
+        return True
+    item.add_marker("neo4j")
+    means: Means = config.stash[MEANS]
+    version = str(cast("pytest.Function", item).callspec.params[names.pop()])
+    if "own_neo4j" in getattr(item, "fixturenames", ()):
+        return means.can_assemble(version)
+    return version == VERSIONS[0] or means.can_serve(version)
+
+
+@pytest.fixture(scope="session")
+def neo4j(request: pytest.FixtureRequest) -> Neo4jServer:
+    """The server that all tests of this version share."""
+    version: str = request.param
+    folder = request.config.stash[FOLDER]
+    note = folder / f"{version}.json"
+    with _only_one(folder / f"{version}.lock"):
+        if not note.exists():
+            note.write_text(json.dumps(_started(request.config, version, folder)))
+    found = json.loads(note.read_text())
+    if "error" in found:
+        pytest.skip(found["error"])
+    return Neo4jServer(**found)
+
+
+@pytest.fixture
+def own_neo4j(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OwnNeo4j]:
+    """Makes servers for this test alone: `own_neo4j(auth=True).start()`."""
+    version: str = request.param
+    means = request.config.stash[MEANS]
+    made: list[LocalServer] = []
+
+    def make(*, auth: bool = False) -> LocalServer:
+        with _only_one(request.config.stash[FOLDER] / f"{version}.lock"):
+            fetch_jars(version, _teller(request.config))
+        made.append(LocalServer(version, means.javas[version], tmp_path / f"neo4j-{len(made)}", auth=auth))
+        return made[-1]
+
+    yield make
+    for server in made:
+        if server.pid:
+            kill(server.pid)
+
+
+@pytest.fixture
+def learner() -> str:
+    """A learner id that nobody used before."""
+    return f"learner-{uuid4()}"
+
+
+def _started(config: pytest.Config, version: str, folder: Path) -> dict[str, object]:
+    means = config.stash[MEANS]
+    try:
+        if means.uri is not None:
+            return {"uri": means.uri, **_login()}
+        if version == VERSIONS[0] and means.docker:
+            return {"uri": start_in_docker(folder.name)}
+        if not means.can_serve(version):
+            return {"error": NONE_HERE}
+        fetch_jars(version, _teller(config))
+        server = LocalServer(version, means.javas[version], folder / version, owner=config.stash[RUN_PID])
+        server.start()
+    except RuntimeError as error:
+        return {"error": f"Neo4j {version} did not start: {error}"}
+    return {"uri": server.uri, "pid": server.pid}
+
+
+def _login() -> dict[str, object]:
+    password = os.environ.get("NEO4J_TEST_PASSWORD")
+    return {"username": "neo4j", "password": password} if password else {}
+
+
+def _teller(config: pytest.Config) -> Tell:
+    """Return what writes a line for the person who waits, past pytest's capturing."""
+
+    def tell(line: str) -> None:
+        capture = cast("CaptureManager | None", config.pluginmanager.getplugin("capturemanager"))
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            sys.stderr.write(f"\n{line}\n")
+
+    return tell
+
+
+@contextmanager
+def _only_one(path: Path) -> Generator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
