@@ -12,6 +12,20 @@ import pytest
 from tests.packaging.repository import LINKED, ROOT, tracked
 
 HEAVY = ("langgraph", "langchain", "langchain_core", "langchain_google_genai")
+# What reads a clock, draws lots, waits, or touches a disk or a net. The stores do, and these two that serve them.
+IMPURE = {
+    "aiosqlite",
+    "asyncio",
+    "neo4j",
+    "os",
+    "pathlib",
+    "random",
+    "socket",
+    "sqlite3",
+    "threading",
+    "time",
+}
+SERVING_STORES = {"portal.py", "snapshot_cache.py"}
 LOADED = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
 
 
@@ -42,6 +56,25 @@ def _wrong(node: ast.Import | ast.ImportFrom) -> bool:
 def test_imports_are_absolute_and_go_through_the_package() -> None:
     found = [(path, node) for path in tracked("*.py") for node in _imports(path)]
     assert [f"{path}:{node.lineno}" for path, node in found if _wrong(node)] == []
+
+
+def _names(node: ast.Import | ast.ImportFrom) -> list[str]:
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+
+
+def test_the_core_of_memory_is_pure() -> None:
+    core = [
+        path for path in tracked("memory/*.py") if len(path.parts) == 2 and path.name not in SERVING_STORES
+    ]
+    impure = [
+        f"{path}: {name}"
+        for path in core
+        for node in _imports(path)
+        for name in _names(node)
+        if name.partition(".")[0] in IMPURE or name.startswith("ace_graph.memory.stores")
+    ]
+    assert core
+    assert impure == []
 
 
 @pytest.mark.parametrize(
