@@ -24,7 +24,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.portal import portal
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CommitQueue, LearnerExport, checked_learner_id, random_token
-from ace_graph.memory.stores.sqlite_lane import Lane, reading, writing
+from ace_graph.memory.stores.sqlite_lane import PATIENCE, Lane, reading, writing
 from ace_graph.memory.stores.sqlite_rows import (
     Head,
     Prepared,
@@ -47,7 +47,7 @@ class SQLiteStore:
     """A `Store` (see `ace_graph.memory.stores.base`) in the file at `path`.
 
     Making one does no I/O. The file is created at the first call, readable by its owner only; its folder
-    too with `make_folder`.
+    too with `make_folder`. A call waits at most `patience` seconds for the locks of other processes.
     """
 
     name = "SQLite"
@@ -58,11 +58,13 @@ class SQLiteStore:
         policy: Policy | None = None,
         *,
         make_folder: bool = False,
+        patience: float = PATIENCE,
         new_token: NewToken = random_token,
     ) -> None:
         self.path = Path(path).absolute()
         self.policy = policy or Policy()
         self._make_folder = make_folder
+        self._patience = patience
         self._new_token = new_token
         self._open: _Lanes | None = None
         self._last_resort: weakref.finalize[[], SQLiteStore] | None = None
@@ -160,7 +162,7 @@ class SQLiteStore:
             self._inherited.append(self._open)
             self._open = None
         if self._open is None:
-            self._open = _Lanes(self.path, make_folder=self._make_folder)
+            self._open = _Lanes(self.path, make_folder=self._make_folder, patience=self._patience)
             self._last_resort = weakref.finalize(self, self._open.abandon)
         return self._open
 
@@ -176,10 +178,10 @@ class SQLiteStore:
 class _Lanes:
     """What one process holds open."""
 
-    def __init__(self, path: Path, *, make_folder: bool) -> None:
+    def __init__(self, path: Path, *, make_folder: bool, patience: float) -> None:
         self.pid = os.getpid()
-        self.reader = Lane(path, make_folder=make_folder)
-        self.writer = Lane(path, make_folder=make_folder)
+        self.reader = Lane(path, make_folder=make_folder, patience=patience)
+        self.writer = Lane(path, make_folder=make_folder, patience=patience)
         self.queue = CommitQueue()
 
     def abandon(self) -> None:

@@ -2,7 +2,7 @@
 
 Opening makes the file private (0600), switches to WAL and migrates; it happens at the first job, and
 again when the file at the path is another one (restored from a backup, or deleted). Whatever SQLite or
-the file system refuses becomes an error that names the file and what to do, within `PATIENCE` seconds.
+the file system refuses becomes an error that names the file and what to do, within the lane's patience.
 
 Does not: know what a job reads or writes.
 """
@@ -28,7 +28,7 @@ __all__ = ["PATIENCE", "Lane", "reading", "writing"]
 T = TypeVar("T")
 
 PATIENCE = 8.0
-"""Seconds that a job waits for other processes, from when it was handed in."""
+"""Seconds that a job waits for other processes at most, from when it was handed in."""
 
 _OR_ELSE = "or choose another file with ACE_MEMORY_FILE or ACE_STORE"
 _REMEDIES = {
@@ -49,8 +49,9 @@ _BROKEN = {
 class Lane:
     """Runs jobs on `path`. Belongs to one event loop; `close` it, or `abandon` it where there is no loop."""
 
-    def __init__(self, path: Path, *, make_folder: bool) -> None:
+    def __init__(self, path: Path, *, make_folder: bool, patience: float) -> None:
         self._path = path
+        self._patience = patience
         self._make_folder = make_folder
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ace-graph-sqlite")
         self._connection: sqlite3.Connection | None = None
@@ -61,7 +62,7 @@ class Lane:
 
         Raises StoreUnavailable, CorruptPayload, NewerFormat, and what the job raises.
         """
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._patience
         try:
             running = self._pool.submit(self._work, job, deadline)
         except RuntimeError as error:  # Python ends: its executors take no more work

@@ -49,8 +49,7 @@ async def test_whole_work_goes_on_when_its_caller_is_cancelled(on_portal: bool) 
 
     async def cancelled_half_way() -> None:
         caller = asyncio.create_task(portal().run(piece(), whole=True))
-        while not began.is_set():
-            await asyncio.sleep(0)
+        assert await asyncio.to_thread(began.wait, 10)
         caller.cancel()
         await asyncio.gather(caller, return_exceptions=True)
         assert caller.cancelled()
@@ -71,8 +70,7 @@ async def test_other_work_is_cancelled_with_its_caller() -> None:
             cancelled.set()
 
     caller = asyncio.create_task(portal().run(endless()))
-    while not began.is_set():
-        await asyncio.sleep(0)
+    assert await asyncio.to_thread(began.wait, 10)
     caller.cancel()
     await asyncio.gather(caller, return_exceptions=True)
     assert await asyncio.to_thread(cancelled.wait, 10)
