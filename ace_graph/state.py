@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from langchain_core.messages import AnyMessage
 from langgraph.channels import UntrackedValue
 from langgraph.graph import MessagesState
 
@@ -208,7 +207,7 @@ class PlannerUpdate(TypedDict):
 
 
 class SolverUpdate(TypedDict):
-    messages: list[AnyMessage | dict[str, object]]
+    messages: list[dict[str, object]]
     attempt: Attempt
     memory: Memory
     usage: dict[str, UsageJSON]

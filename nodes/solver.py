@@ -5,7 +5,7 @@ Does not: judge the answer or change the memory.
 
 from __future__ import annotations
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from ace_graph.errors import InvalidMessage
 from ace_graph.injection import Injection, inject
@@ -126,13 +126,13 @@ def _told(message: BaseMessage) -> str:
     return message.text
 
 
-def _messages(solution: Solution, answer_id: str, attempt_id: str) -> list[AnyMessage | dict[str, object]]:
+def _messages(solution: Solution, answer_id: str, attempt_id: str) -> list[dict[str, object]]:
     """The turn's messages: tool calls with their results, then the answer.
 
-    Tool messages are handed over as plain dicts: LangGraph streams message objects that a node returns,
-    and only the final answer's text may be streamed.
+    They are handed over as plain dicts: LangGraph streams message objects that a node returns, but only
+    the final answer's text may be streamed, and an answer that is held back not at all.
     """
-    out: list[AnyMessage | dict[str, object]] = []
+    out = list[dict[str, object]]()
     for n, message in enumerate(solution.trace):
         message_id = f"trace-{attempt_id}-{n}"
         if isinstance(message, AIMessage):
@@ -156,4 +156,4 @@ def _messages(solution: Solution, answer_id: str, attempt_id: str) -> list[AnyMe
                     "status": message.status,
                 }
             )
-    return [*out, AIMessage(content=solution.answer, id=answer_id)]
+    return [*out, {"role": "assistant", "content": solution.answer, "id": answer_id}]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
+from langgraph.prebuilt import ToolRuntime
 
 from ace_graph import ACEContext
 from ace_graph.errors import InvalidMessage, InvalidMode, ModelError, StoreUnavailable
@@ -178,10 +180,6 @@ async def test_a_failing_and_a_missing_tool_are_messages_to_the_model(build: Bui
 
 
 async def test_a_users_tool_gets_the_context_and_routes_by_its_name(build: Build) -> None:
-    from typing import Any
-
-    from langgraph.prebuilt import ToolRuntime
-
     @tool
     def get_weather(city: str, runtime: ToolRuntime[ACEContext, Any]) -> str:  # Any: the state's type is open
         """Weather of a city."""
@@ -361,7 +359,9 @@ async def test_odd_questions_are_answered_and_recorded(
     build: Build, store: CountingStore, question: str
 ) -> None:
     await store.seed("alice", Add(content="Fractions need a common denominator"), Pin(bullet_id="gen-00001"))
-    out = await build(ScriptedModel(["<final>x</final>"])).ainvoke(ask(question), context=ALICE)
+    out = await build(ScriptedModel(["<final>x</final>"])).ainvoke(
+        {**ask(question), "mode": "cot"}, context=ALICE
+    )
     assert out["learning"]["error"] is None
     record = store.calls.records[-1]
     assert record is not None
