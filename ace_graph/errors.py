@@ -20,6 +20,7 @@
     │   ├── LearnerForgotten           the learner was forgotten since the turn began
     │   ├── CommitContention           other writers always won; the commit can be made again
     │   └── HistoryTooShort            the version asked for was compacted away
+    ├── FormatError                    a file holds no bullets, or is not in the format it is read as
     └── LearningError                  reflecting or curating failed; the answer stands
 
 Does not: hold errors of other libraries. They are turned into one of these where they enter.
@@ -32,6 +33,7 @@ __all__ = [
     "CommitContention",
     "ConfigurationError",
     "CorruptPayload",
+    "FormatError",
     "HistoryTooShort",
     "InvalidContext",
     "InvalidMessage",
@@ -137,6 +139,10 @@ class CommitContention(StoreError):
 
 class HistoryTooShort(StoreError):
     """The history was compacted past the version asked for."""
+
+
+class FormatError(AceError):
+    """A file can't be read as a playbook, or no bullet was found in it."""
 
 
 class LearningError(AceError):

@@ -48,7 +48,7 @@ class Add(_Operation):
     """Add a bullet, or reinforce the one that already says the same.
 
     `ref` names the bullet for later operations of the same delta. `id` asks for an id (an import); it
-    is given when it is certain that it was never used. Counters are those the bullet arrives with.
+    is given when it is certain that it was never used. Counters and status are those it arrives with.
     """
 
     op: Literal["add"] = "add"
@@ -65,8 +65,10 @@ class Add(_Operation):
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
     pinned: bool = False
     slot: Text | None = None
+    status: Literal["active", "quarantined"] = "active"
     ttl_days: Annotated[float, Field(gt=0)] | None = None
     sources: tuple[Text, ...] = ()
+    consolidated_from: tuple[Text, ...] = ()
     helpful: Increment = 0
     harmful: Increment = 0
     neutral: Increment = 0
