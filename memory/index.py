@@ -13,13 +13,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from math import log
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.text import language_of, terms
 
-__all__ = ["Index", "idf", "topic_term"]
+__all__ = ["Document", "Index", "idf", "topic_term"]
 
 _K1 = 1.2
 _B = 0.75
@@ -45,6 +47,13 @@ def topic_term(topic: str) -> str:
     return f"topic:{topic.casefold()}"
 
 
+class Document(NamedTuple):
+    """The terms of one bullet, each once: those of its text, and those it is only labelled with."""
+
+    content: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Index:
     """`postings` maps a term to bullet ids and weights, `documents` an id to its terms.
@@ -53,7 +62,7 @@ class Index:
     """
 
     postings: Postings = field(default_factory=lambda: MappingProxyType({}))
-    documents: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    documents: Mapping[str, Document] = field(default_factory=lambda: MappingProxyType({}))
     core: frozenset[str] = frozenset()
 
     @classmethod
@@ -132,7 +141,7 @@ class Index:
         covered = self.covering(weights, _NOMINATION_SHARE * sum(weights.values())) if wanted else {}
 
         def likeness(key: str) -> float:
-            lengths = sorted((len(wanted), len(self.documents[key])))
+            lengths = sorted((len(wanted), len(self.documents[key].content)))
             return covered[key] * lengths[0] / lengths[1]
 
         return tuple(sorted(covered, key=lambda key: (-likeness(key), key))[:limit])
@@ -148,15 +157,15 @@ class _Draft:
         self._own: dict[str, dict[str, float]] = {}
 
     def remove(self, key: str) -> None:
-        for term in self._documents.pop(key):
+        for term in chain(*self._documents.pop(key)):
             del self._writable(term)[key]
         self._core.discard(key)
 
     def add(self, bullet: Bullet) -> None:
-        entry = _entry(bullet)
-        for term, weight in entry.items():
+        document, weights = _entry(bullet)
+        for term, weight in weights.items():
             self._writable(term)[bullet.id] = weight
-        self._documents[bullet.id] = tuple(entry)
+        self._documents[bullet.id] = document
         if bullet.core:
             self._core.add(bullet.id)
 
@@ -186,18 +195,19 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
     )
 
 
-def _entry(bullet: Bullet) -> dict[str, float]:
-    """Return the terms of a bullet with their weights: its text, and once each what it is labelled with."""
+def _entry(bullet: Bullet) -> tuple[Document, dict[str, float]]:
+    """Return the terms of a bullet and their weights: its text, and once each what it is labelled with."""
     language = language_of(bullet.content)
     counted = Counter(terms(bullet.content, language))
     length = sum(counted.values())
+    weights = {term: _weight(count, length) for term, count in counted.items()}
     labels = " ".join((bullet.topic or "", bullet.concept or "", *bullet.tags, *bullet.keywords))
-    entry = {term: _weight(count, length) for term, count in counted.items()}
-    for term in terms(labels, language):
-        entry.setdefault(term, _weight(1, length))
+    labelled = dict.fromkeys(term for term in terms(labels, language) if term not in counted)
+    weights.update((term, _weight(1, length)) for term in labelled)
     if bullet.topic:
-        entry[topic_term(bullet.topic)] = 1.0
-    return entry
+        labelled[topic_term(bullet.topic)] = None
+        weights[topic_term(bullet.topic)] = 1.0
+    return Document(tuple(counted), tuple(labelled)), weights
 
 
 @lru_cache(maxsize=8192)

@@ -1,0 +1,110 @@
+"""Relevance of bullets to a question: an absolute gate, then BM25, blended with embeddings if there are any.
+
+The gate asks for a share of the question's content terms, weighed by how rare they are. It comes before
+any normalising: a normalised score would make the best of an irrelevant lot look perfect.
+
+Does not: know what a bullet is worth. Strength and topic come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+
+from ace_graph.memory.index import Index, idf, topic_term
+from ace_graph.memory.taxonomy import infer_topic
+from ace_graph.memory.text import terms
+
+__all__ = ["Hit", "relevant"]
+
+_GATE = 0.3
+"""The share of the question's terms, by weight, that a bullet must cover."""
+
+_FULL_QUESTION = 12
+"""Terms up to which a question is expected to be covered as a whole; of a longer one, less and less."""
+
+_NUMBER_WEIGHT = 0.5
+"""Numbers tell a question from others more than they tell what it is about."""
+
+_SEMANTIC_GATE = 0.5
+_SEMANTIC_SHARE = 0.5
+
+_SHORTLIST = 200
+"""How many of the most relevant bullets are looked at more closely."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A bullet that passed the gate: the share of the question it covers (0-1), and its rank's score."""
+
+    key: str
+    of_base: bool
+    covered: float
+    score: float
+
+
+@dataclass(frozen=True)
+class _Query:
+    weights: Mapping[str, float]
+    total: float
+    floor: float
+
+
+def relevant(
+    question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]], semantic: Mapping[str, float]
+) -> list[Hit]:
+    """Return the most relevant bullets of all indexes (each with whether it is the base's), unordered.
+
+    Where the question itself is about `topic`, its bullets cover that much of it, whatever their words.
+    `semantic` are cosine similarities (0-1) by bullet id; one that is high opens the gate as well.
+    """
+    query = _query(question, topic, indexes)
+    hits = [hit for index, of_base in indexes for hit in _passing(query, index, semantic, of_base=of_base)]
+    if semantic and hits:
+        hits = _blended(hits, semantic)
+    return (
+        nsmallest(_SHORTLIST, hits, key=lambda hit: (-hit.score, hit.key)) if len(hits) > _SHORTLIST else hits
+    )
+
+
+def _query(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]]) -> _Query:
+    bullets = sum(len(index) for index, _ in indexes)
+    weights: dict[str, float] = {}
+    for term in terms(question):
+        if term not in weights:
+            weight = idf(sum(index.frequency(term) for index, _ in indexes), bullets)
+            weights[term] = weight * _NUMBER_WEIGHT if term[0].isdigit() else weight
+    if weights and topic is not None and infer_topic(question) == topic.casefold():
+        weights[topic_term(topic)] = idf(0, bullets)
+    total = sum(weights.values())
+    expected = min(1.0, (_FULL_QUESTION / len(weights)) ** 0.5) if weights else 1.0
+    return _Query(weights, total, _GATE * total * expected)
+
+
+def _passing(query: _Query, index: Index, semantic: Mapping[str, float], *, of_base: bool) -> list[Hit]:
+    covered = index.covering(query.weights, query.floor) if query.weights else {}
+    for key, cosine in semantic.items():
+        if cosine >= _SEMANTIC_GATE and key not in covered and key in index.documents:
+            covered[key] = 0.0
+    total = query.total or 1.0
+    return [
+        Hit(key, of_base, share / total, index.score(key, query.weights) / total)
+        for key, share in covered.items()
+    ]
+
+
+def _blended(hits: Sequence[Hit], semantic: Mapping[str, float]) -> list[Hit]:
+    """Blend both scores, each divided by its greatest; that beats a fusion of the two ranks."""
+    lexical = max(hit.score for hit in hits) or 1.0
+    likest = max(max(semantic.get(hit.key, 0.0), 0.0) for hit in hits) or 1.0
+    return [
+        Hit(
+            hit.key,
+            hit.of_base,
+            hit.covered,
+            (1 - _SEMANTIC_SHARE) * hit.score / lexical
+            + _SEMANTIC_SHARE * max(semantic.get(hit.key, 0.0), 0.0) / likest,
+        )
+        for hit in hits
+    ]

@@ -1,0 +1,181 @@
+"""Retrieval: which bullets a question gets, under a hard token budget.
+
+The core (pinned bullets and the profile) comes first, in a stable order. Then come the bullets that are
+relevant to this question. Relevance is an absolute gate: a bullet must cover a share of the question's
+content terms, weighed by how rare they are, so that a greeting or a question about something else gets
+nothing. What passes is ranked by BM25; strength, topic and memory type only lean on that rank.
+
+Does not: call a model, change what it reads, or render the prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from ace_graph.memory.access import Access
+from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.decay import decay_score
+from ace_graph.memory.index import Index
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.relevance import Hit, relevant
+from ace_graph.memory.selection import Candidate, Scored, Selection
+from ace_graph.memory.tokens import estimate_tokens
+
+__all__ = ["Retrieval", "Scored", "estimate_tokens", "retrieve"]
+
+FRAME_TOKENS = 40
+"""What headings and delimiters around the lines may cost; part of the budget."""
+
+_STRENGTH_SHARE = 0.3
+"""How much of its rank a bullet without any strength loses; strength s counts as s / (1 + s)."""
+
+_TOPIC_BOOST = 1.25
+_TYPE_BONUS: Mapping[MemoryType, float] = {"procedural": 1.02, "episodic": 1.01, "semantic": 1.0}
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """What a prompt gets: the core, what was retrieved (best first), and the tokens they take at most."""
+
+    core: tuple[Scored, ...] = ()
+    retrieved: tuple[Scored, ...] = ()
+    tokens: int = 0
+
+
+def retrieve(
+    question: str,
+    playbook: Playbook,
+    access: Access,
+    policy: Policy,
+    *,
+    now: datetime,
+    budget_tokens: int = 2_000,
+    max_bullets: int | None = None,
+    topic: str | None = None,
+    memory_types: Collection[MemoryType] | None = None,
+    count_tokens: Callable[[str], int] = estimate_tokens,
+    base: Playbook | None = None,
+    semantic: Mapping[str, float] | None = None,
+) -> Retrieval:
+    """Return the bullets of `playbook` and of the read-only `base` that this question gets.
+
+    Never more than `budget_tokens` by `count_tokens`, headings and delimiters included; the core takes at
+    most half, and what of it does not fit competes by relevance. `max_bullets` limits the retrieved part.
+    `topic` boosts bullets of that topic. `memory_types` keeps all others out. `semantic` are cosine
+    similarities (0-1) to the question by bullet id: they open the gate, too, and share in the rank.
+
+    Never injected are bullets that are expired, quarantined or more harmful than helpful, and more than one
+    of a group of rivals. The same bullets in another order give the same result.
+    """
+    scope = _Scope(playbook, base, access, policy, now, memory_types)
+    selection = Selection(max(0, budget_tokens - FRAME_TOKENS), policy.similarity, count_tokens)
+    core = selection.fill(scope.core(), room=selection.room // 2)
+    taken = {candidate.scored.bullet.id for candidate in core}
+    hits = relevant(question, topic, scope.indexes(), semantic or {})
+    ranked = _ranked(hits, topic, scope, taken)
+    retrieved = selection.fill(ranked, room=selection.room, limit=max_bullets)
+    if not core and not retrieved:
+        return Retrieval()
+    return Retrieval(
+        core=tuple(candidate.scored for candidate in sorted(core, key=_place_in_core)),
+        retrieved=tuple(candidate.scored for candidate in retrieved),
+        tokens=max(0, budget_tokens - selection.room),
+    )
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """The bullets that may be injected at all."""
+
+    playbook: Playbook
+    base: Playbook | None
+    access: Access
+    policy: Policy
+    now: datetime
+    memory_types: Collection[MemoryType] | None
+
+    def indexes(self) -> list[tuple[Index, bool]]:
+        base = [(self.base.index, True)] if self.base is not None else []
+        return [(self.playbook.index, False), *base]
+
+    def index(self, *, of_base: bool) -> Index:
+        return self.base.index if of_base and self.base is not None else self.playbook.index
+
+    def bullet(self, key: str, *, of_base: bool) -> Bullet | None:
+        """Return the bullet if a prompt may hold it; the learner's votes count on one of the base."""
+        source = self.base if of_base and self.base is not None else self.playbook
+        bullet = source.get_bullet(key)
+        if bullet is None or (self.memory_types is not None and bullet.memory_type not in self.memory_types):
+            return None
+        votes = self.playbook.base_votes.get(key) if of_base else None
+        if votes is not None:
+            bullet = bullet.model_copy(
+                update={
+                    "helpful": bullet.helpful + votes.helpful,
+                    "harmful": bullet.harmful + votes.harmful,
+                    "neutral": bullet.neutral + votes.neutral,
+                }
+            )
+        return bullet if bullet.injectable(self.now) else None
+
+    def strength(self, bullet: Bullet) -> float:
+        return decay_score(bullet, self.access, self.policy.decay)
+
+    def core(self) -> list[Candidate]:
+        """Return the core in the order in which it is chosen: the newest facts first, where room is short."""
+        found: list[Candidate] = []
+        for index, of_base in self.indexes():
+            for key in index.core:
+                bullet = self.bullet(key, of_base=of_base)
+                if bullet is not None and (bullet.pinned or not of_base):
+                    strength = self.strength(bullet)
+                    scored = Scored(bullet, strength, 1.0, strength)
+                    found.append(Candidate(scored, frozenset(index.documents[key].content), of_base))
+        found.sort(key=lambda candidate: candidate.scored.bullet.id)
+        found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
+        found.sort(key=lambda candidate: _rank_in_core(candidate.scored.bullet))
+        return found
+
+
+def _rank_in_core(bullet: Bullet) -> int:
+    if bullet.pinned:
+        return 0
+    if bullet.slot is not None:
+        return 1
+    return 2 if bullet.section in ("preferences", "misconceptions") else 3
+
+
+def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
+    """The order in the prompt: oldest first within a rank, so that a new fact changes only the end."""
+    bullet = candidate.scored.bullet
+    return (_rank_in_core(bullet), bullet.created_at, bullet.id)
+
+
+def _ranked(hits: Iterable[Hit], topic: str | None, scope: _Scope, taken: Collection[str]) -> list[Candidate]:
+    """Return what may be injected of the hits, best first; of equals the newer, then the smaller id."""
+    found: list[Candidate] = []
+    for hit in hits:
+        bullet = None if hit.key in taken else scope.bullet(hit.key, of_base=hit.of_base)
+        if bullet is None:
+            continue
+        strength = scope.strength(bullet)
+        if strength >= scope.policy.prune_threshold or bullet.core:
+            score = hit.score * _leaning(bullet, strength, topic)
+            source = scope.index(of_base=hit.of_base)
+            scored = Scored(bullet, score, hit.covered, strength)
+            found.append(Candidate(scored, frozenset(source.documents[hit.key].content), hit.of_base))
+    found.sort(key=lambda candidate: candidate.scored.bullet.id)
+    found.sort(
+        key=lambda candidate: (candidate.scored.score, candidate.scored.bullet.updated_at), reverse=True
+    )
+    return found
+
+
+def _leaning(bullet: Bullet, strength: float, topic: str | None) -> float:
+    """Return the factor by which a bullet's worth leans on its relevance."""
+    weight = 1 - _STRENGTH_SHARE + _STRENGTH_SHARE * strength / (1 + strength)
+    own_topic = topic is not None and bullet.topic is not None and bullet.topic.casefold() == topic.casefold()
+    return weight * _TYPE_BONUS[bullet.memory_type] * (_TOPIC_BOOST if own_topic else 1.0)
