@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ace_graph.memory.stores.base import Store
     from ace_graph.settings import Settings
     from ace_graph.store_url import open_store
+    from ace_graph.unsaved import commit_unsaved
 
 __all__ = [
     "ACEContext",
@@ -34,6 +35,7 @@ __all__ = [
     "TurnRecord",
     "apply",
     "build_ace_graph",
+    "commit_unsaved",
     "make_graph",
     "open_store",
     "resolve",
@@ -47,6 +49,7 @@ _HOMES = {
     "make_graph": "ace_graph.graph",
     "Settings": "ace_graph.settings",
     "Store": "ace_graph.memory.stores.base",
+    "commit_unsaved": "ace_graph.unsaved",
     "open_store": "ace_graph.store_url",
 }
 

@@ -8,8 +8,6 @@ Does not: change anything.
 
 from __future__ import annotations
 
-import json
-
 from ace_graph.errors import StoreError
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Delta
@@ -18,6 +16,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.run import Run, log_text, logger
 from ace_graph.state import Learning, Pair, Rejected
+from ace_graph.unsaved import Unsaved
 
 __all__ = ["committed", "failed", "skipped"]
 
@@ -59,14 +58,8 @@ def failed(
     """Return the outcome of a turn that could not be saved, with all that is needed to save it later."""
     outcome = _empty(turn_id)
     outcome["error"] = f"{type(error).__name__}: {error}"
-    outcome["unsaved"] = json.dumps(
-        {
-            "learner_id": learner_id,
-            "epoch": base.version.epoch,
-            "delta": delta.model_dump(mode="json"),
-            "record": record.model_dump(mode="json"),
-        }
-    )
+    unsaved = Unsaved(learner_id=learner_id, epoch=base.version.epoch, delta=delta, record=record)
+    outcome["unsaved"] = unsaved.model_dump_json()
     return outcome
 
 

@@ -278,3 +278,31 @@ async def test_a_base_playbook_is_given_to_everybody_and_votes_stay_with_the_lea
 def _cite(system: str) -> str:
     name = system.split("1. [", 1)[1].split("]", 1)[0]
     return f"<final>5/6</final><used>{name}</used>"
+
+
+async def test_exactly_the_last_three_insights_are_kept(build: Build, store: CountingStore) -> None:
+    replies = [lessons(key_insight=f"Insight number {n}") for n in range(5)]
+    model = ScriptedModel(solver=["<final>x</final>"] * 6, reflector=replies)
+    graph = build(model)
+    for _ in range(5):
+        await graph.ainvoke(ask(), context=ALICE)
+    await graph.ainvoke(ask(), context=ALICE.model_copy(update={"reflect_when": "never"}))
+    prompt = model.calls_of("solver")[-1].messages[0].text
+    assert [n for n in range(5) if f"Insight number {n}" in prompt] == [2, 3, 4]
+
+
+async def test_a_turn_stamps_the_retrieved_bullets_and_not_the_core(
+    build: Build, store: CountingStore
+) -> None:
+    await store.seed(
+        "alice",
+        Add(content="Otters hold hands"),
+        Add(content="Learner says: I like otters", section="preferences"),
+    )
+    before = (await store.now("alice")).access
+    quiet = ACEContext(learner_id="alice", reflect_when="never")
+    await build(ScriptedModel(["<final>x</final>"])).ainvoke(ask("otters?"), context=quiet)
+    after = (await store.now("alice")).access
+    assert after.access_clock == before.access_clock + 1
+    assert (after.idle("gen-00001"), after.idle("pre-00002")) == (0, 1)
+    assert after.recent_turns[-1].injected == ("pre-00002", "gen-00001")

@@ -11,8 +11,15 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
-from ace_graph import ACEContext
-from ace_graph.errors import InvalidMessage, InvalidMode, ModelError, StoreUnavailable
+from ace_graph import ACEContext, commit_unsaved
+from ace_graph.errors import (
+    InvalidMessage,
+    InvalidMode,
+    LearnerForgotten,
+    ModelError,
+    StoreUnavailable,
+    UsageError,
+)
 from ace_graph.memory.delta import Add, Pin
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore
@@ -309,6 +316,27 @@ async def test_a_commit_that_fails_keeps_the_answer_and_hands_the_delta_back(
     unsaved = json.loads(out["learning"]["unsaved"])
     assert unsaved["learner_id"] == "alice"
     assert unsaved["delta"]["operations"][0]["content"] == "Learner says: I like tea"
+    store.commit_error = None
+    statuses = [(await commit_unsaved(store, out["learning"]["unsaved"])).status for _ in range(2)]
+    assert statuses == ["applied", "repeated"]
+    assert len((await store.now("alice")).playbook) == 1
+
+
+async def test_an_unsaved_turn_never_brings_a_forgotten_learner_back(
+    build: Build, store: CountingStore
+) -> None:
+    await store.seed("alice", Add(content="Otters hold hands"))
+    store.commit_error = StoreUnavailable("disk full")
+    out = await build(ScriptedModel(["<final>x</final>"])).ainvoke(
+        ask("Remember that I like tea."), context=ALICE
+    )
+    store.commit_error = None
+    await store.forget("alice")
+    with pytest.raises(LearnerForgotten):
+        await commit_unsaved(store, out["learning"]["unsaved"])
+    with pytest.raises(UsageError, match="no unsaved turn"):
+        await commit_unsaved(store, "{}")
+    assert (await store.now("alice")).absent
 
 
 async def test_learning_off_reads_and_stores_nothing(build: Build, store: CountingStore) -> None:

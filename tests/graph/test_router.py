@@ -1,0 +1,36 @@
+"""The router's rules, word by word."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.nodes.router import choose_mode
+
+
+@pytest.mark.parametrize(
+    ("question", "mode"),
+    [
+        ("plain greeting", "cot"),
+        ("What is 2+2?", "cot"),
+        ("steps to bake a cake", "tot"),
+        ("a strategy", "tot"),
+        ("plan the options", "tot"),
+        ("please calculate 12*5", "react"),
+        ("calculate 12*5", "react"),
+        ("the community", "cot"),
+        ("summer is hot", "cot"),
+        ("I need an explanation", "cot"),
+        ("ok thanks", "cot"),
+        ("The plane landed", "cot"),
+        ("search the web for otters", "react"),
+        ("What do you remember about me?", "react"),
+    ],
+)
+def test_whole_words_choose_the_mode(question: str, mode: str) -> None:
+    assert choose_mode(question) == mode
+
+
+def test_a_question_about_a_callers_tool_goes_to_react() -> None:
+    tools = ["get_weather", "search_the_list"]
+    assert choose_mode("How is the weather?", tools) == "react"
+    assert choose_mode("Show me the list of kings", tools) == "cot"
