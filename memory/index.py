@@ -10,7 +10,7 @@ Does not: hold bullets, counters or anything that a vote changes, and does not d
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -123,13 +123,20 @@ class Index:
             left -= weight
         return {key: sum_ for key, sum_ in covered.items() if sum_ >= need}
 
-    def score(self, key: str, weights: Mapping[str, float]) -> float:
-        """Return the BM25 score of one bullet for terms of these weights."""
-        return sum(
-            weight * self.postings[term].get(key, 0.0)
-            for term, weight in weights.items()
-            if term in self.postings
-        )
+    def scores(self, keys: Collection[str], weights: Mapping[str, float]) -> dict[str, float]:
+        """Return the BM25 score of each of these bullets for terms of these weights."""
+        scores = dict.fromkeys(keys, 0.0)
+        for term, weight in weights.items():
+            postings = self.postings.get(term, {})
+            if len(postings) < len(scores):
+                for key, impact in postings.items():
+                    if key in scores:
+                        scores[key] += weight * impact
+            else:
+                for key in scores:
+                    if key in postings:
+                        scores[key] += weight * postings[key]
+        return scores
 
     def nominate(self, text: str, limit: int = 10) -> tuple[str, ...]:
         """Return the ids of at most `limit` bullets that may say the same as `text`, likeliest first.

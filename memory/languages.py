@@ -24,7 +24,8 @@ hey hi him his how i if in into is it its itself just keep keeps kindly know let
 may maybe me mean means might mine more most much must my myself need needs no nor not now of off ok okay on
 once one only onto or other ought our ours out over own per please quite rather really same say says shall
 she should show so some somebody someone something still stuck such sure tell than thank thanks that the
-their theirs them then there these they thing things this those though through thus to too try trying under
+their theirs them then there these they thing things this those though through thus to today tomorrow tonight
+too try trying under
 understand until unto up upon us very want wants was way we well were what whatever when whenever where
 whether which while who whoever whole whom whose why will wish with within would yes yet you your yours
 yourself

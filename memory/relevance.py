@@ -8,7 +8,7 @@ Does not: know what a bullet is worth. Strength and topic come later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -21,7 +21,7 @@ __all__ = ["Hit", "relevant"]
 _GATE = 0.3
 """The share of the question's terms, by weight, that a bullet must cover."""
 
-_FULL_QUESTION = 12
+_FULL_QUESTION = 5
 """Terms up to which a question is expected to be covered as a whole; of a longer one, less and less."""
 
 _NUMBER_WEIGHT = 0.5
@@ -29,9 +29,6 @@ _NUMBER_WEIGHT = 0.5
 
 _SEMANTIC_GATE = 0.5
 _SEMANTIC_SHARE = 0.5
-
-_SHORTLIST = 200
-"""How many of the most relevant bullets are looked at more closely."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +49,24 @@ class _Query:
 
 
 def relevant(
-    question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]], semantic: Mapping[str, float]
+    question: str,
+    topic: str | None,
+    indexes: Sequence[tuple[Index, bool]],
+    semantic: Mapping[str, float],
+    limit: int,
 ) -> list[Hit]:
-    """Return the most relevant bullets of all indexes (each with whether it is the base's), unordered.
+    """Return the `limit` most relevant bullets of each index (each with whether it is the base's), unordered.
 
     Where the question itself is about `topic`, its bullets cover that much of it, whatever their words.
     `semantic` are cosine similarities (0-1) by bullet id; one that is high opens the gate as well.
     """
     query = _query(question, topic, indexes)
-    hits = [hit for index, of_base in indexes for hit in _passing(query, index, semantic, of_base=of_base)]
-    if semantic and hits:
-        hits = _blended(hits, semantic)
-    return (
-        nsmallest(_SHORTLIST, hits, key=lambda hit: (-hit.score, hit.key)) if len(hits) > _SHORTLIST else hits
-    )
+    hits = [
+        Hit(key, of_base, covered, score)
+        for index, of_base in indexes
+        for key, covered, score in _passing(query, index, semantic, limit)
+    ]
+    return _blended(hits, semantic) if semantic and hits else hits
 
 
 def _query(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]]) -> _Query:
@@ -82,16 +83,21 @@ def _query(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool
     return _Query(weights, total, _GATE * total * expected)
 
 
-def _passing(query: _Query, index: Index, semantic: Mapping[str, float], *, of_base: bool) -> list[Hit]:
+def _passing(
+    query: _Query, index: Index, semantic: Mapping[str, float], limit: int
+) -> list[tuple[str, float, float]]:
+    """Return id, share covered and BM25 score, both of 1 for the whole question, of what passes the gate."""
     covered = index.covering(query.weights, query.floor) if query.weights else {}
     for key, cosine in semantic.items():
         if cosine >= _SEMANTIC_GATE and key not in covered and key in index.documents:
             covered[key] = 0.0
+    scores = index.scores(covered, query.weights)
+    best: Iterable[str] = scores
+    if len(scores) > limit:
+        top = max(scores.values()) or 1.0
+        best = nsmallest(limit, scores, key=lambda key: (-scores[key] / top - semantic.get(key, 0.0), key))
     total = query.total or 1.0
-    return [
-        Hit(key, of_base, share / total, index.score(key, query.weights) / total)
-        for key, share in covered.items()
-    ]
+    return [(key, covered[key] / total, scores[key] / total) for key in best]
 
 
 def _blended(hits: Sequence[Hit], semantic: Mapping[str, float]) -> list[Hit]:

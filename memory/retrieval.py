@@ -29,6 +29,10 @@ __all__ = ["Retrieval", "Scored", "estimate_tokens", "retrieve"]
 FRAME_TOKENS = 40
 """What headings and delimiters around the lines may cost; part of the budget."""
 
+_SHORTLIST = 60
+_SHORT_LINE = 20
+"""So many of the most relevant bullets are ranked, or as many short lines as the budget could hold."""
+
 _STRENGTH_SHARE = 0.3
 """How much of its rank a bullet without any strength loses; strength s counts as s / (1 + s)."""
 
@@ -74,7 +78,8 @@ def retrieve(
     selection = Selection(max(0, budget_tokens - FRAME_TOKENS), policy.similarity, count_tokens)
     core = selection.fill(scope.core(), room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}
-    hits = relevant(question, topic, scope.indexes(), semantic or {})
+    shortlist = max(_SHORTLIST, budget_tokens // _SHORT_LINE)
+    hits = relevant(question, topic, scope.indexes(), semantic or {}, shortlist)
     ranked = _ranked(hits, topic, scope, taken)
     retrieved = selection.fill(ranked, room=selection.room, limit=max_bullets)
     if not core and not retrieved:
@@ -133,7 +138,7 @@ class _Scope:
                 if bullet is not None and (bullet.pinned or not of_base):
                     strength = self.strength(bullet)
                     scored = Scored(bullet, strength, 1.0, strength)
-                    found.append(Candidate(scored, frozenset(index.documents[key].content), of_base))
+                    found.append(Candidate(scored, index.documents[key].content, of_base))
         found.sort(key=lambda candidate: candidate.scored.bullet.id)
         found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
         found.sort(key=lambda candidate: _rank_in_core(candidate.scored.bullet))
@@ -166,7 +171,7 @@ def _ranked(hits: Iterable[Hit], topic: str | None, scope: _Scope, taken: Collec
             score = hit.score * _leaning(bullet, strength, topic)
             source = scope.index(of_base=hit.of_base)
             scored = Scored(bullet, score, hit.covered, strength)
-            found.append(Candidate(scored, frozenset(source.documents[hit.key].content), hit.of_base))
+            found.append(Candidate(scored, source.documents[hit.key].content, hit.of_base))
     found.sort(key=lambda candidate: candidate.scored.bullet.id)
     found.sort(
         key=lambda candidate: (candidate.scored.score, candidate.scored.bullet.updated_at), reverse=True

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 
 from ace_graph.memory.bullet import Bullet
@@ -44,11 +45,16 @@ class Scored:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A scored bullet with what deciding needs: its terms, and whether it is of the base playbook."""
+    """A scored bullet, the terms of its text, and whether it is of the base playbook."""
 
     scored: Scored
-    terms: frozenset[str]
+    content: tuple[str, ...]
     base: bool = False
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The terms of its text; most candidates are never asked for them."""
+        return frozenset(self.content)
 
     @property
     def standing(self) -> tuple[bool, int, datetime]:
