@@ -12,6 +12,7 @@ Does not: hold what the nodes do; each is one file in nodes/.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
@@ -36,7 +37,7 @@ from ace_graph.nodes.planner import planner
 from ace_graph.nodes.router import router
 from ace_graph.nodes.solver import solver
 from ace_graph.resources import Evaluator, ModelRouter, Resources
-from ace_graph.settings import Settings
+from ace_graph.settings import Settings, export_others
 from ace_graph.state import ACEInput, ACEOutput, ACEState
 
 __all__ = ["ACEGraph", "build_ace_graph", "make_graph"]
@@ -110,13 +111,16 @@ def build_ace_graph(
 
 @cache
 def _graph_of(settings: Settings) -> ACEGraph:
-    return build_ace_graph(settings=settings)
+    return build_ace_graph(settings=offline_fallback(settings))
 
 
 def make_graph() -> ACEGraph:
     """Return the graph for LangGraph Studio and servers: one per process and settings.
 
-    It is called for every request there, also for reading schemas. Without a configured model it runs the
-    offline tutor.
+    It is called for every request there, also for reading schemas. It reads the environment and, below it,
+    a `.env` of the working directory. Without a configured model it runs the offline tutor, and says so
+    once. Raises ConfigurationError that names the variable to fix.
     """
-    return _graph_of(offline_fallback(Settings.load()))  # pyright: ignore[reportArgumentType]  # frozen: hashable
+    env_file = Path(".env")
+    export_others(env_file, os.environ)
+    return _graph_of(Settings.load(env_file))  # pyright: ignore[reportArgumentType]  # frozen: hashable

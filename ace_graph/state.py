@@ -10,10 +10,11 @@ Does not: hold behaviour.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired
 
 from langgraph.channels import UntrackedValue
 from langgraph.graph import MessagesState
+from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
 
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.snapshot import Snapshot
