@@ -22,6 +22,7 @@ __all__ = [
     "EXPORT_DELTAS",
     "LOAD",
     "LOCK",
+    "PROJECT",
     "TURNS",
     "UPDATE",
 ]
@@ -180,3 +181,16 @@ CALL (users) {
 RETURN found
 """
 """Everything stored about the learner. A User goes too when it was made here and nobody added to it."""
+
+PROJECT = """
+MATCH (m:AceMemoryState {user_id: $uid})
+CALL (m) {
+  MATCH (m)-[:HAS_BULLET]->(old:AceBullet)
+  DETACH DELETE old
+}
+WITH m
+UNWIND $bullets AS bullet
+CREATE (m)-[:HAS_BULLET]->(b:AceBullet)
+SET b = bullet
+"""
+"""Replace the nodes that picture the bullets. Needs the lock, as everything that writes."""

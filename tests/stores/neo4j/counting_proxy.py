@@ -1,0 +1,71 @@
+"""A proxy between a store and its server that counts round trips and bytes.
+
+A round trip begins when the client speaks after the server did; what it sends in one go counts once.
+
+Does not: understand Bolt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+__all__ = ["Traffic", "counted"]
+
+
+@dataclass
+class Traffic:
+    """What went through since the last `reset`. `uri` leads through the proxy."""
+
+    uri: str = ""
+    round_trips: int = 0
+    to_server: int = 0
+    from_server: int = 0
+    client_speaks: bool = False
+
+    def reset(self) -> None:
+        self.round_trips = self.to_server = self.from_server = 0
+
+    def sent(self, size: int) -> None:
+        self.round_trips += not self.client_speaks
+        self.client_speaks = True
+        self.to_server += size
+
+    def received(self, size: int) -> None:
+        self.client_speaks = False
+        self.from_server += size
+
+
+@asynccontextmanager
+async def counted(uri: str) -> AsyncGenerator[Traffic]:
+    """Listen on a port of its own and pass everything on to the server at `uri`.
+
+    Ends when the client has closed its connections.
+    """
+    target, traffic = urlsplit(uri), Traffic()
+    serving: set[asyncio.Task[object]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection(target.hostname, target.port)
+        ways = ((reader, far_writer, traffic.sent), (far_reader, writer, traffic.received))
+        serving.update(asyncio.create_task(_pass_on(*way)) for way in ways)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        traffic.uri = f"{target.scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield traffic
+    await asyncio.gather(*serving)
+
+
+async def _pass_on(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: Callable[[int], None]
+) -> None:
+    while data := await reader.read(65_536):
+        count(len(data))
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+    await writer.wait_closed()
