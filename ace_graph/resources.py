@@ -90,6 +90,15 @@ class Resources:
             made[wanted] = self.make_model(*wanted)
         return made[wanted]
 
+    async def ready_model(self, context: ACEContext) -> BaseChatModel:
+        """Return what `model` does, made in a thread where it is new: importing a client takes a second."""
+        if self.injected_model is None or context.model is not None:
+            wanted = (context.model, context.temperature)
+            made = self._models.setdefault(asyncio.get_running_loop(), {})
+            if wanted not in made:
+                made[wanted] = await asyncio.to_thread(self.make_model, *wanted)
+        return self.model(context)
+
     def tools_by_name(self) -> Mapping[str, BaseTool]:
         """Return the tools by name; of two with one name the later one, which is the user's."""
         return {tool.name: tool for tool in self.tools}

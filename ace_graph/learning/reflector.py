@@ -78,7 +78,7 @@ async def reflect(
 
     for _ in range(run.context.max_reflection_rounds):
         reply = await structured_call(
-            run.resources.model(run.context),
+            await run.resources.ready_model(run.context),
             [SystemMessage(prompt), HumanMessage("Reflect on the turn.")],
             Reflection,
             timeout=run.resources.settings.llm_timeout,
