@@ -76,10 +76,11 @@ def _query(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool
         if term not in weights:
             weight = idf(sum(index.frequency(term) for index, _ in indexes), bullets)
             weights[term] = weight * _NUMBER_WEIGHT if term[0].isdigit() else weight
-    if weights and topic is not None and infer_topic(question) == topic.casefold():
-        weights[topic_term(topic)] = idf(0, bullets)
     total = sum(weights.values())
     expected = min(1.0, (_FULL_QUESTION / len(weights)) ** 0.5) if weights else 1.0
+    if weights and topic is not None and infer_topic(question) == topic.casefold():
+        # On top of the total: a bullet without a topic must not cover less of the question for it.
+        weights[topic_term(topic)] = idf(0, bullets)
     return _Query(weights, total, _GATE * total * expected)
 
 
@@ -97,7 +98,7 @@ def _passing(
         top = max(scores.values()) or 1.0
         best = nsmallest(limit, scores, key=lambda key: (-scores[key] / top - semantic.get(key, 0.0), key))
     total = query.total or 1.0
-    return [(key, covered[key] / total, scores[key] / total) for key in best]
+    return [(key, min(1.0, covered[key] / total), scores[key] / total) for key in best]
 
 
 def _blended(hits: Sequence[Hit], semantic: Mapping[str, float]) -> list[Hit]:
