@@ -5,6 +5,9 @@ The password (8 characters or more) is read from standard input, where no proces
 Does not: change a password later; that needs the old one.
 """
 
+# The driver's keyword options have no types.
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import sys
