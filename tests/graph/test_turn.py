@@ -343,7 +343,7 @@ async def test_learning_off_reads_and_stores_nothing(build: Build, store: Counti
     before = await store.seed("alice", Add(content="Fractions need a common denominator", section="math"))
     context = ALICE.model_copy(update={"learning": "off"})
     model = ScriptedModel(["<final>x</final>"])
-    out = await build(model).ainvoke(ask("Remember that I like tea. How do fractions work?"), context=context)
+    out = await build(model).ainvoke(ask("How do fractions work?"), context=context)
     assert "common denominator" in model.calls[0].messages[0].text
     assert store.calls.commits == []
     assert await store.now("alice") == before
