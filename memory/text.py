@@ -130,7 +130,8 @@ def _word_terms(word: str, language: str) -> tuple[str, ...]:
         return ()
     if spaceless(base):
         return _pairs(base, spoken)
-    return (_without_accents(_stem(base, spoken)),)
+    stem = _without_accents(_stem(base, spoken))
+    return (stem,) if stem else ()
 
 
 def _without_clitics(word: str) -> str:

@@ -78,7 +78,11 @@ NEEDED: tuple[tuple[str, str], ...] = (
     ("Two threads wait for each other's locks forever", "deadlock"),
     ("How long does sourdough have to rise?", "sourdough"),
     ("Compute EBITDA from earnings, interest and depreciation", "ebitda"),
-    ("A firm has cost of goods sold of $75,000 and an average inventory of $15,000. What is the inventory turnover?", "turnover"),
+    (
+        "A firm has cost of goods sold of $75,000 and an average inventory of $15,000. "
+        "What is the inventory turnover?",
+        "turnover",
+    ),
     ("How do I discount cash flows to the net present value?", "npv"),
     ("What does photosynthesis produce?", "photosynthesis"),
     ("What is the difference between mitosis and meiosis?", "mitosis"),
