@@ -62,8 +62,8 @@ SEQUENCE = frozenset({"before", "after", "until", "till", "than", "instead", "if
 
 COPULAS = frozenset({"is", "are", "was", "were", "equals", "means", "="})
 
-PLACES = frozenset({"on", "for", "in", "of", "with", "at", "when", "if", "after", "before", "from", "between"})
-    {"on", "for", "in", "of", "with", "at", "when", "if", "after", "before", "from", "to", "between"}
+PLACES = frozenset(
+    {"on", "for", "in", "of", "with", "at", "when", "if", "after", "before", "from", "between"}
 )
 """Prepositions that make the number after them a condition or a name, not a quantity."""
 

@@ -170,10 +170,20 @@ def test_a_merge_unites_what_both_knew() -> None:
         "Find the common denominator", tags=("a", "b"), sources=("t1",), consolidated_from=("x-00001",)
     )
     gone = bullet(
-        "Find the common denominator, please", "str-00002", tags=("b", "c"), sources=("t2",), harmful=1, neutral=2,
-        seen=3, concept="lcd", topic="fractions", importance=0.9, pinned=True, ttl_days=3,
+        "Find the common denominator, please",
+        "str-00002",
+        harmful=1,
+        neutral=2,
+        seen=3,
+        tags=("b", "c"),
+        sources=("t2",),
+        concept="lcd",
+        topic="fractions",
+        importance=0.9,
+        pinned=True,
+        ttl_days=3,
         consolidated_from=("x-00002",),
-    )  # fmt: skip
+    )
     merged = merge(kept, gone, NOW)
     assert merged.content == kept.content
     assert (merged.tags, merged.sources) == (("a", "b", "c"), ("t1", "t2"))
