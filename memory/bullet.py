@@ -22,6 +22,7 @@ __all__ = [
     "PROFILE_SECTIONS",
     "Bullet",
     "BulletTag",
+    "Days",
     "MemoryType",
     "Polarity",
     "Text",
@@ -85,6 +86,7 @@ Line = Annotated[str, BeforeValidator(_cleaned)]
 ShortLine = Annotated[Line, Field(max_length=256)]
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
 Count = Annotated[int, Field(ge=0)]
+Days = Annotated[float, Field(gt=0, le=1_000_000)]
 
 
 class Bullet(BaseModel):
@@ -119,7 +121,7 @@ class Bullet(BaseModel):
     status: Literal["active", "quarantined"] = "active"
     created_at: Moment = EPOCH_START
     updated_at: Moment = EPOCH_START
-    ttl_days: Annotated[float, Field(gt=0)] | None = None
+    ttl_days: Days | None = None
     sources: tuple[ShortLine, ...] = ()
     consolidated_from: tuple[ShortLine, ...] = ()
 
@@ -141,7 +143,7 @@ class Bullet(BaseModel):
 
     def expired(self, now: datetime) -> bool:
         """Whether its time to live has passed at `now`."""
-        return self.ttl_days is not None and now >= self.updated_at + timedelta(days=self.ttl_days)
+        return self.ttl_days is not None and now - self.updated_at >= timedelta(days=self.ttl_days)
 
     def injectable(self, now: datetime) -> bool:
         """Whether a prompt may hold it: active, not expired, not more harmful than helpful."""

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.bullet import Bullet, BulletTag, MemoryType, Moment, Polarity, Text
+from ace_graph.memory.bullet import Bullet, BulletTag, Days, MemoryType, Moment, Polarity, Text
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 
 __all__ = [
@@ -66,7 +66,7 @@ class Add(_Operation):
     pinned: bool = False
     slot: Text | None = None
     status: Literal["active", "quarantined"] = "active"
-    ttl_days: Annotated[float, Field(gt=0)] | None = None
+    ttl_days: Days | None = None
     sources: tuple[Text, ...] = ()
     consolidated_from: tuple[Text, ...] = ()
     helpful: Increment = 0
@@ -90,7 +90,7 @@ class Update(_Operation):
     concept: Text | None = None
     tags: tuple[Text, ...] | None = None
     importance: Annotated[float, Field(ge=0, le=1)] | None = None
-    ttl_days: Annotated[float, Field(gt=0)] | None = None
+    ttl_days: Days | None = None
     helpful: Increment = 0
     harmful: Increment = 0
     neutral: Increment = 0

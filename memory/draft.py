@@ -8,12 +8,13 @@ Does not: decide what an operation means. `resolve` does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 
 from pydantic import ValidationError
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, clean_line
 from ace_graph.memory.effect import (
     Archived,
     Change,
@@ -26,15 +27,43 @@ from ace_graph.memory.effect import (
     Revived,
     Unlinked,
 )
+from ace_graph.memory.index import Index
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 
 __all__ = ["Draft", "Refused"]
 
+_FIT_ID = re.compile(r"[\w.-]{1,128}")
+
+
+def _fit(wanted: str) -> bool:
+    """Whether a requested id is one that nothing else could be meant by: no spaces, no colon."""
+    return _FIT_ID.fullmatch(wanted) is not None and clean_line(wanted) == wanted
+
 
 class Refused(Exception):
     """An operation can't be applied; the others of its delta still are."""
+
+
+class _Fresh:
+    """The bullets that this delta wrote, indexed as the playbook's are; so a large import stays linear."""
+
+    def __init__(self) -> None:
+        self._index = Index()
+        self._waiting: dict[str, Bullet] = {}
+        self._by_hash: dict[str, dict[str, None]] = {}
+
+    def add(self, bullet: Bullet) -> None:
+        self._waiting[bullet.id] = bullet
+
+    def nominate(self, arriving: Bullet) -> dict[str, None]:
+        for bullet in self._waiting.values():
+            self._by_hash.setdefault(bullet.content_hash, {})[bullet.id] = None
+        self._index = self._index.changed((), self._waiting.values())
+        self._waiting.clear()
+        nominated = dict.fromkeys(self._index.nominate(arriving.content))
+        return self._by_hash.get(arriving.content_hash, {}) | nominated
 
 
 class Draft:
@@ -46,7 +75,7 @@ class Draft:
         self.policy = policy
         self.now = now
         self.entries: dict[str, Bullet] = dict(snapshot.playbook.entries)
-        self.changed: set[str] = set()
+        self._fresh = _Fresh()
         self.changes: list[Change] = []
         self.touched: dict[str, None] = {}
         self.access_reset = False
@@ -99,6 +128,7 @@ class Draft:
             and number >= self._first_free
             and wanted not in self._granted
             and wanted not in self.entries
+            and _fit(wanted)
         ):
             self._next_id = max(self._next_id, number + 1)
             self._granted.add(wanted)
@@ -116,12 +146,12 @@ class Draft:
         if self.entries.get(bullet.id) == bullet:
             return
         self.entries[bullet.id] = bullet
-        self.changed.add(bullet.id)
+        self._fresh.add(bullet)
         self.changes.append(Put(bullet=bullet))
 
     def revive(self, bullet: Bullet) -> None:
         self.entries[bullet.id] = bullet
-        self.changed.add(bullet.id)
+        self._fresh.add(bullet)
         self._aliases.pop(bullet.id, None)
         self._tombstones.pop(bullet.id, None)
         self.reserve(id_number(bullet.id))
@@ -130,7 +160,6 @@ class Draft:
     def archive(self, fact: Archived) -> None:
         gone = fact.bullet.id
         del self.entries[gone]
-        self.changed.discard(gone)
         self.touched.pop(gone, None)
         if fact.into is not None and fact.why == "merged":
             self._aliases.update({old: fact.into for old, target in self._aliases.items() if target == gone})
@@ -143,6 +172,13 @@ class Draft:
         """A reset starts with no aliases and no tombstones."""
         self._aliases.clear()
         self._tombstones.clear()
+
+    def alike(self, arriving: Bullet) -> list[Bullet]:
+        """Return the few bullets that may say the same: of one hash, or sharing its rare words."""
+        ids = dict.fromkeys(self.playbook.hashes.get(arriving.content_hash, ()))
+        ids.update(dict.fromkeys(self.playbook.index.nominate(arriving.content)))
+        ids.update(self._fresh.nominate(arriving))
+        return [self.entries[bullet_id] for bullet_id in ids if bullet_id in self.entries]
 
     def touch(self, bullet_id: str) -> None:
         self.touched[bullet_id] = None

@@ -180,8 +180,14 @@ class Effect(BaseModel):
 
     @property
     def gone(self) -> Ids:
-        """Ids that left the playbook."""
-        return tuple(change.bullet.id for change in self.changes if isinstance(change, Archived))
+        """Ids that left the playbook; one that came back, as in a rollback, did not."""
+        left: dict[str, None] = {}
+        for change in self.changes:
+            if isinstance(change, Archived):
+                left[change.bullet.id] = None
+            elif isinstance(change, Put | Revived):
+                left.pop(change.bullet.id, None)
+        return tuple(left)
 
 
 class _Draft:

@@ -32,7 +32,14 @@ from ace_graph.memory.draft import Draft, Refused
 from ace_graph.memory.effect import Archived, Cleared, Effect, Reflected
 from ace_graph.memory.playbook import id_number
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.resolve_add import add, archive_beyond_cap, checked_text, merge_pair
+from ace_graph.memory.resolve_add import (
+    add,
+    archive_beyond_cap,
+    checked_text,
+    merge_pair,
+    slot_occupant,
+    supersede,
+)
 from ace_graph.memory.resolve_judge import Judging
 from ace_graph.memory.snapshot import Snapshot
 
@@ -98,6 +105,7 @@ def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
             draft.changes.append(Reflected(insight=insight, topic=operation.topic))
         case Reset():
             _reset(draft, operation)
+            judging.forget()
 
 
 def _named(operation: Operation) -> str:
@@ -161,8 +169,7 @@ def _supersede(draft: Draft, operation: Supersede) -> None:
     successor = draft.locate(operation.by)
     if old.id == successor.id:
         raise Refused("a bullet can't supersede itself")
-    draft.archive(Archived(bullet=old, why="superseded", into=successor.id))
-    draft.pair("superseded", successor.id, old.id)
+    supersede(draft, old, successor.id)
 
 
 def _remove(draft: Draft, operation: Remove) -> None:
@@ -174,8 +181,11 @@ def _remove(draft: Draft, operation: Remove) -> None:
 def _restore(draft: Draft, operation: Restore) -> None:
     if operation.bullet.id in draft.entries:
         raise Refused("it is in the playbook")
+    occupant = slot_occupant(draft, operation.bullet)
     draft.revive(operation.bullet.model_copy(update={"updated_at": draft.now}))
     draft.note("restored", operation.bullet.id)
+    if occupant is not None:
+        supersede(draft, occupant, operation.bullet.id)
 
 
 def _set_status(draft: Draft, operation: Quarantine | Release) -> None:

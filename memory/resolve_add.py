@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope
-
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, clean_line, content_hash
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta import Add
 from ace_graph.memory.draft import Draft, Refused
 from ace_graph.memory.effect import Archived
+from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope
 from ace_graph.memory.taxonomy import infer_memory_type
 
-__all__ = ["add", "archive_beyond_cap", "checked_text", "merge_pair"]
+__all__ = ["add", "archive_beyond_cap", "checked_text", "merge_pair", "slot_occupant", "supersede"]
 
 
 def checked_text(text: str) -> str:
@@ -33,15 +32,14 @@ def checked_text(text: str) -> str:
 def add(draft: Draft, operation: Add) -> None:
     """Resolve one Add: bind its ref to the bullet that now carries the text."""
     arriving = _arriving(draft, operation)
-    occupant = _slot_occupant(draft, arriving)
+    occupant = slot_occupant(draft, arriving)
     twin = occupant if occupant and _same_text(occupant, arriving) else _twin(draft, arriving)
     if twin is not None:
         bullet_id = _reinforce(draft, twin, arriving)
     else:
         bullet_id = _append(draft, operation, arriving)
         if occupant is not None:
-            draft.archive(Archived(bullet=occupant, why="superseded", into=bullet_id))
-            draft.pair("superseded", bullet_id, occupant.id)
+            supersede(draft, occupant, bullet_id)
     draft.bind(operation.ref, bullet_id)
     draft.touch(bullet_id)
 
@@ -61,10 +59,17 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
     )
 
 
-def _slot_occupant(draft: Draft, arriving: Bullet) -> Bullet | None:
+def slot_occupant(draft: Draft, arriving: Bullet) -> Bullet | None:
+    """Return the bullet that holds the profile slot of `arriving`, if it has one and there is one."""
     if arriving.slot is None:
         return None
     return next((b for b in draft.entries.values() if b.slot == arriving.slot), None)
+
+
+def supersede(draft: Draft, old: Bullet, successor_id: str) -> None:
+    """Archive `old` in favour of its successor."""
+    draft.archive(Archived(bullet=old, why="superseded", into=successor_id))
+    draft.pair("superseded", successor_id, old.id)
 
 
 def _same_text(a: Bullet, b: Bullet) -> bool:
@@ -74,7 +79,7 @@ def _same_text(a: Bullet, b: Bullet) -> bool:
 def _twin(draft: Draft, arriving: Bullet) -> Bullet | None:
     """The bullet that says the same already: the best match among those that pass every guard."""
     best: tuple[float, Bullet] | None = None
-    for candidate in _candidates(draft, arriving):
+    for candidate in draft.alike(arriving):
         if candidate.slot != arriving.slot or not mergeable_scope(candidate, arriving):
             continue
         if _same_text(candidate, arriving):
@@ -83,14 +88,6 @@ def _twin(draft: Draft, arriving: Bullet) -> Bullet | None:
         if comparison.outcome == "same" and (best is None or comparison.score > best[0]):
             best = (comparison.score, candidate)
     return best[1] if best else None
-
-
-def _candidates(draft: Draft, arriving: Bullet) -> list[Bullet]:
-    playbook = draft.playbook
-    ids = dict.fromkeys(playbook.hashes.get(arriving.content_hash, ()))
-    ids.update(dict.fromkeys(playbook.index.nominate(arriving.content)))
-    ids.update(dict.fromkeys(sorted(draft.changed)))
-    return [draft.entries[bullet_id] for bullet_id in ids if bullet_id in draft.entries]
 
 
 def _reinforce(draft: Draft, twin: Bullet, arriving: Bullet) -> str:

@@ -37,7 +37,7 @@ class Judging:
             raise Refused("a model's opinion moves no counter")
         named = self._named(operation)
         before = self._votes.get(operation.turn_id, {})
-        after = {**before, operation.source: Vote(operation.verdict, named)}
+        after: dict[EvidenceSource, Vote] = {**before, operation.source: Vote(operation.verdict, named)}
         if before.get(operation.source) == after[operation.source]:
             return
         self._votes[operation.turn_id] = after
@@ -50,6 +50,11 @@ class Judging:
             )
         )
         self._move(self._tags(before), self._tags(after))
+
+    def forget(self) -> None:
+        """Start from no votes: the playbook was reset."""
+        self._votes.clear()
+        self._base.clear()
 
     def _named(self, operation: Judge) -> tuple[str, ...]:
         found: dict[str, None] = {}
