@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
@@ -40,11 +40,15 @@ _CURRENCIES = frozenset("$€£¥")
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number of a text. `label` is what names it or conditions it, where it is no amount (error 404)."""
+    """A number of a text. `label` is what names it or conditions it, where it is no amount (error 404).
+
+    `after` is the token before it.
+    """
 
     value: str
     unit: str
     label: str
+    after: str
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class _Reader:
         self._words: list[str] = []
         self._surfaces: dict[str, str] = {}
         self._exact: set[str] = set()
-        self._numbers: list[tuple[str, str, str]] = []
+        self._numbers: list[Quantity] = []
         self._bound: list[tuple[str, str]] = []
         self._symbols: list[str] = []
         self._waiting: list[str] = []
@@ -99,6 +103,7 @@ class _Reader:
         self._copula = False
         self._article = False
         self._first = True
+        self._last = ""
         self._before = ""
 
     def take(self, token: Token) -> None:
@@ -109,6 +114,7 @@ class _Reader:
         else:
             self._take_number(_canonical(token.text))
         self._first = False
+        self._last = token.word
 
     def _take_word(self, token: str, word: str) -> None:
         number = number_of(word)
@@ -132,9 +138,8 @@ class _Reader:
 
     def _take_content(self, word: str, token: str) -> None:
         unit = unit_of(word)
-        if unit is not None and self._numbers and self._before == "number" and not self._numbers[-1][1]:
-            value, _, label = self._numbers[-1]
-            self._numbers[-1] = (value, unit, label)
+        if unit is not None and self._numbers and self._before == "number" and not self._numbers[-1].unit:
+            self._numbers[-1] = replace(self._numbers[-1], unit=unit)
             self._before = word
             return
         key = unit or root(word)
@@ -150,14 +155,13 @@ class _Reader:
         if self._symbols and self._symbols[-1] in _CURRENCIES and self._before == "currency":
             unit = unit_of(self._symbols.pop()) or ""
         label = self._before if self._before in LABELS or self._before in PLACES else ""
-        self._numbers.append((value, unit, label))
+        self._numbers.append(Quantity(value, unit, label, self._last))
         self._bind(value)
         self._before = "number"
 
     def _take_symbol(self, symbol: str) -> None:
         if symbol == "%" and self._before == "number" and self._numbers:
-            value, _, label = self._numbers[-1]
-            self._numbers[-1] = (value, "%", label)
+            self._numbers[-1] = replace(self._numbers[-1], unit="%")
             return
         if symbol == "=":
             self._meet_copula()
@@ -178,14 +182,13 @@ class _Reader:
 
     def claim(self, text: str, *, clauses: bool) -> Claim:
         self._bind("")
-        numbers = tuple(Quantity(*found) for found in self._numbers)
-        counted = [*self._words, *(f"{number.value}{number.unit}" for number in numbers)]
+        counted = [*self._words, *(f"{number.value}{number.unit}" for number in self._numbers)]
         counted.extend(direction for direction, _ in self._bound)
         return Claim(
             words=tuple(self._words),
             surfaces=self._surfaces,
             exact=frozenset(self._exact),
-            numbers=numbers,
+            numbers=tuple(self._numbers),
             negated=tuple(sorted(target for direction, target in self._bound if direction == "not")),
             bound=tuple(sorted(pair for pair in self._bound if pair[0] != "not")),
             symbols=tuple(sorted(self._symbols)),

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from ace_graph.memory.claims import Claim, Quantity
-from ace_graph.memory.lexicon import SEQUENCE, are_antonyms, unit_of
+from ace_graph.memory.lexicon import SEQUENCE, unit_of
+from ace_graph.memory.opposites import contradict, exclude
 from ace_graph.memory.text import spaceless
 
 __all__ = ["Verdict", "judge"]
@@ -56,6 +57,8 @@ def judge(a: Claim, b: Claim) -> Verdict:
         return Verdict("negation", not words)
     if words:
         return _judge_words(a, b, difference)
+    if _sequence_differs(a, b):
+        return Verdict("order", rival=False)
     return _judge_order(a, b, difference)
 
 
@@ -63,9 +66,9 @@ def _judge_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     only_a, only_b = difference.only_a, difference.only_b
     single = len(only_a) == len(only_b) == 1
     in_claim = single and _in_claim(a, only_a[0]) and _in_claim(b, only_b[0])
-    if any(are_antonyms(x, y) for x in only_a for y in only_b):
-        return Verdict("antonym", in_claim)
-    if any(unit_of(word) is not None for word in (*only_a, *only_b)):
+    if any(exclude(x, y) for x in only_a for y in only_b):
+        return Verdict("antonym", in_claim and contradict(only_a[0], only_b[0]))
+    if any(map(unit_of, only_a)) and any(map(unit_of, only_b)):
         return Verdict("unit", in_claim)
     if single and a.copular and b.copular:
         named = only_a[0] in a.exact and only_b[0] in b.exact
@@ -96,15 +99,23 @@ def _numbers_differ(a: Claim, b: Claim) -> str | None:
     return None
 
 
+def _sequence_differs(a: Claim, b: Claim) -> bool:
+    """Whether numbers or one-letter names changed places: [0, 1] and [1, 0], from y to z and from z to y."""
+    if [q.value for q in a.numbers] != [q.value for q in b.numbers]:
+        return sorted((q.value, q.after) for q in a.numbers) != sorted((q.value, q.after) for q in b.numbers)
+    return [word for word in a.words if len(word) == 1] != [word for word in b.words if len(word) == 1]
+
+
 def _about_the_same(a: Claim, b: Claim) -> bool:
-    """Whether the numbers that differ are amounts, not names, conditions or part of the subject."""
-    if len(a.numbers) != len(b.numbers) or a.subject != b.subject:
+    """Whether one number differs, and it is an amount: no name, no condition and no part of the subject."""
+    if len(a.numbers) != len(b.numbers) or (a.copular, a.subject) != (b.copular, b.subject):
         return False
     pairs = list(enumerate(zip(a.numbers, b.numbers, strict=True)))
     changed = [(place, x, y) for place, (x, y) in pairs if (x.value, x.unit) != (y.value, y.unit)]
-    if a.copular:
-        return b.copular and all(place >= a.subject_numbers for place, _, _ in changed)
-    return not any(_names(x) or _names(y) for _, x, y in changed)
+    if len(changed) != 1:
+        return False
+    place, x, y = changed[0]
+    return place >= a.subject_numbers if a.copular else not (_names(x) or _names(y))
 
 
 def _names(number: Quantity) -> bool:
@@ -141,7 +152,7 @@ def _difference(a: Claim, b: Claim) -> _Difference:
 
 def _is_typo(a: Claim, x: str, b: Claim, y: str) -> bool:
     """Whether one word may be the other with a slip of the pen: near, long enough, no name, no opposite."""
-    if x in a.exact or y in b.exact or are_antonyms(x, y) or unit_of(x) or unit_of(y):
+    if x in a.exact or y in b.exact or exclude(x, y) or unit_of(x) or unit_of(y):
         return False
     first, second = a.surfaces.get(x, x), b.surfaces.get(y, y)
     shortest = min(len(first), len(second))

@@ -18,7 +18,7 @@ __all__ = [
     "NEGATIONS",
     "PLACES",
     "SEQUENCE",
-    "are_antonyms",
+    "groups",
     "number_of",
     "root",
     "unit_of",
@@ -96,12 +96,12 @@ def number_of(word: str) -> str | None:
 def _numbers() -> Mapping[str, str]:
     table = {word: str(number) for number, word in enumerate(_SMALL_NUMBERS.split())}
     table.update((word, str(10 * number)) for number, word in enumerate(_TENS.split(), 3))
-    for name, digits in _groups(_OTHER_NUMBERS):
+    for name, digits in groups(_OTHER_NUMBERS):
         table[name] = digits
     return MappingProxyType(table)
 
 
-def _groups(table: str) -> list[list[str]]:
+def groups(table: str) -> list[list[str]]:
     """Return the groups of a table: words side by side, groups parted by bars and line ends."""
     return [group.split() for line in table.strip().splitlines() for group in line.split("|")]
 
@@ -120,97 +120,13 @@ newton | mph | kmh
 
 @lru_cache(maxsize=1)
 def _units() -> Mapping[str, str]:
-    return MappingProxyType({name: group[0] for group in _groups(_UNITS) for name in group})
+    return MappingProxyType({name: group[0] for group in groups(_UNITS) for name in group})
 
 
 def unit_of(word: str) -> str | None:
     """Return the unit that a case-folded word names, in one spelling and singular, else None."""
     units = _units()
     return units.get(word) or units.get(word.removesuffix("s")) or units.get(word.removesuffix("es"))
-
-
-_ANTONYMS = """
-increase decrease reduce lower | raise lower drop | add subtract remove delete | multiply divide
-maximum minimum | max min | maximize minimize | most least fewest | more less fewer | larger smaller
-large small | bigger smaller | big small little | greater less smaller | greatest least smallest
-highest lowest | higher lower | high low | longest shortest | longer shorter | long short
-wider narrower | wide narrow | faster slower | fast slow quick | best worst | better worse | good bad
-first last final | early late | earlier later | next previous | start stop end | begin end finish
-open close | enable disable | allow deny forbid block | accept reject refuse | include exclude
-insert delete remove | push pop pull | push pull | read write | load save unload | import export
-input output | encode decode | encrypt decrypt | compress decompress | expand collapse simplify
-lock unlock | show hide | true false | yes no | on off | left right | up down | top bottom | upper lower
-above below | over under | inside outside | inner outer | internal external | front back
-horizontal vertical | row column | rows columns | numerator denominator | ascending descending
-ascend descend | forward backward | clockwise counterclockwise | positive negative | odd even
-prime composite | public private | local remote global | local global | static dynamic
-mutable immutable | sync async | synchronous asynchronous | required optional | mandatory optional
-explicit implicit | inclusive exclusive | absolute relative | strict lenient | manual automatic
-manually automatically | old new | oldest newest | older newer | ancient modern | hot cold | warm cool
-light dark heavy | heavy light | full empty | success failure | succeed fail | pass fail | win lose
-buy sell | gain loss lose | profit loss | income expense | asset liability | debit credit | borrow lend
-send receive | give take | ask answer | question answer | parent child | ancestor descendant
-source target destination | sender receiver | teacher student | active passive | active inactive
-alive dead | present absent | same different | similar different | equal unequal | all none some any
-all some | every no some | each none | both neither either | any all every | everything nothing
-everyone nobody | always sometimes never | before after | from to | and or | with without
-likes dislikes hates | like dislike hate | love hate | prefer avoid dislike | safe dangerous unsafe
-easy hard difficult | simple complex complicated | cheap expensive | strong weak | hard soft
-thick thin | deep shallow | wet dry | clean dirty | near far | north south | east west | day night
-morning evening afternoon | weekday weekend | monday tuesday wednesday thursday friday saturday sunday
-january february march april may june july august september october november december | man woman
-male female | median mean mode | sine cosine tangent | lcm gcd gcf hcf | lcd gcd gcf
-million billion thousand trillion | plus minus | sum difference product quotient | union intersection
-breadth depth | client server | request response | stack queue heap | get post put delete patch
-integer float string boolean | single multiple double triple | red green blue yellow black white
-weight height width length depth | singular plural | major minor | primary secondary | subject object
-cause effect | theory practice | presence absence | rise fall | grow shrink | appear disappear
-arrive depart | attach detach | connect disconnect | deposit withdraw | install uninstall
-proton neutron electron | acid base | hypothesis conclusion | premise conclusion | may must might
-affect effect | adopt adapt | advice advise | quiet quite | converge diverge | convex concave
-latitude longitude | credit debit | prefix suffix | serial parallel | series parallel | upload download
-upstream downstream | uppercase lowercase | overestimate underestimate | overflow underflow
-hungry full | rich poor | young old | optimist pessimist
-"""
-
-
-@lru_cache(maxsize=1)
-def _antonyms() -> Mapping[str, frozenset[int]]:
-    table: dict[str, frozenset[int]] = {}
-    for number, group in enumerate(_groups(_ANTONYMS)):
-        for word in group:
-            key = root(word)
-            table[key] = table.get(key, frozenset()) | {number}
-    return MappingProxyType(table)
-
-
-_OPPOSITES = (
-    "un",
-    "in",
-    "im",
-    "ir",
-    "il",
-    "non",
-    "dis",
-    "mis",
-    "de",
-    "anti",
-    "a",
-    "over",
-    "under",
-    "pre",
-    "post",
-    "re",
-)
-
-
-def are_antonyms(a: str, b: str) -> bool:
-    """Whether two roots exclude each other: listed so, or one is the other with a prefix (invalid)."""
-    table = _antonyms()
-    if a != b and table.get(a, frozenset()) & table.get(b, frozenset()):
-        return True
-    short, long = sorted((a, b), key=len)
-    return len(short) > 2 and long.endswith(short) and long.removesuffix(short) in _OPPOSITES
 
 
 @lru_cache(maxsize=32_768)

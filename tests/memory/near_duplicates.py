@@ -281,6 +281,8 @@ DIRECTION = (
     ("Stop until the light is green", "Stop after the light is green"),
     ("Keep values above the limit", "Keep values below the limit"),
     ("Install before building", "Build before installing"),
+    ("The score is in the range [0, 1]", "The score is in the range [1, 0]"),
+    ("Subtract y from the product of x and z", "Subtract z from the product of x and y"),
 )
 
 ONE_SIDED = (

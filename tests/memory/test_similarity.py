@@ -97,6 +97,8 @@ def test_another_claim_about_the_same_subject_is_a_rival(a: str, b: str, guard: 
         ("The numerator is the top number", "The denominator is the bottom number"),
         ("Use a number line for fractions", "Use a pie chart for fractions"),
         ("A convex mirror shrinks the image", "A concave mirror shrinks the image"),
+        ("To read a file use the stream", "To write a file use the stream"),
+        ("An unsigned 8-bit number is below 256", "An unsigned 16-bit number is below 65536"),
     ],
 )
 def test_a_like_claim_about_another_subject_is_no_rival(a: str, b: str) -> None:

@@ -1,0 +1,102 @@
+"""English words that exclude each other, in two tables.
+
+Putting one for the other changes what a text says, so neither is ever taken for a typo. Only words of the
+first table make two texts contradict: "increase it" and "decrease it" can't both be good advice, while
+"read the file" and "write the file" are two things to do.
+
+Does not: know every pair. A word that one side alone has keeps two texts apart in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from ace_graph.memory.lexicon import groups, root
+
+__all__ = ["contradict", "exclude"]
+
+_CONTRADICTORY = """
+increase decrease reduce lower | raise lower drop | add subtract | multiply divide
+maximize minimize | most least fewest | more less fewer | larger smaller | large small
+bigger smaller | big small little | greater less smaller | greatest least smallest | highest lowest
+higher lower | high low | longest shortest | longer shorter | long short | wider narrower
+wide narrow | faster slower | fast slow quick | best worst | better worse | good bad | early late
+earlier later | enable disable | allow deny forbid block | accept reject refuse | include exclude
+true false | yes no | on off | left right | up down | ascending descending | forward backward
+clockwise counterclockwise | positive negative | odd even | prime composite | public private
+local remote global | local global | static dynamic | mutable immutable | sync async
+synchronous asynchronous | required optional | mandatory optional | explicit implicit
+inclusive exclusive | absolute relative | strict lenient | manual automatic | manually automatically
+oldest newest | older newer | old new | hot cold | warm cool | full empty | success failure
+succeed fail | pass fail | win lose | same different | similar different | equal unequal
+all none some any | each none | both neither either | everything nothing | everyone nobody
+always sometimes never | likes dislikes hates | like dislike hate | love hate | prefer avoid dislike
+safe dangerous unsafe | easy hard difficult | simple complex complicated | cheap expensive
+strong weak | hard soft | thick thin | deep shallow | wet dry | clean dirty | near far
+monday tuesday wednesday thursday friday saturday sunday | weekday weekend
+morning evening afternoon night
+january february march april may june july august september october november december
+red green blue yellow black white | singular plural | rise fall | grow shrink | appear disappear
+alive dead | present absent | active inactive | may must might | overestimate underestimate | and or
+with without | hungry full | rich poor | young old | before after | above below | over under
+commutative noncommutative | rational irrational | internal external
+"""
+
+_ALTERNATIVE = """
+maximum minimum | max min | first last final | next previous | start stop end | begin end finish
+open close | insert delete | remove add | push pop pull | read write | load save unload
+import export | input output | encode decode | encrypt decrypt | compress decompress
+expand collapse simplify | lock unlock | show hide | top bottom | upper lower | inside outside
+inner outer | front back | horizontal vertical | row column | numerator denominator | ascend descend
+old ancient modern | light dark heavy | buy sell | gain loss lose | profit loss | income expense
+asset liability | debit credit | borrow lend | send receive | give take | ask answer
+question answer | parent child | ancestor descendant | source target destination | sender receiver
+teacher student | active passive | north south | east west | day night | man woman | male female
+median mean mode | sine cosine tangent | lcm gcd gcf hcf | lcd gcd gcf
+million billion thousand trillion | plus minus | sum difference product quotient
+union intersection | breadth depth | client server | request response | stack queue heap
+get post put delete patch | integer float string boolean | single multiple double triple
+weight height width length depth | major minor | primary secondary | subject object | cause effect
+theory practice | presence absence | arrive depart | attach detach | connect disconnect
+deposit withdraw | install uninstall | proton neutron electron | acid base | hypothesis conclusion
+premise conclusion | affect effect | adopt adapt | advice advise | quiet quite | converge diverge
+convex concave | latitude longitude | prefix suffix | serial parallel | series parallel
+upload download | upstream downstream | uppercase lowercase | overflow underflow
+optimist pessimist | from to | text binary bytes
+"""
+
+_OPPOSING = frozenset(("un", "in", "im", "ir", "il", "non", "dis", "mis", "anti", "over", "under"))
+_ALTERING = frozenset(("a", "de", "pre", "post", "re", "sub", "super", "inter", "intra"))
+
+
+def contradict(a: str, b: str) -> bool:
+    """Whether two roots are opposites: listed so, or one is the other behind a prefix (valid, invalid)."""
+    return _listed_together(_table(_CONTRADICTORY), a, b) or _prefix_between(a, b) in _OPPOSING
+
+
+def exclude(a: str, b: str) -> bool:
+    """Whether two roots name different things, however alike they look: opposites and alternatives."""
+    return (
+        contradict(a, b) or _listed_together(_table(_ALTERNATIVE), a, b) or _prefix_between(a, b) in _ALTERING
+    )
+
+
+def _listed_together(table: Mapping[str, frozenset[int]], a: str, b: str) -> bool:
+    return a != b and not table.get(a, frozenset()).isdisjoint(table.get(b, frozenset()))
+
+
+def _prefix_between(a: str, b: str) -> str | None:
+    short, long = sorted((a, b), key=len)
+    return long.removesuffix(short) if len(short) > 2 and long != short and long.endswith(short) else None
+
+
+@lru_cache(maxsize=2)
+def _table(text: str) -> Mapping[str, frozenset[int]]:
+    table: dict[str, frozenset[int]] = {}
+    for number, group in enumerate(groups(text)):
+        for word in group:
+            key = root(word)
+            table[key] = table.get(key, frozenset()) | {number}
+    return MappingProxyType(table)
