@@ -9,7 +9,6 @@ Does not: hold behaviour.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired
 
 from langgraph.channels import UntrackedValue
@@ -39,12 +38,39 @@ Mode = Literal["cot", "tot", "react"]
 MODES: tuple[Mode, ...] = ("cot", "tot", "react")
 
 
-@dataclass(frozen=True)
 class Memory:
-    """The learner's memory during one run; without a snapshot, `problem` says why there is none."""
+    """The learner's memory during one run; without a snapshot, `problem` says why there is none.
 
-    snapshot: Snapshot | None = None
-    problem: str | None = None
+    For nodes only. A server that shows, streams or pickles the values of a state gets a few words about
+    the snapshot, or nothing, never the playbook: it may be large, and it belongs to the store.
+    """
+
+    __slots__ = ("problem", "snapshot")
+
+    def __init__(self, snapshot: Snapshot | None = None, problem: str | None = None) -> None:
+        self.snapshot = snapshot
+        self.problem = problem
+
+    def _asdict(self) -> dict[str, object]:
+        """What JSON encoders of servers ask for."""
+        held = self.snapshot
+        return {
+            "bullets": len(held.playbook) if held else None,
+            "version": held.version.n if held else None,
+            "problem": self.problem,
+        }
+
+    def __repr__(self) -> str:
+        return f"Memory({self._asdict()})"
+
+    def __copy__(self) -> Memory:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Memory:
+        return self
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()  # pickled it is None, which nodes take as "not loaded yet"
 
 
 class Turn(TypedDict):
