@@ -20,6 +20,7 @@
     │   ├── LearnerForgotten           the learner was forgotten since the turn began
     │   ├── CommitContention           other writers always won; the commit can be made again
     │   └── HistoryTooShort            the version asked for was compacted away
+    ├── ChangeRefused                  a change of the memory that was asked for can't be made
     ├── FormatError                    a file holds no bullets, or is not in the format it is read as
     └── LearningError                  reflecting or curating failed; the answer stands
 
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 __all__ = [
     "AceError",
+    "ChangeRefused",
     "CommitContention",
     "ConfigurationError",
     "CorruptPayload",
@@ -139,6 +141,10 @@ class CommitContention(StoreError):
 
 class HistoryTooShort(StoreError):
     """The history was compacted past the version asked for."""
+
+
+class ChangeRefused(AceError):
+    """The change can't be made; the memory is as it was."""
 
 
 class FormatError(AceError):

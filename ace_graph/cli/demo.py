@@ -1,0 +1,126 @@
+"""`ace-graph demo`: the agent learns two learners, forgets the conversation, and still knows them.
+
+All of it is real: the graph, a SQLite file, the offline tutor. The second session is a new graph on a newly
+opened file, so what it knows can only come from there.
+
+Does not: use a key, a server or the network, or touch the memory of `ace-graph chat`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ace_graph.cli.agent import Agent, opened_agent
+from ace_graph.cli.console import console, printable
+from ace_graph.cli.conversation import Conversation
+from ace_graph.cli.demo_story import FIRST_SESSION, SECOND_SESSION, Said
+from ace_graph.cli.environment import load_settings
+from ace_graph.cli.learned import learned_line
+from ace_graph.cli.logs import with_content
+from ace_graph.cli.playbook_view import bullet_table
+from ace_graph.context import ACEContext
+from ace_graph.errors import ConfigurationError
+from ace_graph.settings import Settings
+from ace_graph.state import ACEOutput
+from ace_graph.store_url import open_store
+
+__all__ = ["run_demo"]
+
+_INDENT = "  "
+
+
+def run_demo(keep: str | None, *, debug: bool = False) -> None:
+    """Play both sessions. The memory is in a temporary file, or in the file named by `keep`."""
+    settings = with_content(load_settings(quiet="WARNING", debug=debug)).model_copy(
+        update={"model": "offline"}
+    )
+    began = time.perf_counter()
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="ace-graph-demo-") as folder:
+            asyncio.run(_play(settings, Path(folder) / "demo.db"))
+    else:
+        file = Path(keep).expanduser().absolute()
+        if file.exists():
+            raise ConfigurationError(f"{file} is there already: name a file that is not")
+        asyncio.run(_play(settings, file))
+        console().print(
+            f"The memory is kept: ace-graph chat --learner ada --store sqlite:///{file}", soft_wrap=True
+        )
+    took = time.perf_counter() - began
+    console().print(f"\nDone in {took:.1f} s. Now you: ace-graph chat", style="bold")
+
+
+async def _play(settings: Settings, file: Path) -> None:
+    out = console()
+    out.print("Two learners, Ada and Ben, one SQLite file, no key, no server. The offline tutor answers:")
+    out.print("rules, no language model. What it is told and what proves right is what it remembers.")
+    out.print(
+        f"router -> planner -> solver -> critic -> ace_learning   ({file})", style="dim", soft_wrap=True
+    )
+    for number, session in enumerate((FIRST_SESSION, SECOND_SESSION), 1):
+        async with opened_agent(settings, open_store(f"sqlite:///{file}", settings=settings)) as agent:
+            title = "Session 1" if number == 1 else "Session 2: a new graph, a newly opened file, no messages"
+            out.print()
+            out.rule(title)
+            learners = list(dict.fromkeys(said.learner for said in session))
+            await _show_playbooks(out, agent, learners, "before")
+            await _talk(out, agent, session)
+            await _show_playbooks(out, agent, learners, "after")
+    out.print()
+    out.rule("What to look at")
+    for line in _POINTS:
+        out.print(f"- {line}")
+
+
+_POINTS = (
+    "Session 2 began without a message, and Ada's name, her pictures and her warning were there.",
+    "Ben asked the same question and got none of it: a prompt holds the bullets of its own learner only.",
+    "Votes (+helpful/-harmful) moved only where the right answer was known and the answer used the bullet.",
+    "A new name replaced the old one: a profile value is held once.",
+)
+
+
+async def _show_playbooks(out: Console, agent: Agent, learners: Iterable[str], when: str) -> None:
+    for learner in learners:
+        snapshot = await agent.store.load(learner)
+        bullets = snapshot.playbook.bullets()
+        title = f"{learner.title()}'s playbook {when}"
+        if bullets:
+            out.print(bullet_table(bullets, snapshot, agent.store.policy, title))
+        else:
+            out.print(f"{title}: empty", style="bold")
+
+
+async def _talk(out: Console, agent: Agent, session: Iterable[Said]) -> None:
+    talks: dict[str, Conversation] = {}
+    for said in session:
+        context = ACEContext(learner_id=said.learner, conversation_id=f"demo-{said.learner}")
+        talk = talks.setdefault(said.learner, Conversation(agent, context))
+        out.print()
+        out.print(Text.assemble((f"{said.learner}> ", "bold cyan"), said.text))
+        pieces: list[str] = []
+        done = await talk.ask(said.text, pieces.append, said.truth)
+        for line in "".join(pieces).splitlines():
+            out.print(_INDENT + printable(line), soft_wrap=True)
+        for note in await _notes(talk, done, said):
+            out.print(_INDENT + note, style="dim", soft_wrap=True)
+
+
+async def _notes(talk: Conversation, done: ACEOutput, said: Said) -> list[str]:
+    """What happened behind the answer."""
+    result, learning = done.get("result"), done.get("learning")
+    notes: list[str] = []
+    if result is not None:
+        notes.append(f"in the prompt: {', '.join(result['injected']) or 'no bullet'}")
+        if said.truth is not None:
+            notes.append(f"the right answer is {said.truth}: verdict {result['verdict']}")
+    if learning is not None:
+        notes.append(learned_line(learning, (await talk.snapshot()).playbook))
+    return notes

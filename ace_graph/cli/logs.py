@@ -1,0 +1,87 @@
+"""The program's log on stderr: one plain line per record, as text or as JSON.
+
+Does not: run when the library is embedded; a host program installs its own handlers.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import TextIO
+
+from ace_graph.cli.console import printable
+from ace_graph.settings import LogFormat, LogLevel, Settings
+
+__all__ = ["install_logging", "level_of", "with_content"]
+
+_NAME = "ace_graph"
+
+
+class _OneLine(logging.Formatter):
+    """Time, level and message. An exception is told in the same line; with `debug` its traceback follows."""
+
+    def __init__(self, *, debug: bool) -> None:
+        super().__init__()
+        self._debug = debug
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
+        line = f"{at} {record.levelname} {printable(record.getMessage())}"
+        if record.exc_info and record.exc_info[1] is not None:
+            line += f" ({_told(record.exc_info[1])})"
+            if self._debug:
+                line += f"\n{self.formatException(record.exc_info)}"
+        return line
+
+
+class _Json(logging.Formatter):
+    """One JSON object per record."""
+
+    def __init__(self, *, debug: bool) -> None:
+        super().__init__()
+        self._debug = debug
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            fields["error"] = _told(record.exc_info[1])
+            if self._debug:
+                fields["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(fields, ensure_ascii=True)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Ours, so that installing twice replaces it."""
+
+
+def install_logging(level: LogLevel, log_format: LogFormat, *, debug: bool = False) -> None:
+    """Send the records of this project, from `level` on, to the stderr of this moment."""
+    logger = logging.getLogger(_NAME)
+    for old in [each for each in logger.handlers if isinstance(each, _Handler)]:
+        logger.removeHandler(old)
+    handler = _Handler(sys.stderr)
+    handler.setFormatter(_Json(debug=debug) if log_format == "json" else _OneLine(debug=debug))
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    logger.propagate = False
+
+
+def level_of(settings: Settings, default: LogLevel) -> LogLevel:
+    """Return ACE_LOG_LEVEL where it is set, else `default`."""
+    return settings.log_level if "log_level" in settings.model_fields_set else default
+
+
+def with_content(settings: Settings) -> Settings:
+    """Return settings whose log shows the text of questions and bullets, unless ACE_LOG_CONTENT says no."""
+    return settings if settings.log_content is not None else settings.model_copy(update={"log_content": True})
+
+
+def _told(error: BaseException) -> str:
+    return printable(f"{type(error).__name__}: {error}")

@@ -1,0 +1,125 @@
+"""`ace-graph`: all commands, their arguments and their help.
+
+Does not: import what does the work before a command is called, so that help answers at once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ace_graph.cli.console import tolerant_streams
+from ace_graph.cli.group import AceGroup, debugging
+from ace_graph.cli.learner import learner_commands
+from ace_graph.cli.neo4j import neo4j
+from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
+from ace_graph.cli.playbook import playbook
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="ace-graph",
+    cls=AceGroup,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="An agent that gets better at helping each learner. Begin with `ace-graph demo`.",
+    epilog="Settings come from the environment and from .env in the current folder; "
+    "`ace-graph doctor` checks them.",
+)
+app.add_typer(playbook, name="playbook")
+app.add_typer(learner_commands, name="learner")
+app.add_typer(neo4j, name="neo4j")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"ace-graph {version('ace-graph')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Options of every command."""
+    tolerant_streams()
+
+
+@app.command()
+def demo(
+    ctx: typer.Context,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="FILE", help="Keep the memory in this SQLite file.")
+    ] = None,
+) -> None:
+    """See it learn: two learners, two sessions, no key, no server.
+
+    As in chat, the log stays below WARNING unless ACE_LOG_LEVEL is set.
+    """
+    from ace_graph.cli.demo import run_demo
+
+    run_demo(keep, debug=debugging(ctx))
+
+
+@app.command()
+def chat(
+    ctx: typer.Context,
+    learner: Learner = DEFAULT_LEARNER,
+    mode: Annotated[
+        str | None, typer.Option(metavar="cot|tot|react", help="Think this way about every question.")
+    ] = None,
+    store: StoreUrl = None,
+) -> None:
+    """Talk to the agent. Ctrl-C stops an answer, Ctrl-D or /quit leaves.
+
+    \b
+    /playbook              what it remembers of you
+    /feedback good|bad     what the last answer was worth
+    /help /quit
+
+    \b
+    ace-graph chat --learner ada
+    echo "What is 1/2 + 1/3?" | ace-graph chat
+
+    The log stays below WARNING here unless ACE_LOG_LEVEL is set: ACE_LOG_LEVEL=INFO shows what is
+    retrieved and learned.
+    """
+    from ace_graph.cli.chat import run_chat
+
+    run_chat(store, learner, mode, debug=debugging(ctx))
+
+
+@app.command()
+def run(ctx: typer.Context, store: StoreUrl = None) -> None:
+    """Answer one JSON object on stdin with one JSON line on stdout; for backends in other languages.
+
+    \b
+    echo '{"messages": [{"role": "user", "content": "What is 12 * 5?"}],
+           "scratch": {"learner_id": "ada"}}' | ace-graph run
+
+    The log goes to stderr. An error is {"error": "..."} and exit code 1.
+    """
+    from ace_graph.cli.run import run_once
+
+    raise typer.Exit(run_once(store, debug=debugging(ctx)))
+
+
+@app.command()
+def doctor(
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Also ask the model one short question; may cost a few tokens.")
+    ] = False,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Check model, store, settings and versions; say what is missing and how to mend it."""
+    from ace_graph.cli.doctor import run_doctor
+
+    raise typer.Exit(run_doctor(store, ask=ask, as_json=as_json))

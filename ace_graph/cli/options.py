@@ -1,0 +1,25 @@
+"""Options that several commands share.
+
+Does not: read them; typer hands them to the commands.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["DEFAULT_LEARNER", "Json", "Learner", "StoreUrl"]
+
+DEFAULT_LEARNER = "local"
+
+Learner = Annotated[str, typer.Option("--learner", "-l", metavar="ID", help="Whose playbook.")]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        help="sqlite:///file, memory:// or neo4j://host:7687 instead of the one of the settings.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")]

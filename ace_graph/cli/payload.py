@@ -1,0 +1,158 @@
+"""What `ace-graph run` takes and gives: one JSON object in, one JSON object out.
+
+Does not: read or write streams, or run the graph.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from ace_graph.cli.options import DEFAULT_LEARNER
+from ace_graph.context import ACEContext
+from ace_graph.errors import UsageError
+from ace_graph.state import ACEInput, ACEOutput, Learning
+
+__all__ = ["Request", "ace_delta", "answer_json", "read_request"]
+
+_TOLD_BACK = frozenset({"ace_delta", "learning_error", "mode"})
+"""What an earlier answer's scratch holds and a backend may send back; names with a leading _ too."""
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    role: Literal["user", "human", "assistant", "ai", "system", "developer"]
+    content: str | list[str | dict[str, JsonValue]]
+
+
+class _Payload(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    messages: list[_Message] = Field(min_length=1)
+    mode: str | None = None
+    scratch: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of the graph."""
+
+    input: ACEInput
+    context: ACEContext
+
+
+def read_request(raw: bytes) -> Request:
+    """Return the request in a JSON text.
+
+    `scratch` takes every field of ACEContext, and `ace_online_learning`; what an earlier answer put there
+    may come back. Raises UsageError that says what is wrong with it.
+    """
+    payload = _parsed(raw)
+    messages = [{"role": each.role, "content": each.content} for each in payload.messages]
+    # LangGraph turns messages in this form into its own.
+    asked = cast("ACEInput", {"messages": messages})
+    if payload.mode is not None:
+        asked["mode"] = payload.mode
+    return Request(asked, _context(payload))
+
+
+def answer_json(
+    out: ACEOutput, request: Request, *, memory_loaded: bool, temperature: float
+) -> dict[str, object]:
+    """Return what `run` prints: answer, mode, result, and the scratch that may be sent back next time.
+
+    `temperature` is the one of the settings, for a plan that does not say.
+    """
+    plan, learning = out.get("plan"), out.get("learning")
+    result = out.get("result")
+    scratch: dict[str, object] = {
+        _CONTEXT_NAMES.get(name, name): value for name, value in (plan or {}).items() if name != "mode"
+    }
+    if scratch.get("temperature") is None:
+        scratch["temperature"] = temperature
+    scratch["learner_id"] = request.context.learner_id
+    scratch["_ace_memory_loaded"] = memory_loaded
+    if request.context.conversation_id is not None:
+        scratch["conversation_id"] = request.context.conversation_id
+    if learning is not None:
+        if learning["unsaved"] is None:
+            scratch["ace_delta"] = ace_delta(learning)
+        if learning["error"]:
+            scratch["learning_error"] = learning["error"]
+    answer = result["answer"] if result else ""
+    return {"answer": answer, "mode": out.get("mode"), "result": result, "scratch": scratch}
+
+
+def ace_delta(learning: Learning) -> dict[str, int]:
+    """Return how many bullets a turn's commit added, changed and archived.
+
+    A bullet that came and went in the same commit is none of them.
+    """
+    added = set(learning["added"])
+    gone = {*learning["removed"], *(pair["gone"] for pair in (*learning["merged"], *learning["superseded"]))}
+    changed = {*learning["updated"], *learning["tagged"], *learning["quarantined"]}
+    changed |= {pair["kept"] for pair in learning["merged"]}
+    own = {name for name in changed if not name.startswith("base:")}
+    return {
+        "num_new_bullets": len(added - gone),
+        "num_updates": len(own - added - gone),
+        "num_removals": len(gone - added),
+    }
+
+
+_CONTEXT_NAMES: Mapping[str, str] = {"max_bullets": "max_bullets_injected"}
+"""Plan parameters under the name by which the context takes them."""
+
+
+def _parsed(raw: bytes) -> _Payload:
+    if not raw.strip():
+        raise UsageError('stdin is empty: send {"messages": [{"role": "user", "content": "..."}]}')
+    try:
+        document: object = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"stdin is no UTF-8 text: {error.reason} at byte {error.start}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"stdin is no valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise UsageError(f"stdin holds a JSON {type(document).__name__}, not an object with messages")
+    try:
+        return _Payload.model_validate(document)
+    except ValidationError as error:
+        raise UsageError(_explained(error.errors(include_url=False, include_input=False))) from error
+
+
+def _context(payload: _Payload) -> ACEContext:
+    scratch = {
+        name: value
+        for name, value in payload.scratch.items()
+        if name not in _TOLD_BACK and not name.startswith("_") and value is not None
+    }
+    online = scratch.pop("ace_online_learning", True)
+    if not isinstance(online, bool):
+        raise UsageError("scratch.ace_online_learning must be true or false")
+    if not online:
+        scratch["learning"] = "off"
+    scratch.setdefault("learner_id", DEFAULT_LEARNER)
+    if payload.thread_id:
+        scratch.setdefault("conversation_id", payload.thread_id[:256])
+    try:
+        return ACEContext.model_validate(scratch)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)
+        raise UsageError(_explained(details, "scratch.")) from error
+
+
+def _explained(details: list[ErrorDetails], where: str = "") -> str:
+    """Every wrong field once, with what is wrong with it."""
+    told: dict[str, str] = {}
+    for detail in details:
+        parts = [str(part) for part in detail["loc"] if not str(part).startswith(("list[", "str", "dict["))]
+        told.setdefault(where + ".".join(parts), detail["msg"])
+    return "; ".join(f"{name}: {message}" for name, message in told.items())

@@ -1,0 +1,249 @@
+"""The commands `ace-graph playbook ...`: their arguments and their help.
+
+Does not: do the work, or import what does before a command is called, so that help answers at once.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
+
+__all__ = ["playbook"]
+
+playbook = typer.Typer(
+    no_args_is_help=True,
+    help="Look at what a learner's memory holds, change it, go back, export and import it.",
+)
+
+BulletId = Annotated[str, typer.Argument(metavar="ID", help="A bullet's id, such as fil-00042.")]
+
+
+class MemoryKind(StrEnum):
+    """The memory types, as a choice."""
+
+    semantic = "semantic"
+    episodic = "episodic"
+    procedural = "procedural"
+
+
+@playbook.command()
+def show(
+    learner: Learner = DEFAULT_LEARNER,
+    limit: Annotated[int, typer.Option(min=0, help="Bullets in the table.")] = 50,
+    everything: Annotated[bool, typer.Option("--all", help="Those in quarantine too.")] = False,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Totals, sections, and the bullets, the strongest first.
+
+    \b
+    ace-graph playbook show --learner ada
+    ace-graph playbook show --json | jq '.bullets[].content'
+    """
+    from ace_graph.cli import playbook_view
+
+    playbook_view.show(store, learner, as_json=as_json, everything=everything, limit=limit)
+
+
+@playbook.command()
+def stats(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
+    """Counts, votes, reliability and strength."""
+    from ace_graph.cli import playbook_view
+
+    playbook_view.stats(store, learner, as_json=as_json)
+
+
+@playbook.command()
+def search(
+    text: Annotated[str, typer.Argument(help="One or more words; a bullet must hold all of them.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """The bullets whose text holds the words.
+
+    \b
+    ace-graph playbook search fraction
+    """
+    from ace_graph.cli import playbook_view
+
+    playbook_view.search(store, learner, text, as_json=as_json)
+
+
+@playbook.command()
+def add(
+    text: Annotated[str, typer.Argument(help="What is to be remembered, in one sentence.")],
+    learner: Learner = DEFAULT_LEARNER,
+    section: Annotated[
+        str, typer.Option(help="profile, preferences and misconceptions are always in the prompt.")
+    ] = "lessons",
+    memory_type: Annotated[
+        MemoryKind | None, typer.Option("--type", help="Inferred from the text by default.")
+    ] = None,
+    topic: Annotated[str | None, typer.Option(help="Such as fraction_addition.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
+    avoid: Annotated[bool, typer.Option("--avoid", help="It is what not to do.")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help="Put it into every prompt.")] = False,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Add a bullet by hand.
+
+    \b
+    ace-graph playbook add "Draw a picture before the first formula." --learner ada
+    ace-graph playbook add "Learner says: call me Ann" --section profile --pin
+    """
+    from ace_graph.cli import playbook_change
+    from ace_graph.memory.delta import Add
+
+    operation = Add(
+        ref="new",
+        content=text,
+        section=section,
+        memory_type=memory_type.value if memory_type else None,
+        topic=topic,
+        tags=tuple(tag or ()),
+        polarity="anti_pattern" if avoid else "strategy",
+        pinned=pin,
+        sources=("cli",),
+    )
+    playbook_change.add(store, learner, operation, as_json=as_json)
+
+
+@playbook.command()
+def edit(
+    bullet_id: BulletId,
+    text: Annotated[str, typer.Argument(help="The new text.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Give a bullet another text; its id and its votes stay."""
+    from ace_graph.cli import playbook_change
+
+    playbook_change.edit(store, learner, bullet_id, text, as_json=as_json)
+
+
+@playbook.command()
+def pin(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Put a bullet into every prompt, and never archive it for room."""
+    from ace_graph.cli import playbook_change
+
+    playbook_change.pin(store, learner, bullet_id, as_json=as_json)
+
+
+@playbook.command()
+def unpin(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Undo a pin."""
+    from ace_graph.cli import playbook_change
+
+    playbook_change.unpin(store, learner, bullet_id, as_json=as_json)
+
+
+@playbook.command()
+def remove(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Archive a bullet; `rollback` brings it back."""
+    from ace_graph.cli import playbook_change
+
+    playbook_change.remove(store, learner, bullet_id, as_json=as_json)
+
+
+@playbook.command()
+def clear(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
+    """Archive all bullets; `rollback` brings them back, `ace-graph learner forget` deletes for good."""
+    from ace_graph.cli import playbook_change
+
+    playbook_change.clear(store, learner, as_json=as_json)
+
+
+@playbook.command()
+def history(
+    learner: Learner = DEFAULT_LEARNER,
+    limit: Annotated[int, typer.Option(min=0, help="Versions shown.")] = 50,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """The versions of a playbook, the newest first: who changed what, and why."""
+    from ace_graph.cli import playbook_history
+
+    playbook_history.history(store, learner, as_json=as_json, limit=limit)
+
+
+@playbook.command()
+def diff(
+    before: Annotated[int, typer.Argument(metavar="A", min=0, help="A version; 0 is the empty playbook.")],
+    after: Annotated[int, typer.Argument(metavar="B", min=0, help="Another one.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """What came, went and changed between two versions.
+
+    \b
+    ace-graph playbook diff 3 5
+    """
+    from ace_graph.cli import playbook_history
+
+    playbook_history.diff(store, learner, before, after, as_json=as_json)
+
+
+@playbook.command()
+def rollback(
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="One that `history` lists.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Go back to the bullets of an earlier version; that is a new version, and can be undone too."""
+    from ace_graph.cli import playbook_history
+
+    playbook_history.rollback(store, learner, version, as_json=as_json)
+
+
+@playbook.command("export")
+def export_(
+    learner: Learner = DEFAULT_LEARNER,
+    name: Annotated[str, typer.Option("--format", help="json (everything) or text (for people).")] = "json",
+    file: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
+    ] = None,
+    store: StoreUrl = None,
+) -> None:
+    """Write the bullets to a file.
+
+    \b
+    ace-graph playbook export --format text
+    ace-graph playbook export --learner ada -o ada.json
+    """
+    from ace_graph.cli import playbook_files
+
+    playbook_files.export_playbook(store, learner, name, file)
+
+
+@playbook.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or - for stdin.")],
+    learner: Learner = DEFAULT_LEARNER,
+    name: Annotated[str, typer.Option("--format", help="auto, json or text.")] = "auto",
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Add the bullets of a file to a learner's; what is known already is merged.
+
+    \b
+    ace-graph playbook import ada.json --learner ben
+    """
+    from ace_graph.cli import playbook_files
+
+    playbook_files.import_playbook(store, learner, file, name, as_json=as_json)

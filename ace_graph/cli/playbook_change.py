@@ -1,0 +1,66 @@
+"""What `playbook add`, `edit`, `pin`, `unpin`, `remove` and `clear` do: one delta each, and its report.
+
+Does not: decide what a delta changes. An operation that was refused is an error here.
+"""
+
+from __future__ import annotations
+
+from ace_graph.cli.console import console, print_json, printable
+from ace_graph.cli.stored import change
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta import Add, Pin, Remove, Reset, Unpin, Update
+
+__all__ = ["add", "clear", "edit", "pin", "remove", "report_json", "unpin"]
+
+
+def add(url: str | None, learner: str, operation: Add, *, as_json: bool) -> None:
+    """Add one bullet; a text that is known already reinforces its bullet."""
+    done = change(url, learner, operation, "playbook add")
+    bullet_id = done.report.refs[operation.ref or ""]
+    how = "added" if bullet_id in done.report.added else "known already, reinforced"
+    _tell(done, f"{bullet_id}: {how}", as_json=as_json, bullet_id=bullet_id)
+
+
+def edit(url: str | None, learner: str, bullet_id: str, text: str, *, as_json: bool) -> None:
+    """Give a bullet another text; its votes stay."""
+    done = change(url, learner, Update(bullet_id=bullet_id, content=text), "playbook edit")
+    how = "changed" if done.report.updated else "has this text already"
+    _tell(done, f"{bullet_id}: {how}", as_json=as_json)
+
+
+def pin(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
+    """Make a bullet part of the core."""
+    done = change(url, learner, Pin(bullet_id=bullet_id), "playbook pin")
+    _tell(done, f"{bullet_id}: pinned", as_json=as_json)
+
+
+def unpin(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
+    """Undo a pin."""
+    done = change(url, learner, Unpin(bullet_id=bullet_id), "playbook unpin")
+    _tell(done, f"{bullet_id}: no longer pinned", as_json=as_json)
+
+
+def remove(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
+    """Archive a bullet."""
+    done = change(url, learner, Remove(bullet_id=bullet_id), "playbook remove")
+    back = f"playbook rollback {done.version.n - 1} brings it back"
+    _tell(done, f"{bullet_id}: removed; {back}", as_json=as_json)
+
+
+def clear(url: str | None, learner: str, *, as_json: bool) -> None:
+    """Archive every bullet and start the access clock at 0."""
+    done = change(url, learner, Reset(), "playbook clear")
+    back = f"playbook rollback {done.version.n - 1} undoes it"
+    _tell(done, f"the playbook of learner {learner} is empty; {back}", as_json=as_json)
+
+
+def report_json(done: Commit) -> dict[str, object]:
+    """Return the version after a commit and what it changed, in ids."""
+    return {"version": done.version.n, **done.report.model_dump(mode="json", exclude={"refs"})}
+
+
+def _tell(done: Commit, sentence: str, *, as_json: bool, bullet_id: str | None = None) -> None:
+    if as_json:
+        print_json({**({"id": bullet_id} if bullet_id else {}), **report_json(done)})
+    else:
+        console().print(printable(sentence), soft_wrap=True)

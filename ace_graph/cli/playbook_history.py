@@ -1,0 +1,120 @@
+"""What `playbook history`, `diff` and `rollback` do: read the content changes, compare, go back.
+
+Going back is a change like any other: it is in the history, and can itself be undone.
+
+Does not: reach further back than the history that the store keeps.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ace_graph.cli.console import console, counted, print_json, printable
+from ace_graph.cli.playbook_change import report_json
+from ace_graph.cli.stored import commit, on_store
+from ace_graph.errors import ChangeRefused
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.commit import Commit, HistoryEntry, playbook_at
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.effect import Report
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.stores.base import Store
+
+__all__ = ["diff", "history", "rollback"]
+
+_COUNTED = (
+    "added", "reinforced", "updated", "tagged", "merged", "superseded", "removed", "pruned", "restored",
+    "quarantined", "released",
+)  # fmt: skip
+
+
+def history(url: str | None, learner: str, *, as_json: bool, limit: int) -> None:
+    """Print the content changes, the newest first."""
+    kept = on_store(url, lambda store: store.history(learner))
+    newest = [entry for entry in reversed(kept.entries) if entry.effect is None or entry.effect.changes]
+    if as_json:
+        print_json({"oldest": kept.base_n, "versions": [_entry_json(entry) for entry in newest[:limit]]})
+        return
+    out = console()
+    if not newest:
+        console(error=True).print(f"Learner {printable(learner)} has no history yet.")
+    for entry in newest[:limit]:
+        by = " ".join(part for part in (entry.author, entry.reason or entry.source) if part)
+        line = f"{entry.n:>5}  {entry.at:%Y-%m-%d %H:%M}  {printable(by)}: {_summary(entry.report)}"
+        out.print(line, soft_wrap=True)
+
+
+def diff(url: str | None, learner: str, before: int, after: int, *, as_json: bool) -> None:
+    """Print the bullets that came, went or changed between two versions."""
+    kept = on_store(url, lambda store: store.history(learner))
+    old, new = playbook_at(kept, before), playbook_at(kept, after)
+    added, removed = _missing(new, old), _missing(old, new)
+    changed = [(was, now) for was in old.bullets() if (now := new.get_bullet(was.id)) and now != was]
+    if as_json:
+        print_json(
+            {
+                "from": before,
+                "to": after,
+                "added": [bullet.model_dump(mode="json") for bullet in added],
+                "removed": [bullet.model_dump(mode="json") for bullet in removed],
+                "changed": [
+                    {"before": was.model_dump(mode="json"), "after": now.model_dump(mode="json")}
+                    for was, now in changed
+                ],
+            }
+        )
+        return
+    lines = [f"- [{b.id}] {b.content}" for b in removed] + [f"+ [{b.id}] {b.content}" for b in added]
+    lines += [f"~ [{was.id}] {_changes(was, now)}" for was, now in changed]
+    for line in lines or [f"Versions {before} and {after} hold the same bullets."]:
+        console().print(printable(line), soft_wrap=True)
+
+
+def rollback(url: str | None, learner: str, version: int, *, as_json: bool) -> None:
+    """Make the bullets those of an earlier version, as a new version."""
+
+    async def job(store: Store) -> Commit:
+        base = await store.load(learner)
+        if base.version.n == version:
+            raise ChangeRefused(f"learner {learner} is at version {version}: nothing to do")
+        wanted = playbook_at(await store.history(learner), version)
+        reset = Reset(bullets=wanted.bullets())
+        return await commit(store, learner, base, [reset], f"playbook rollback {version}")
+
+    done = on_store(url, job)
+    if as_json:
+        print_json(report_json(done))
+        return
+    held = counted(len(done.snapshot.playbook), "bullet")
+    console().print(f"version {done.version.n} holds the {held} of version {version}", soft_wrap=True)
+
+
+def _entry_json(entry: HistoryEntry) -> dict[str, object]:
+    return {
+        "version": entry.n,
+        "at": entry.at.isoformat(),
+        "author": entry.author,
+        "reason": entry.reason,
+        "source": entry.source,
+        **entry.report.model_dump(mode="json", exclude={"refs"}),
+    }
+
+
+def _summary(report: Report) -> str:
+    counts = [f"{len(getattr(report, name))} {name}" for name in _COUNTED if getattr(report, name)]
+    return ", ".join(counts) or "no bullet changed"
+
+
+def _missing(here: Playbook, there: Playbook) -> list[Bullet]:
+    return [bullet for bullet in here.bullets() if there.get_bullet(bullet.id) is None]
+
+
+def _changes(was: Bullet, now: Bullet) -> str:
+    """The fields that differ, the moment of the change aside."""
+    fields = [name for name in Bullet.model_fields if getattr(was, name) != getattr(now, name)]
+    told = [name for name in fields if name != "updated_at"] or fields
+    return "; ".join(f"{name}: {_shown(getattr(was, name))} -> {_shown(getattr(now, name))}" for name in told)
+
+
+def _shown(value: object) -> str:
+    return ", ".join(cast("tuple[str, ...]", value)) or "none" if isinstance(value, tuple) else str(value)

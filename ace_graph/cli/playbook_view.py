@@ -1,0 +1,162 @@
+"""What `playbook show`, `stats` and `search` print: a table on a terminal, one bullet a line elsewhere.
+
+Does not: change anything.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Sequence
+from typing import cast
+
+from rich.table import Table
+from rich.text import Text
+
+from ace_graph.cli.console import console, counted, print_json, printable
+from ace_graph.cli.stored import on_store
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.decay import decay_score
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+
+__all__ = ["bullet_table", "bullets_json", "print_bullets", "search", "show", "stats"]
+
+
+def show(url: str | None, learner: str, *, as_json: bool, everything: bool, limit: int) -> None:
+    """Print totals, sections and the bullets, the strongest first."""
+    snapshot, policy = _load(url, learner)
+    active = [b for b in snapshot.playbook.bullets() if everything or b.status == "active"]
+    if as_json:
+        print_json(bullets_json(snapshot, active))
+        return
+    _print_totals(snapshot, learner)
+    ranked = _ranked(active, snapshot, policy)
+    print_bullets(ranked[:limit], snapshot, policy)
+    if len(ranked) > limit:
+        console().print(f"… and {len(ranked) - limit} more: --limit {len(ranked)} shows all", style="dim")
+
+
+def search(url: str | None, learner: str, text: str, *, as_json: bool) -> None:
+    """Print the active bullets whose text holds every word of `text`, in any case."""
+    snapshot, policy = _load(url, learner)
+    words = _folded(text).split()
+    active = [b for b in snapshot.playbook.bullets() if b.status == "active"]
+    found = [b for b in active if all(word in _folded(b.content) for word in words)]
+    if as_json:
+        print_json(bullets_json(snapshot, found))
+    elif found:
+        print_bullets(_ranked(found, snapshot, policy), snapshot, policy)
+    else:
+        console(error=True).print(f"No bullet of learner {printable(learner)} holds {printable(text)!r}.")
+
+
+def stats(url: str | None, learner: str, *, as_json: bool) -> None:
+    """Print counts, and the mean of the strengths that decay leaves."""
+    snapshot, policy = _load(url, learner)
+    totals = snapshot.playbook.stats()
+    active = [b for b in snapshot.playbook.bullets() if b.status == "active"]
+    scores = [decay_score(b, snapshot.access, policy.decay) for b in active]
+    figures: dict[str, object] = {
+        "learner": learner,
+        "version": None if snapshot.absent else snapshot.version.n,
+        **{name: dict(v) if hasattr(v, "items") else v for name, v in totals._asdict().items()},
+        "core": sum(b.core for b in active),
+        "mean_strength": sum(scores) / len(scores) if scores else 0.0,
+        "access_clock": snapshot.access.access_clock,
+        "max_bullets": policy.max_bullets,
+    }
+    if as_json:
+        print_json(figures)
+        return
+    for name, value in figures.items():
+        console().print(f"{name.replace('_', ' ')}: {_told(value)}", soft_wrap=True)
+
+
+def bullets_json(snapshot: Snapshot, bullets: Sequence[Bullet]) -> dict[str, object]:
+    """Return the version and every field of the bullets; the version is None without a state."""
+    return {
+        "version": None if snapshot.absent else snapshot.version.n,
+        "bullets": [bullet.model_dump(mode="json") for bullet in bullets],
+    }
+
+
+def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> None:
+    """Print the bullets, the strength beside each."""
+    if sys.stdout.isatty():
+        console().print(bullet_table(bullets, snapshot, policy))
+        return
+    for bullet in bullets:
+        print(
+            f"[{bullet.id}] +{bullet.helpful}/-{bullet.harmful} "
+            f"strength={decay_score(bullet, snapshot.access, policy.decay):.2f} "
+            f"{_marked(bullet)}: {printable(bullet.content)}"
+        )
+
+
+def bullet_table(
+    bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy, title: str | None = None
+) -> Table:
+    """Return the bullets as a table."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("id", no_wrap=True)
+    table.add_column("section")
+    table.add_column("content", ratio=1, overflow="fold")
+    table.add_column("votes", justify="right", no_wrap=True)
+    table.add_column("strength", justify="right")
+    for bullet in bullets:
+        table.add_row(
+            Text(bullet.id),
+            Text(printable(_marked(bullet))),
+            Text(printable(bullet.content)),
+            Text(f"+{bullet.helpful}/-{bullet.harmful}"),
+            Text(f"{decay_score(bullet, snapshot.access, policy.decay):.2f}"),
+        )
+    return table
+
+
+def _load(url: str | None, learner: str) -> tuple[Snapshot, Policy]:
+    async def job(store: Store) -> tuple[Snapshot, Policy]:
+        return await store.load(learner), store.policy
+
+    return on_store(url, job)
+
+
+def _print_totals(snapshot: Snapshot, learner: str) -> None:
+    totals = snapshot.playbook.stats()
+    version = "nothing stored yet" if snapshot.absent else f"version {snapshot.version.n}"
+    kept_back = f", {totals.quarantined} in quarantine" if totals.quarantined else ""
+    held = f"{counted(totals.bullets, 'bullet')}{kept_back}"
+    out = console()
+    out.print(f"Learner {printable(learner)}: {version}, {held}", soft_wrap=True)
+    if totals.sections:
+        out.print(f"Sections: {_told(dict(totals.sections))}", soft_wrap=True)
+
+
+def _ranked(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> list[Bullet]:
+    return sorted(
+        bullets,
+        key=lambda b: (decay_score(b, snapshot.access, policy.decay), b.helpful, b.updated_at),
+        reverse=True,
+    )
+
+
+def _marked(bullet: Bullet) -> str:
+    marks = [bullet.section]
+    marks += ["pinned"] if bullet.pinned else []
+    marks += ["avoid"] if bullet.polarity == "anti_pattern" else []
+    marks += ["quarantined"] if bullet.status == "quarantined" else []
+    return " ".join([marks[0], *(f"({mark})" for mark in marks[1:])])
+
+
+def _told(value: object) -> str:
+    if isinstance(value, dict):
+        counts = cast("dict[str, int]", value)
+        parts = [f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: -counts[name])]
+        return printable(", ".join(parts)) or "none"
+    return f"{value:.3f}" if isinstance(value, float) else printable(str(value))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
