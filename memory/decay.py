@@ -10,12 +10,22 @@ Does not: look at a clock, or change what it scores.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.policy import DecayRates
 
-__all__ = ["Idle", "Strengths", "base_strength", "decay_score", "decayed", "memory_score", "strengths"]
+__all__ = [
+    "Idle",
+    "Strengths",
+    "base_strength",
+    "decay_score",
+    "decayed",
+    "mean_decay_score",
+    "memory_score",
+    "strengths",
+]
 
 
 class Strengths(NamedTuple):
@@ -67,3 +77,9 @@ def decay_score(bullet: Bullet, access: Idle, rates: DecayRates) -> float:
     idle = access.idle(bullet.id)
     rate: float = getattr(rates, bullet.memory_type)
     return decayed(base_strength(bullet), idle, rate)
+
+
+def mean_decay_score(bullets: Iterable[Bullet], access: Idle, rates: DecayRates) -> float:
+    """Return the mean strength of these bullets, 0 for none; what statistics show."""
+    scores = [decay_score(bullet, access, rates) for bullet in bullets]
+    return sum(scores) / len(scores) if scores else 0.0

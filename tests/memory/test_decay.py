@@ -6,7 +6,14 @@ import pytest
 
 from ace_graph.memory import Access, Bullet, DecayRates
 from ace_graph.memory.bullet import MemoryType
-from ace_graph.memory.decay import Strengths, base_strength, decay_score, memory_score, strengths
+from ace_graph.memory.decay import (
+    Strengths,
+    base_strength,
+    decay_score,
+    mean_decay_score,
+    memory_score,
+    strengths,
+)
 
 
 def bullet(memory_type: MemoryType = "semantic", helpful: int = 0, harmful: int = 0) -> Bullet:
@@ -60,3 +67,11 @@ def test_only_the_strength_of_the_own_memory_type_is_above_zero() -> None:
 )
 def test_harm_lowers_the_base_strength_down_to_nothing(helpful: int, harmful: int, strength: float) -> None:
     assert base_strength(bullet(helpful=helpful, harmful=harmful)) == strength
+
+
+def test_the_mean_is_that_of_the_formula() -> None:
+    access = Access(access_clock=2, stamps={"a-00001": 0})
+    bullets = [bullet("semantic"), bullet("episodic", helpful=3)]
+    expected = (0.99**2 + 4 * 0.95**2) / 2
+    assert mean_decay_score(bullets, access, DecayRates()) == pytest.approx(expected)
+    assert mean_decay_score([], access, DecayRates()) == 0
