@@ -1,0 +1,269 @@
+"""Execution patterns: lessons from a sequence of tool calls, without a model (documents 000 and 001).
+
+Rules are tried in order, the first that matches gives the lesson. A user adds a rule as one small
+`PatternRule`, and names tools of their own in another table of kinds.
+
+Does not: read results. Whether a call failed is all that is known of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NotRequired, TypedDict
+
+from ace_graph.learning.shell import CommandKind, kinds_of
+
+__all__ = [
+    "PATTERN_RULES",
+    "TOOL_KINDS",
+    "ExecutionReflector",
+    "Outcome",
+    "Pattern",
+    "PatternRule",
+    "Step",
+    "ToolCallRecord",
+]
+
+Outcome = Literal["success", "error", "partial"]
+ToolKind = Literal["list", "read", "write", "search", "shell"]
+
+TOOL_KINDS: Mapping[str, ToolKind] = {
+    "list_files": "list",
+    "list_directory": "list",
+    "ls": "list",
+    "read_file": "read",
+    "write_file": "write",
+    "edit_file": "write",
+    "search": "search",
+    "grep": "search",
+    "run_command": "shell",
+    "bash": "shell",
+    "shell": "shell",
+}
+"""What each known tool does. Pass another table to `ExecutionReflector` to add tools of your own."""
+
+
+class ToolCallRecord(TypedDict):
+    """A LangChain tool call; `error` is set where it failed. The path is under `path` or `file_path`."""
+
+    name: str
+    args: Mapping[str, object]
+    error: NotRequired[object]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One tool call as the rules see it."""
+
+    kind: ToolKind | None
+    path: str
+    commands: tuple[CommandKind, ...]
+    failed: bool
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A lesson found in a sequence. `confidence` is in [0, 1]."""
+
+    category: str
+    content: str
+    confidence: float
+    reasoning: str
+
+
+@dataclass(frozen=True)
+class PatternRule:
+    """`matches` gets the steps in order; a rule about failures sees all of them, the others what worked."""
+
+    category: str
+    content: str
+    confidence: float
+    reasoning: str
+    matches: Callable[[Sequence[Step]], bool]
+    about_failures: bool = False
+
+    def pattern(self) -> Pattern:
+        return Pattern(self.category, self.content, self.confidence, self.reasoning)
+
+
+Test = Callable[[Step], bool]
+
+
+def _kind(kind: ToolKind) -> Test:
+    return lambda step: step.kind == kind
+
+
+def _command(kind: CommandKind) -> Test:
+    return lambda step: kind in step.commands
+
+
+def _test_file_read(step: Step) -> bool:
+    name = step.path.rsplit("/", 1)[-1].casefold()
+    stem = name.split(".", 1)[0]
+    return step.kind == "read" and (
+        stem.startswith("test_") or stem.endswith(("_test", "_tests")) or ".test." in name
+    )
+
+
+def _before(first: Test, then: Test) -> Callable[[Sequence[Step]], bool]:
+    """Whether a step that is `first` comes before one that is `then`."""
+
+    def matches(steps: Sequence[Step]) -> bool:
+        start = next((i for i, step in enumerate(steps) if first(step)), None)
+        return start is not None and any(then(step) for step in steps[start + 1 :])
+
+    return matches
+
+
+def _in_order(first: CommandKind, then: CommandKind) -> Callable[[Sequence[Step]], bool]:
+    """The same for shell commands, which may also stand in one command line."""
+
+    def matches(steps: Sequence[Step]) -> bool:
+        kinds = [kind for step in steps for kind in step.commands]
+        return first in kinds and then in kinds[kinds.index(first) + 1 :]
+
+    return matches
+
+
+def _at_least(count: int, test: Test) -> Callable[[Sequence[Step]], bool]:
+    return lambda steps: sum(1 for step in steps if test(step)) >= count
+
+
+def _failed(kinds: frozenset[ToolKind]) -> Callable[[Sequence[Step]], bool]:
+    return lambda steps: any(step.failed and step.kind in kinds for step in steps)
+
+
+_list, _read, _write, _search = _kind("list"), _kind("read"), _kind("write"), _kind("search")
+_tests = _command("test")
+
+PATTERN_RULES: tuple[PatternRule, ...] = (
+    PatternRule(
+        "file_operations",
+        "List the directory before reading files, to know what is there",
+        0.75,
+        "a listing came before a read",
+        _before(_list, _read),
+    ),
+    PatternRule(
+        "file_operations",
+        "Read a file before writing or editing it, so that nothing in it is lost",
+        0.80,
+        "a read came before a write",
+        _before(_read, _write),
+    ),
+    PatternRule(
+        "code_navigation",
+        "Read the related files together before drawing conclusions",
+        0.70,
+        "three or more files were read",
+        _at_least(3, _read),
+    ),
+    PatternRule(
+        "code_navigation",
+        "Search for the keyword first and read the files it is found in",
+        0.80,
+        "a search came before a read",
+        _before(_search, _read),
+    ),
+    PatternRule(
+        "code_navigation",
+        "Narrow a search down in several steps when the first one finds too much or nothing",
+        0.70,
+        "two or more searches were made",
+        _at_least(2, _search),
+    ),
+    PatternRule(
+        "testing",
+        "Run the tests after changing code, to see that it still works",
+        0.85,
+        "a test command came after a change",
+        _before(_write, _tests),
+    ),
+    PatternRule(
+        "testing",
+        "Read the test file before running the tests, to know what they expect",
+        0.70,
+        "a test file was read before the test command",
+        _before(_test_file_read, _tests),
+    ),
+    PatternRule(
+        "shell_commands",
+        "Install the dependencies before running the program",
+        0.80,
+        "an installation came before a run",
+        _in_order("install", "run"),
+    ),
+    PatternRule(
+        "shell_commands",
+        "Build before running the tests, so that they test the newest state",
+        0.75,
+        "a build came before a test command",
+        _in_order("build", "test"),
+    ),
+    PatternRule(
+        "shell_commands",
+        "Check git status before changing anything with git",
+        0.75,
+        "git status came before another git command",
+        _in_order("git_status", "git"),
+    ),
+    PatternRule(
+        "error_handling",
+        "When a file can't be accessed, list its directory to find the right path",
+        0.70,
+        "a file access failed",
+        _failed(frozenset({"read", "write", "list"})),
+        about_failures=True,
+    ),
+    PatternRule(
+        "error_handling",
+        "When a command fails, check its preconditions and the environment before trying again",
+        0.65,
+        "a command failed",
+        _failed(frozenset({"shell"})),
+        about_failures=True,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ExecutionReflector:
+    """Finds at most one lesson in a sequence of tool calls.
+
+    Sequences shorter than `min_tool_calls` teach nothing unless a call failed; a lesson less certain than
+    `min_confidence` is dropped.
+    """
+
+    min_tool_calls: int = 2
+    min_confidence: float = 0.6
+    rules: Sequence[PatternRule] = PATTERN_RULES
+    tool_kinds: Mapping[str, ToolKind] = field(default_factory=lambda: TOOL_KINDS)
+
+    def reflect(self, query: str, tool_calls: Sequence[ToolCallRecord], outcome: Outcome) -> Pattern | None:
+        """Return the first rule's lesson that matches, None for nothing to learn.
+
+        `query` and `outcome` are part of the interface of document 001; a sequence that failed as a whole
+        (`outcome="error"`) teaches about its failures only.
+        """
+        steps = [_step(call, self.tool_kinds) for call in tool_calls]
+        if len(steps) < self.min_tool_calls and not any(step.failed for step in steps):
+            return None
+        worked = [step for step in steps if not step.failed]
+        for rule in self.rules:
+            if outcome == "error" and not rule.about_failures:
+                continue
+            if rule.confidence >= self.min_confidence and rule.matches(
+                steps if rule.about_failures else worked
+            ):
+                return rule.pattern()
+        return None
+
+
+def _step(call: ToolCallRecord, tool_kinds: Mapping[str, ToolKind]) -> Step:
+    args = call["args"]
+    path = args.get("path") or args.get("file_path") or ""
+    kind = tool_kinds.get(call["name"])
+    command = args.get("command")
+    commands = tuple(kinds_of(command)) if kind == "shell" and isinstance(command, str) else ()
+    return Step(kind, path if isinstance(path, str) else "", commands, bool(call.get("error")))

@@ -1,0 +1,117 @@
+"""Execution patterns: the rules of documents 000 and 001, in order."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.learning.patterns import (
+    PATTERN_RULES,
+    TOOL_KINDS,
+    ExecutionReflector,
+    Outcome,
+    PatternRule,
+    ToolCallRecord,
+)
+
+
+def call(name: str, argument: str = "", error: str | None = None) -> ToolCallRecord:
+    key = "command" if TOOL_KINDS.get(name) == "shell" else "path"
+    made: ToolCallRecord = {"name": name, "args": {key: argument}}
+    if error:
+        made["error"] = error
+    return made
+
+
+def learn(*calls: ToolCallRecord, outcome: Outcome = "success") -> tuple[str, float] | None:
+    found = ExecutionReflector().reflect("q", calls, outcome)
+    return (found.category, found.confidence) if found else None
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ([call("list_files", "."), call("read_file", "a.py")], ("file_operations", 0.75)),
+        ([call("ls"), call("search", "x"), call("read_file", "a.py")], ("file_operations", 0.75)),
+        ([call("read_file", "a.py"), call("write_file", "a.py")], ("file_operations", 0.80)),
+        ([call("read_file", "a.py"), call("edit_file", "a.py")], ("file_operations", 0.80)),
+        ([call("read_file", "a"), call("read_file", "b"), call("read_file", "c")], ("code_navigation", 0.70)),
+        ([call("grep", "x"), call("read_file", "a.py")], ("code_navigation", 0.80)),
+        ([call("search", "x"), call("search", "y")], ("code_navigation", 0.70)),
+        ([call("write_file", "a.py"), call("bash", "pytest -q")], ("testing", 0.85)),
+        ([call("edit_file", "a.py"), call("run_command", "cd x && npm run test:unit")], ("testing", 0.85)),
+        ([call("read_file", "tests/test_a.py"), call("bash", "make test")], ("testing", 0.70)),
+        ([call("bash", "pip install -r r.txt"), call("bash", "python app.py")], ("shell_commands", 0.80)),
+        ([call("bash", "npm ci && npm start"), call("bash", "true")], ("shell_commands", 0.80)),
+        ([call("bash", "cargo build"), call("bash", "cargo test")], ("shell_commands", 0.75)),
+        ([call("bash", "git status"), call("bash", "git commit -m x")], ("shell_commands", 0.75)),
+        ([call("read_file", "nope", "not found")], ("error_handling", 0.70)),
+        ([call("list_files", "."), call("read_file", "nope", "not found")], ("error_handling", 0.70)),
+        ([call("bash", "frobnicate", "exit 127")], ("error_handling", 0.65)),
+        (
+            [call("read_file", "nope", "not found"), call("ls", "."), call("read_file", "yes")],
+            ("file_operations", 0.75),
+        ),
+    ],
+)
+def test_the_first_rule_that_matches_gives_the_lesson(
+    calls: list[ToolCallRecord], expected: tuple[str, float]
+) -> None:
+    assert learn(*calls) == expected
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [],
+        [call("read_file", "a.py")],
+        [call("read_file", "a.py"), call("ls", ".")],
+        [call("bash", "pytest"), call("write_file", "a.py")],
+        [call("write_file", "a.py"), call("bash", "ls latest")],
+        [call("write_file", "a.py"), call("bash", "cat test_results.txt")],
+        [call("bash", "python app.py"), call("bash", "pip install x")],
+        [call("bash", "git commit -m x"), call("bash", "git status")],
+        [call("get_weather", "Oslo"), call("get_weather", "Rome")],
+    ],
+)
+def test_other_orders_and_single_reads_teach_nothing(calls: list[ToolCallRecord]) -> None:
+    assert learn(*calls) is None
+
+
+def test_the_example_of_document_001() -> None:
+    calls: list[ToolCallRecord] = [
+        {"name": "list_files", "args": {"path": "."}},
+        {"name": "read_file", "args": {"file_path": "test.py"}},
+    ]
+    found = ExecutionReflector(min_tool_calls=2, min_confidence=0.6).reflect("check file", calls, "success")
+    assert found is not None
+    assert found.category == "file_operations"
+    assert found.confidence >= 0.7
+    assert found.content
+    assert found.reasoning
+
+
+def test_raising_the_confidence_drops_what_is_less_certain() -> None:
+    calls = [call("list_files", "."), call("read_file", "a.py")]
+    assert ExecutionReflector(min_confidence=0.8).reflect("q", calls, "success") is None
+
+
+def test_a_partial_outcome_is_read_like_a_success_and_an_error_teaches_about_failures_only() -> None:
+    calls = [call("list_files", "."), call("read_file", "a.py"), call("bash", "x", "exit 1")]
+    assert learn(*calls, outcome="partial") == ("file_operations", 0.75)
+    assert learn(*calls, outcome="error") == ("error_handling", 0.65)
+
+
+def test_a_user_adds_a_rule_and_a_tool() -> None:
+    rule = PatternRule(
+        "weather",
+        "Ask for the weather of a city once",
+        0.9,
+        "two forecasts were fetched",
+        lambda steps: sum(step.kind == "search" for step in steps) >= 2,
+    )
+    reflector = ExecutionReflector(
+        rules=(rule, *PATTERN_RULES), tool_kinds={**TOOL_KINDS, "get_weather": "search"}
+    )
+    found = reflector.reflect("q", [call("get_weather", "Oslo"), call("get_weather", "Rome")], "success")
+    assert found is not None
+    assert found.category == "weather"
