@@ -1,0 +1,10 @@
+"""The offline tutor: a rule-based chat model that needs no key and no network.
+
+Does not: pretend to be a language model.
+"""
+
+from __future__ import annotations
+
+from ace_graph.offline_tutor.tutor import OfflineTutor
+
+__all__ = ["OfflineTutor"]

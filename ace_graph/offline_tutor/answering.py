@@ -1,0 +1,188 @@
+"""From a prompt to an answer in words: the solution, told the way this learner wants it told.
+
+Does not: solve (solving.py does) or put the answer into the prompt's form (tutor.py does).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ace_graph.offline_tutor.cautions import caution_for, followed
+from ace_graph.offline_tutor.checking import Check, check
+from ace_graph.offline_tutor.drawing import draw
+from ace_graph.offline_tutor.expression import Refusal
+from ace_graph.offline_tutor.ideas import explain_idea
+from ace_graph.offline_tutor.learner import Wishes, read_wishes
+from ace_graph.offline_tutor.reading import Prompt, block, statements
+from ace_graph.offline_tutor.small_talk import (
+    CANNOT,
+    asks_about_memory,
+    asks_for_name,
+    is_statement,
+    recall,
+    small_talk,
+)
+from ace_graph.offline_tutor.solving import Solution, solve
+from ace_graph.offline_tutor.wording import Problem, find_problem
+
+__all__ = ["Answer", "answer", "problem_of"]
+
+_MAX_CAUTIONS = 2
+_MAX_ECHO = 200
+_GOES_ON = re.compile(
+    r"\b(?:it|that|this|again|draw|picture|explain|shorter|why|how come|steps?|the same)\b", re.IGNORECASE
+)
+_GOES_ON_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the learner reads, the working behind it, and the ids of the items that were followed."""
+
+    text: str
+    working: str
+    used: tuple[str, ...] = ()
+
+
+def problem_of(prompt: Prompt) -> Problem | None:
+    """Return the problem that the question poses, or the earlier one that it goes on about."""
+    problem = find_problem(prompt.question)
+    if problem is not None:
+        return problem
+    if len(prompt.question.split()) > _GOES_ON_WORDS or not _GOES_ON.search(prompt.question):
+        return None
+    earlier = (find_problem(question) for question in prompt.earlier_questions)
+    return next((found for found in earlier if found is not None), None)
+
+
+def answer(prompt: Prompt) -> Answer:
+    """Return the answer to `prompt`. Every question has one; some say that the tutor can not help."""
+    wishes = read_wishes((*prompt.items, *statements(prompt.question)), block(prompt.system, "voice"))
+    problem = problem_of(prompt)
+    if problem is None:
+        return _without_problem(prompt, wishes)
+    solution = solve(problem)
+    if isinstance(solution, Refusal):
+        return _refused(solution, prompt, wishes)
+    return _solved(solution, prompt, wishes)
+
+
+def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
+    used = _Used(wishes)
+    checked = check(prompt.calculated, solution)
+    cautions = _cautions(solution, wishes, used)
+    steps = [] if wishes.short else list(solution.steps)
+    used.wish("short" if wishes.short else "steps")
+    picture = draw(solution) if wishes.pictures else None
+    if picture is not None:
+        used.wish("pictures")
+    used.add(*followed(prompt.items, solution))
+    lines = [
+        *used.opening(),
+        *cautions,
+        *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
+        *([picture] if picture is not None else []),
+        *([checked.text] if checked.text and not wishes.short else []),
+        *_language(wishes),
+        " ".join(["The answer is", f"{solution.answer}.", *used.closing()]),
+    ]
+    return Answer("\n".join(lines), _working(solution, wishes, checked), used.ids())
+
+
+def _refused(refusal: Refusal, prompt: Prompt, wishes: Wishes) -> Answer:
+    used = _Used(wishes)
+    calculated = prompt.calculated
+    if calculated is not None and not calculated.startswith("Error"):
+        said = f"I used the calculator for this. The answer is {calculated.strip()}."
+    else:
+        said = refusal.reason
+    return Answer("\n".join([*used.opening(), said]), refusal.reason, used.ids())
+
+
+def _without_problem(prompt: Prompt, wishes: Wishes) -> Answer:
+    used = _Used(wishes)
+    said = _said(prompt, wishes.name, used)
+    lines = [*used.opening(), said, *_language(wishes)]
+    return Answer("\n".join(lines), "There is nothing to calculate in this message.", used.ids())
+
+
+def _said(prompt: Prompt, name: str | None, used: _Used) -> str:
+    question = prompt.question.strip()
+    if not question:
+        return "There is no question in that message. Ask me something like 1/2 + 1/3."
+    if asks_for_name(question):
+        used.wish("name")
+        return f"You are called {name}." if name is not None else "You have not told me your name yet."
+    idea = explain_idea(question)
+    recalled = recall(question, prompt.items)
+    if recalled is not None and (idea is None or recalled.sure):
+        used.add(*recalled.ids)
+        return recalled.text
+    if asks_about_memory(question):
+        return "I have been told nothing about you yet."
+    known = small_talk(question) or idea
+    if known is not None:
+        return known
+    if is_statement(question):
+        echo = question if len(question) <= _MAX_ECHO else f"{question[:_MAX_ECHO]}…"
+        return f'Understood: "{echo.rstrip(".")}".'
+    return f"I can't look at pictures. {CANNOT}" if prompt.has_picture else CANNOT
+
+
+def _cautions(solution: Solution, wishes: Wishes, used: _Used) -> list[str]:
+    said: list[str] = []
+    for item in wishes.misconceptions:
+        caution = caution_for(item, solution)
+        if caution is None or len(said) == _MAX_CAUTIONS:
+            continue
+        if caution not in said:
+            said.append(caution)
+        if item.id is not None:
+            used.add(item.id)
+    return said
+
+
+def _language(wishes: Wishes) -> list[str]:
+    return [f"(I can only write English, not {wishes.language}.)"] if wishes.language else []
+
+
+def _working(solution: Solution, wishes: Wishes, checked: Check) -> str:
+    wanted = [
+        *(["pictures"] if wishes.pictures else []),
+        *(["a short answer"] if wishes.short else []),
+        *(["a voice"] if wishes.voice else []),
+    ]
+    asked = f" Wanted: {', '.join(wanted)}." if wanted else ""
+    return f"{solution.kind}: {solution.question} = {solution.answer}.{asked} {checked.text}".strip()
+
+
+class _Used:
+    """The greeting and farewell of this learner, and the ids of what was really followed."""
+
+    def __init__(self, wishes: Wishes) -> None:
+        self._wishes = wishes
+        self._ids: list[str] = []
+
+    def add(self, *ids: str) -> None:
+        self._ids.extend(ids)
+
+    def wish(self, wish: str) -> None:
+        source = self._wishes.sources.get(wish)
+        if source is not None:
+            self._ids.append(source)
+
+    def opening(self) -> list[str]:
+        name, voice = self._wishes.name, self._wishes.voice
+        if name is not None:
+            self.wish("name")
+        if voice is not None:
+            self.wish("voice")
+            return [voice.greet(name)]
+        return [f"{name}, here you are."] if name is not None else []
+
+    def closing(self) -> list[str]:
+        return [self._wishes.voice.closing] if self._wishes.voice is not None else []
+
+    def ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._ids))

@@ -1,0 +1,117 @@
+"""What a prompt asks of the tutor: the task, the question, and what the playbook says.
+
+The prompt's own words are told apart from the data in it: a bullet that holds `<task>` asks for nothing.
+
+Does not: answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+__all__ = ["Item", "Prompt", "Task", "block", "read_prompt", "statements"]
+
+Task = Literal["answer", "expand", "score", "reflect"]
+
+_TASKS: dict[str, Task] = {"expand": "expand", "score": "score", "reflect": "reflect"}
+_DATA = (
+    "playbook|voice|reflections|critique|question|path|thoughts|answer|trace|bullets|ground_truth|evidence"
+)
+_BLOCK = re.compile(rf"<({_DATA})>(.*?)</\1>", re.DOTALL)
+_TASK = re.compile(r"<task>\s*(\w+)\s*</task>")
+_LINE = re.compile(r"^\s*\d+\.\s+\[([^\]]+)\]\s+\[\+\d+/-\d+\]\s+(.*\S)\s*$", re.MULTILINE)
+_ABOUT = re.compile(r"^## About this learner$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_ATTRIBUTION = re.compile(r"^(?:learner says|the learner (?:said|says))\s*:\s*", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\d)[^.!?\n]+)*[.!?]?")
+_REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
+_MAX_QUESTION = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of the playbook, or, without an id, a sentence of the learner's own message."""
+
+    id: str | None
+    text: str
+    about_learner: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One call, taken apart. `wants_form` is whether the reply goes into <scratch>, <final> and <used>."""
+
+    task: Task
+    question: str
+    system: str
+    everything: str
+    items: tuple[Item, ...]
+    earlier_questions: tuple[str, ...]
+    calculated: str | None
+    asked_tool: bool
+    wants_form: bool
+    has_picture: bool
+
+
+def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
+    """Take the messages of a call apart."""
+    system = "\n\n".join(message.text for message in messages if isinstance(message, SystemMessage))
+    everything = "\n\n".join(message.text for message in messages)
+    own_words = _BLOCK.sub("", system)
+    asked = _TASK.search(own_words)
+    questions = [message for message in messages if isinstance(message, HumanMessage)]
+    since = _since_question(messages)
+    results = [message for message in since if isinstance(message, ToolMessage)]
+    return Prompt(
+        task=_TASKS.get(asked[1], "answer") if asked is not None else "answer",
+        question=questions[-1].text[:_MAX_QUESTION] if questions else "",
+        system=system,
+        everything=everything,
+        items=_items(block(system, "playbook")),
+        earlier_questions=tuple(message.text[:_MAX_QUESTION] for message in reversed(questions[:-1])),
+        calculated=results[-1].text if results else None,
+        asked_tool=any(isinstance(message, AIMessage) and message.tool_calls for message in since),
+        wants_form="<final>" in own_words,
+        has_picture=bool(questions) and _has_other_parts(questions[-1]),
+    )
+
+
+def block(text: str, name: str) -> str:
+    """Return the content of the first data block `name` in `text`, '' where there is none.
+
+    What looks like a block inside another one is that one's content.
+    """
+    return next((found[2].strip() for found in _BLOCK.finditer(text) if found[1] == name), "")
+
+
+def statements(text: str) -> list[Item]:
+    """Return the sentences of the learner's message that state or ask for something ("can you draw it?")."""
+    sentences = (sentence.strip() for sentence in _SENTENCE.findall(text[:_MAX_QUESTION]))
+    return [
+        Item(None, sentence)
+        for sentence in sentences
+        if sentence and (not sentence.endswith("?") or _REQUEST.search(sentence))
+    ]
+
+
+def _items(playbook: str) -> tuple[Item, ...]:
+    about = _ABOUT.search(playbook)
+    of_learner = {found[0] for found in _LINE.findall(about[1])} if about is not None else set[str]()
+    return tuple(
+        Item(found[0], _ATTRIBUTION.sub("", found[1]), found[0] in of_learner)
+        for found in _LINE.findall(playbook)
+    )
+
+
+def _since_question(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+    last = max((n for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
+    return messages[last + 1 :]
+
+
+def _has_other_parts(message: HumanMessage) -> bool:
+    content: object = message.content  # pyright: ignore[reportUnknownMemberType]  # LangChain: list[str | dict]
+    return isinstance(content, list) and message.text.strip() != "" and len(message.content_blocks) > 1
