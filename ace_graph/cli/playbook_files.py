@@ -1,6 +1,6 @@
 """What `playbook export` and `playbook import` do: a playbook as a file, and back.
 
-An import is committed in small deltas, so that it shows how far it is and never holds a lock for long.
+A file of up to 500 bullets is imported in one delta, a larger one in several, with a progress bar.
 
 Does not: know formats; memory.formats does.
 """

@@ -15,9 +15,9 @@ from ace_graph.memory.playbook import Playbook, id_number
 
 __all__ = ["BATCH", "Outcome", "batches", "outcome_of"]
 
-BATCH = 25
-"""Bullets in one delta. What one delta adds is compared pair by pair, so a large one is slow (measured:
-1,000 bullets take 12 s in one delta, 2 s in deltas of 25)."""
+BATCH = 500
+"""Bullets in one delta: a file up to this size is imported whole or not at all, a larger one in steps that
+take a second or two each."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def batches(bullets: Sequence[Add]) -> Iterator[list[Add]]:
-    """Yield all of `bullets` in deltas of about 25, those that ask for an id in the order of its number.
+    """Yield all of `bullets` in deltas of about 500, those that ask for an id in the order of its number.
 
     An id is granted only while no higher number was given out, hence the order; one number is never torn
     apart.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import sys
 from contextlib import closing
 from typing import Final
 
@@ -33,9 +32,7 @@ async def describe(store: Store) -> str:
         return await asyncio.to_thread(_sqlite, store)
     if isinstance(store, InMemoryStore):
         return "in this process only"
-    if "ace_graph.memory.stores.neo4j" in sys.modules:  # a Neo4j store is one whose module was loaded
-        return await _neo4j(store)
-    return store.name
+    return await _neo4j(store)
 
 
 def _sqlite(store: SQLiteStore) -> str:
@@ -46,7 +43,7 @@ def _sqlite(store: SQLiteStore) -> str:
 
 
 async def _neo4j(store: Store) -> str:
-    from ace_graph.memory.stores.neo4j import Neo4jStore
+    from ace_graph.memory.stores.neo4j import Neo4jStore  # the driver costs 0.2 s
 
     if not isinstance(store, Neo4jStore):
         return store.name
