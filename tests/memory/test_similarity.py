@@ -12,7 +12,8 @@ from ace_graph.memory import Bullet
 from ace_graph.memory.bullet import MAX_KEYWORDS
 from ace_graph.memory.index import Index
 from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope
-from tests.memory.near_duplicates import APART, LESSONS, SAME
+from tests.memory.near_duplicates import LESSONS, SAME
+from tests.memory.other_claims import APART
 
 OLD = datetime(2025, 1, 1, tzinfo=UTC)
 NEW = datetime(2025, 2, 1, tzinfo=UTC)
