@@ -63,6 +63,7 @@ async def compacted_changes_are_in_it(subject: Subject) -> None:
             await write(store, learner, adding(f"Fact {n} is about {n * 7}"))
         exported = await store.export(learner)
     history = exported.history
+    assert history.base_n > 0
     assert [entry.n for entry in history.entries] == list(range(1, 9))
     assert [entry.effect is None for entry in history.entries] == [n <= history.base_n for n in range(1, 9)]
     assert dump_playbook(playbook_at(history, 8)) == dump_playbook(exported.snapshot.playbook)

@@ -1,0 +1,210 @@
+"""The conformance suite itself: a store of one's own runs it as documented, and faulty stores are caught.
+
+Does not: check the shipped stores.
+"""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta import Delta
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.in_memory import InMemoryStore, Learners
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.testing import conformance
+from ace_graph.testing.conformance import VERBS, cases
+from tests.stores.subjects import MemorySubject
+
+
+class LastWriterWins(InMemoryStore):
+    """Writes what was planned from the base, whatever is stored by now."""
+
+    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+        held = self._held(learner)
+        if base.version.epoch in (None, held.snapshot.version.epoch) and delta.op_id not in held.applied:
+            held.snapshot = base
+        return super()._commit(learner, delta, base, record)
+
+
+class AppliesTwice(InMemoryStore):
+    """Does not remember op ids."""
+
+    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+        self._held(learner).applied.clear()
+        return super()._commit(learner, delta, base, record)
+
+
+class BringsBack(InMemoryStore):
+    """Lets a late commit create a learner who was forgotten."""
+
+    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+        return super()._commit(learner, delta, Snapshot(), record)
+
+
+class StoppedClock(InMemoryStore):
+    """Moves the access part with content only."""
+
+    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+        held = self._held(learner)
+        before = held.snapshot
+        done = super()._commit(learner, delta, base, record)
+        if done.version == before.version:
+            held.snapshot = before
+        return done
+
+
+class NewVersionEveryTurn(InMemoryStore):
+    """Gives an etag to commits that change nothing."""
+
+    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+        done = super()._commit(learner, delta, base, record)
+        held = self._held(learner)
+        held.snapshot = replace(held.snapshot, version=done.version._replace(etag=self._new_token()))
+        return replace(done, version=held.snapshot.version, snapshot=held.snapshot)
+
+
+class LosesQuietTurns(InMemoryStore):
+    """Stores a record only with a change of content."""
+
+    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+        done = super()._commit(learner, delta, base, record)
+        held = self._held(learner)
+        if record is not None and done.version == base.version:
+            held.turns.remove(record)
+        return done
+
+
+class LooseKeys(InMemoryStore):
+    """Takes ids that look alike for one learner."""
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        return await super().load(learner_id.strip().casefold(), known)
+
+    async def commit(
+        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+    ) -> Commit:
+        return await super().commit(learner_id.strip().casefold(), delta, base, record)
+
+
+class ReadsAlways(InMemoryStore):
+    """Makes a new playbook at every load."""
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        found = await super().load(learner_id)
+        return replace(found, playbook=replace(found.playbook))
+
+
+class NeverCompacts(InMemoryStore):
+    """Keeps every effect."""
+
+    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+        kept, self.policy = self.policy, self.policy.model_copy(update={"history_kept": 10_000})
+        try:
+            return super()._commit(learner, delta, base, record)
+        finally:
+            self.policy = kept
+
+
+class Faulty:
+    """A subject that opens stores of one faulty kind."""
+
+    def __init__(self, kind: Callable[..., InMemoryStore]) -> None:
+        self._kind = kind
+        self._learners = Learners()
+
+    def open(self, policy: Policy | None = None) -> InMemoryStore:
+        return self._kind(policy, learners=self._learners)
+
+
+_CAUGHT = [
+    (LastWriterWins, "conflict-both_additions_are_kept"),
+    (LastWriterWins, "concurrency-writers_on_one_store_lose_nothing"),
+    (LastWriterWins, "concurrency-first_commits_make_one_learner"),
+    (AppliesTwice, "idempotency-a_repeated_commit_changes_nothing"),
+    (AppliesTwice, "idempotency-at_once_it_is_applied_once"),
+    (AppliesTwice, "history-compacting_keeps_the_op_ids"),
+    (BringsBack, "forget-a_late_commit_is_refused"),
+    (BringsBack, "turns-a_refused_commit_leaves_no_record"),
+    (StoppedClock, "commit-the_clock_moves_with_every_commit"),
+    (StoppedClock, "conflict-both_turns_move_the_clock"),
+    (NewVersionEveryTurn, "commit-untouched_content_keeps_its_version"),
+    (LosesQuietTurns, "turns-the_newest_comes_first"),
+    (LosesQuietTurns, "conflict-both_turns_move_the_clock"),
+    (LooseKeys, "isolation-odd_ids_are_learners_of_their_own"),
+    (ReadsAlways, "load-known_content_is_used_again"),
+    (NeverCompacts, "history-it_is_compacted"),
+    (NeverCompacts, "export-compacted_changes_are_in_it"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), _CAUGHT, ids=lambda value: getattr(value, "__name__", value))
+async def test_a_faulty_store_is_caught(kind: type[InMemoryStore], name: str) -> None:
+    (case,) = [case for case in cases() if str(case) == name]
+    with pytest.raises(AssertionError):
+        await case(Faulty(kind))
+
+
+def test_every_case_is_a_sentence_and_has_a_name_of_its_own() -> None:
+    assert all(case.sentence.endswith(".") for case in cases())
+    assert len({str(case) for case in cases()}) == len(cases())
+    assert {case.verb for case in cases()} == set(VERBS)
+
+
+def test_verbs_can_be_chosen_and_an_unknown_one_is_named() -> None:
+    assert {case.verb for case in cases("load", "forget")} == {"load", "forget"}
+    with pytest.raises(ValueError, match="save"):
+        cases("load", "save")
+
+
+async def test_damage_says_what_a_subject_without_text_lacks() -> None:
+    for case in cases("damage"):
+        with pytest.raises(TypeError, match="read_content and write_content"):
+            await case(MemorySubject())
+
+
+def test_the_documented_lines_run_the_suite_on_a_store_of_ones_own(tmp_path: Path) -> None:
+    documented = inspect.getdoc(conformance)
+    assert documented is not None
+    _, _, lines = documented.partition("lines of pytest:\n")
+    lines, _, _ = lines.partition("\n\nThe verb `damage`")
+    own = "from tests.stores.subjects import MemorySubject as MySubject\n"
+    source = own + textwrap.dedent(lines).replace("cases()", "cases('load', 'conflict')")
+    (tmp_path / "test_own.py").write_text(source)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n")
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "test_own.py")],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(root)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(cases('load', 'conflict'))} passed" in done.stdout
+
+
+def test_python_without_asserts_is_refused() -> None:
+    code = (
+        "import asyncio\n"
+        "from ace_graph.testing.conformance import cases\n"
+        "from tests.stores.subjects import MemorySubject\n"
+        "asyncio.run(cases('load')[0](MemorySubject()))\n"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-O", "-c", code], cwd=root, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "run it without -O" in done.stderr
