@@ -17,6 +17,9 @@ from ace_graph.memory.text import fold
 
 __all__ = ["Facets", "infer_facets", "infer_memory_type", "infer_topic"]
 
+_MOST_CHARS = 4_000
+_MOST_LEADS = 5
+
 # Patterns are compiled when they are first used; `re` keeps them.
 _FRACTION = r"(?<![\w/.,])[0-9]{1,4}\s?/\s?[1-9][0-9]{0,3}(?![\w/]|[.,][0-9])"
 _ABOUT_FRACTIONS = rf"{_FRACTION}|\b(?:fraction|numerator|denominator)s?\b"
@@ -45,7 +48,7 @@ _TOPICS = {
     "addition": r"\baddition\b|\badd(?:ing)? (?:up )?(?:the )?numbers\b",
 }
 
-_STEP = r"\bstep\s*[0-9]+\b|\bsteps?\s*:|\bhow to\b|\bfirst\b.*\bthen\b|\bwhen\b[^,]*, (?:always|never)\b"
+_STEP = r"\bstep\s*[0-9]+\b|\bsteps?\s*:|\bhow to\b|\bfirst\b.{0,200}\bthen\b|\bwhen\b[^,]{0,120}, (?:always|never)\b"
 _EXPERIENCE = (
     r"\b(?:student|learner|pupil|user|child|kid)s?\b"
     r"|\b(?:prefers|likes|loves|hates|enjoys|struggles|struggled|confuses|mixes)\b"
@@ -54,8 +57,8 @@ _EXPERIENCE = (
     r"|\b(?:i|my|me|he|she)\b"
 )
 _LEAD = (
-    r"(?:(?:please|always|never|first|next|then|do not|don't|carefully|(?:before|after|when|if|for|to) [^,]*)"
-    r"[,:]?\s+)*"
+    r"(?:please|always|never|first|next|then|do not|don't|carefully|to)[,:]? "
+    r"|(?:before|after|when|if|for|to|in) [^,]{1,160}, "
 )
 _VERBS = """
 add apply ask avoid begin break build calculate call change check choose combine compare compute confirm
@@ -106,7 +109,7 @@ class Facets:
 
 def infer_topic(text: str) -> str | None:
     """Return the topic of a text, such as `fraction_addition`, or None where no rule knows one."""
-    plain = re.sub(_NOT_A_FRACTION, " ", fold(text)).casefold()
+    plain = re.sub(_NOT_A_FRACTION, " ", _plain(text))
     rules = _FRACTION_TOPICS if re.search(_ABOUT_FRACTIONS, plain) else _TOPICS
     return next((topic for topic, pattern in rules.items() if re.search(pattern, plain)), None)
 
@@ -118,12 +121,12 @@ def infer_memory_type(text: str) -> MemoryType:
         return "procedural"
     if re.search(_EXPERIENCE, plain):
         return "episodic"
-    return "procedural" if re.match(_imperative(), plain) else "semantic"
+    return "procedural" if _instructs(plain) else "semantic"
 
 
 def infer_facets(text: str, voice: str | None = None) -> Facets:
     """Return what `text` asks of the teaching; `voice` names a persona and wins over one in the text."""
-    plain = re.sub(_NOT_A_FRACTION, " ", fold(text)).casefold()
+    plain = re.sub(_NOT_A_FRACTION, " ", _plain(text))
     return Facets(
         needs_visual=re.search(_VISUAL, plain) is not None,
         persona=_persona(plain, voice),
@@ -139,6 +142,25 @@ def _persona(plain: str, voice: str | None) -> str | None:
     return (found.group(1) or found.group(2)) if found else None
 
 
+def _instructs(plain: str) -> bool:
+    """Whether the text begins with a verb that tells what to do, behind "always" or "before ..., "."""
+    verbs = _imperatives()
+    for _ in range(_MOST_LEADS):
+        word = re.match(r"[a-z]+(?![\w'-])", plain)
+        if word and word.group() in verbs:
+            return True
+        lead = re.match(_LEAD, plain)
+        if lead is None:
+            return False
+        plain = plain[lead.end() :]
+    return False
+
+
+def _plain(text: str) -> str:
+    """Return the beginning of a text, folded, its spaces single: no pattern has to look far."""
+    return " ".join(fold(text[:_MOST_CHARS]).casefold().split())
+
+
 @lru_cache(maxsize=1)
-def _imperative() -> str:
-    return rf"{_LEAD}(?:{'|'.join(_VERBS.split())})\b(?!-)"
+def _imperatives() -> frozenset[str]:
+    return frozenset(_VERBS.split())

@@ -76,3 +76,20 @@ def test_a_voice_can_be_asked_for_in_the_text_and_the_argument_wins() -> None:
 
 def test_adding_tops_and_bottoms_is_a_known_misconception() -> None:
     assert infer_facets("I added the tops and the bottoms").misconceptions == ("adds_denominators",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "to " * 20_000,
+        "first " * 9_000,
+        "when " * 9_000,
+        "x" + " " * 40_000 + "=",
+        "1." * 20_000,
+        "\ud800" * 99,
+    ],
+)
+def test_a_text_made_to_mislead_the_patterns_is_read_to_the_end(text: str) -> None:
+    assert infer_memory_type(text) == "semantic"
+    assert infer_facets(text) == Facets()
+    assert infer_topic(text) is None
