@@ -13,7 +13,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
@@ -152,9 +152,7 @@ class SQLiteStore:
         return Prepared(plan(base, delta, self.policy, record, self._new_token), record)
 
     async def _forget(self, learner: str) -> bool:
-        return await self._lanes().writer.run(
-            lambda connection: _within(writing, lambda c: delete_learner(c, learner), connection)
-        )
+        return await self._lanes().writer.run(lambda connection: _erase(connection, learner))
 
     def _lanes(self) -> _Lanes:
         """Both lanes of this process. A forked child makes its own and leaves the parent's alone."""
@@ -206,6 +204,15 @@ def _within(
 ) -> T:
     with transaction(connection):
         return job(connection)
+
+
+def _erase(connection: sqlite3.Connection, learner: str) -> bool:
+    """Delete the rows, and empty the log, in which older states of them can still be read."""
+    with writing(connection):
+        found = delete_learner(connection, learner)
+    with suppress(sqlite3.OperationalError):  # somebody reads: the log is overwritten later
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return found
 
 
 def _export(connection: sqlite3.Connection, learner: str) -> LearnerExport:

@@ -133,6 +133,7 @@ def _connect(path: Path, deadline: float) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         _wait_until(connection, deadline)
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted or replaced is overwritten
         _use_wal(connection, deadline)
         _wait_until(connection, deadline)
         migrate(connection)

@@ -254,6 +254,21 @@ async def test_forgetting_leaves_no_row_in_any_table(tmp_path: Path) -> None:
             assert owners == [("bob",)], table
 
 
+async def test_what_was_forgotten_can_not_be_read_in_the_files(tmp_path: Path) -> None:
+    secret = "Zanzibar"
+    async with SQLiteStore(tmp_path / "ace.db") as store:
+        await write(store, "bob", adding("Draw a bar"))
+        await write(store, "alice", adding(f"{secret} is my home"), record(answer=secret))
+        for n in range(5):
+            await write(
+                store, "alice", adding(f"In {secret} lives aunt number {n}"), record(n, answer=secret)
+            )
+        files = list(tmp_path.iterdir())
+        assert any(secret.encode() in file.read_bytes() for file in files)
+        await store.forget("alice")
+        assert [file.name for file in files if secret.encode() in file.read_bytes()] == []
+
+
 async def test_a_turn_that_changes_no_bullet_does_not_write_the_content(tmp_path: Path) -> None:
     path = tmp_path / "ace.db"
     async with SQLiteStore(path) as store:
