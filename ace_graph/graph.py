@@ -8,7 +8,7 @@ Does not: hold what the nodes do; each is one file in nodes/.
 """
 
 # LangGraph leaves type arguments of its own classes open in the signatures used here.
-# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 

@@ -115,6 +115,15 @@ class Attempt(TypedDict):
     tool_evidence: list[EvidenceJSON]
     problem: str | None
     streamed: bool
+    tool_calls: list[ToolCallJSON]
+
+
+class ToolCallJSON(TypedDict):
+    """One tool call of the turn: its arguments, long ones cut, and the error where it failed."""
+
+    name: str
+    args: dict[str, object]
+    error: str | None
 
 
 class EvidenceJSON(TypedDict):
@@ -154,9 +163,17 @@ class Rejected(TypedDict):
     why: str
 
 
+class Judged(TypedDict):
+    """The earlier turn that this turn's message gave feedback on."""
+
+    turn_id: str
+    verdict: Verdict
+
+
 class Learning(TypedDict):
     """What really changed in the memory, in ids; or the error, and what could not be saved.
 
+    `feedback` names the earlier turn that the learner's message judged, if it did.
     `unsaved` is a JSON object with learner_id, epoch, delta and record, which can be committed later.
     """
 
@@ -172,6 +189,7 @@ class Learning(TypedDict):
     rejected: list[Rejected]
     pending: bool
     skipped: str | None
+    feedback: Judged | None
     error: str | None
     unsaved: str | None
 

@@ -5,10 +5,11 @@ Does not: judge the answer or change the memory.
 
 from __future__ import annotations
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import HumanMessage
 
 from ace_graph.errors import InvalidMessage
 from ace_graph.injection import Injection, inject
+from ace_graph.learning.evidence import to_json
 from ace_graph.loading import ensure_memory
 from ace_graph.memory.window import select_window, truncate_tool_results
 from ace_graph.prompts import data_block
@@ -18,8 +19,9 @@ from ace_graph.reasoning.react import react
 from ace_graph.reasoning.solution import Prompt, Reason, Solution
 from ace_graph.reasoning.talk import Talk
 from ace_graph.reasoning.tot import tot
+from ace_graph.reasoning.trace import message_dicts, tool_calls_of, trace_lines
 from ace_graph.run import Run
-from ace_graph.state import ACEState, Attempt, EvidenceJSON, Mode, SolverUpdate
+from ace_graph.state import ACEState, Attempt, Mode, SolverUpdate
 from ace_graph.usage import add_usage
 
 __all__ = ["solver"]
@@ -42,7 +44,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     solution = await _REASONING[plan["mode"]](prompt, plan, talk)
     attempt = _attempt(solution, injection, talk, run.resources.new_id(), answer_id, earlier)
     return {
-        "messages": _messages(solution, answer_id, attempt["attempt_id"]),
+        "messages": message_dicts(solution.trace, solution.answer, answer_id, attempt["attempt_id"]),
         "attempt": attempt,
         "memory": memory,
         "usage": add_usage(state["usage"], "solver", talk.usage),
@@ -103,58 +105,9 @@ def _attempt(
         "reasoning": solution.reasoning,
         "injected": list(injection.ids),
         "cited": [name for name in dict.fromkeys(solution.used) if name in shown],
-        "trace": [f"{m.type}: {_told(m)}" for m in solution.trace],
-        "tool_evidence": [_json(item.model_dump()) for item in solution.tool_evidence],
+        "trace": trace_lines(solution.trace),
+        "tool_evidence": to_json(solution.tool_evidence),
         "problem": solution.problem,
         "streamed": talk.streamed,
+        "tool_calls": tool_calls_of(solution.trace),
     }
-
-
-def _json(fields: dict[str, object]) -> EvidenceJSON:
-    score = fields["score"]
-    return {
-        "source": str(fields["source"]),
-        "verdict": str(fields["verdict"]),
-        "score": score if isinstance(score, float) else None,
-        "text": str(fields["text"]),
-        "by": str(fields["by"]),
-    }
-
-
-def _told(message: BaseMessage) -> str:
-    if isinstance(message, AIMessage) and message.tool_calls:
-        return ", ".join(f"{call['name']}({call['args']})" for call in message.tool_calls)
-    return message.text
-
-
-def _messages(solution: Solution, answer_id: str, attempt_id: str) -> list[dict[str, object]]:
-    """The turn's messages: tool calls with their results, then the answer.
-
-    They are handed over as plain dicts: LangGraph streams message objects that a node returns, but only
-    the final answer's text may be streamed, and an answer that is held back not at all.
-    """
-    out = list[dict[str, object]]()
-    for n, message in enumerate(solution.trace):
-        message_id = f"trace-{attempt_id}-{n}"
-        if isinstance(message, AIMessage):
-            out.append(
-                {
-                    "role": "assistant",
-                    "content": "",
-                    "id": message_id,
-                    "tool_calls": message.tool_calls,
-                    "additional_kwargs": message.additional_kwargs,
-                }
-            )
-        elif isinstance(message, ToolMessage):
-            out.append(
-                {
-                    "role": "tool",
-                    "content": message.text,
-                    "id": message_id,
-                    "name": message.name,
-                    "tool_call_id": message.tool_call_id,
-                    "status": message.status,
-                }
-            )
-    return [*out, {"role": "assistant", "content": solution.answer, "id": answer_id}]

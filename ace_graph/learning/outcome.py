@@ -9,13 +9,14 @@ Does not: change anything.
 from __future__ import annotations
 
 from ace_graph.errors import StoreError
+from ace_graph.learning.looking_back import Learned
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.effect import Report
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.run import Run, log_text, logger
-from ace_graph.state import Learning, Pair, Rejected
+from ace_graph.state import Judged, Learning, Pair, Rejected
 from ace_graph.unsaved import Unsaved
 
 __all__ = ["committed", "failed", "skipped"]
@@ -28,9 +29,7 @@ def skipped(turn_id: str, reason: str | None) -> Learning:
     return outcome
 
 
-def committed(
-    turn_id: str, commit: Commit, problems: tuple[str, ...], error: str | None, run: Run
-) -> Learning:
+def committed(turn_id: str, commit: Commit, learned: Learned, run: Run) -> Learning:
     """Return what the commit changed, and log it."""
     report = commit.report
     if commit.status == "applied":
@@ -47,8 +46,11 @@ def committed(
     outcome["removed"] = [*report.removed, *(pruned.id for pruned in report.pruned)]
     outcome["quarantined"] = list(report.quarantined)
     outcome["rejected"] = [Rejected(op=r.op, id=r.id, why=r.why) for r in report.rejected]
-    outcome["rejected"] += [Rejected(op="lesson", id="", why=why) for why in problems]
-    outcome["error"] = error
+    outcome["rejected"] += [Rejected(op="lesson", id="", why=why) for why in learned.problems]
+    outcome["error"] = learned.error
+    if learned.judged is not None:
+        earlier = learned.judged
+        outcome["feedback"] = Judged(turn_id=earlier.turn.turn_id, verdict=earlier.feedback.verdict)
     return outcome
 
 
@@ -77,6 +79,7 @@ def _empty(turn_id: str) -> Learning:
         "rejected": [],
         "pending": False,
         "skipped": None,
+        "feedback": None,
         "error": None,
         "unsaved": None,
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, cast
 
 from ace_graph.learning.shell import CommandKind, kinds_of
 
@@ -44,12 +44,11 @@ TOOL_KINDS: Mapping[str, ToolKind] = {
 """What each known tool does. Pass another table to `ExecutionReflector` to add tools of your own."""
 
 
-class ToolCallRecord(TypedDict):
-    """A LangChain tool call; `error` is set where it failed. The path is under `path` or `file_path`."""
+ToolCallRecord = Mapping[str, object]
+"""A LangChain tool call, `{"name", "args"}`, with `error` set where it failed.
 
-    name: str
-    args: Mapping[str, object]
-    error: NotRequired[object]
+The path is read from the arguments `path` or `file_path`, the command from `command`.
+"""
 
 
 @dataclass(frozen=True)
@@ -261,9 +260,10 @@ class ExecutionReflector:
 
 
 def _step(call: ToolCallRecord, tool_kinds: Mapping[str, ToolKind]) -> Step:
-    args = call["args"]
-    path = args.get("path") or args.get("file_path") or ""
-    kind = tool_kinds.get(call["name"])
+    given = call.get("args")
+    args: Mapping[str, object] = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+    path = args.get("path") or args.get("file_path")
+    kind = tool_kinds.get(str(call.get("name")))
     command = args.get("command")
     commands = tuple(kinds_of(command)) if kind == "shell" and isinstance(command, str) else ()
     return Step(kind, path if isinstance(path, str) else "", commands, bool(call.get("error")))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -23,9 +23,8 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.models import Usage, structured_call
 from ace_graph.prompts import data_block, preview
 from ace_graph.run import Run, log_text, logger
-from ace_graph.state import Attempt, Plan, Turn
 
-__all__ = ["Reflected", "reflect", "worth_reflecting"]
+__all__ = ["Reflected", "Subject", "reflect", "worth_reflecting"]
 
 _TRACE_CHARS = 6_000
 _SMALL_TALK = re.compile(
@@ -35,6 +34,21 @@ _SMALL_TALK = re.compile(
     r"|so much|very much|a lot|then|there|again|for (?:your|the) help)\W*)+",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The turn that is looked back at: this one, or an earlier one that the learner has now judged."""
+
+    turn_id: str
+    question: str
+    answer: str
+    injected: Sequence[str]
+    cited: Sequence[str]
+    topic: str | None
+    reasoning: str = ""
+    trace: Sequence[str] = ()
+    ground_truth: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,14 +76,12 @@ def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> b
             return judged or not _SMALL_TALK.fullmatch(question.strip() or "ok")
 
 
-async def reflect(
-    turn: Turn, plan: Plan, attempt: Attempt, evidence: list[Evidence], snapshot: Snapshot, run: Run
-) -> Reflected:
+async def reflect(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run) -> Reflected:
     """Ask for lessons, at most `max_reflection_rounds` times until a reply can be read.
 
     Raises ModelError when the model can't be reached, LearningError when no round gave a usable reply.
     """
-    prompt = _prompt(turn, attempt, evidence, snapshot, run)
+    prompt = _prompt(subject, evidence, snapshot, run)
     usage, problem = Usage(), ""
 
     def count(more: Usage) -> None:
@@ -86,21 +98,21 @@ async def reflect(
             on_usage=count,
         )
         if reply.value is not None:
-            return _checked(reply.value, turn, attempt, usage, run)
+            return _checked(reply.value, subject, usage, run)
         problem = reply.problem or "no reply"
         logger.warning("[ACE Reflector] no usable reply: %s", problem)
     raise LearningError(f"the reflector gave no usable reply: {problem}")
 
 
-def _prompt(turn: Turn, attempt: Attempt, evidence: list[Evidence], snapshot: Snapshot, run: Run) -> str:
-    shown = [snapshot.playbook.get_bullet(bullet_id) for bullet_id in attempt["injected"]]
+def _prompt(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run) -> str:
+    shown = [snapshot.playbook.get_bullet(bullet_id) for bullet_id in subject.injected]
     reflections = [reflection.insight for reflection in snapshot.playbook.reflections]
-    truth = run.context.ground_truth
+    truth = subject.ground_truth
     return run.resources.prompts.render(
         "reflector",
-        question=data_block("question", turn["question"]),
-        answer=data_block("answer", f"{attempt['reasoning']}\n\n{attempt['answer']}".strip()),
-        trace=data_block("trace", _end("\n".join(attempt["trace"]) or "(no tool calls)")),
+        question=data_block("question", subject.question),
+        answer=data_block("answer", f"{subject.reasoning}\n\n{subject.answer}".strip()),
+        trace=data_block("trace", _end("\n".join(subject.trace) or "(no tool calls)")),
         bullets=data_block("bullets", _bullets(b for b in shown if b) or "(none)"),
         ground_truth=data_block("ground_truth", truth if truth is not None else "(none)"),
         evidence=data_block("evidence", _evidence(evidence) or "(none)"),
@@ -120,10 +132,10 @@ def _evidence(evidence: Iterable[Evidence]) -> str:
     return "\n".join(json.dumps({"source": e.source, "verdict": e.verdict, "text": e.text}) for e in evidence)
 
 
-def _checked(reflection: Reflection, turn: Turn, attempt: Attempt, usage: Usage, run: Run) -> Reflected:
+def _checked(reflection: Reflection, subject: Subject, usage: Usage, run: Run) -> Reflected:
     """Keep what is distilled, refuse what is copied from the conversation."""
     kept, problems = list[Lesson](), list(reflection.dropped)
-    conversation = (turn["question"], attempt["answer"], *attempt["trace"])
+    conversation = (subject.question, subject.answer, *subject.trace)
     for lesson in reflection.lessons:
         if copies(lesson.content, conversation):
             problems.append(f"copied from the conversation: {preview(lesson.content, 60)}")

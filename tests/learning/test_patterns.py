@@ -16,10 +16,7 @@ from ace_graph.learning.patterns import (
 
 def call(name: str, argument: str = "", error: str | None = None) -> ToolCallRecord:
     key = "command" if TOOL_KINDS.get(name) == "shell" else "path"
-    made: ToolCallRecord = {"name": name, "args": {key: argument}}
-    if error:
-        made["error"] = error
-    return made
+    return {"name": name, "args": {key: argument}, "error": error}
 
 
 def learn(*calls: ToolCallRecord, outcome: Outcome = "success") -> tuple[str, float] | None:

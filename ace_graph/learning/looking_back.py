@@ -1,0 +1,169 @@
+"""What a turn asks of the memory: statements, votes and lessons, as the operations of one delta.
+
+Up to two turns are looked back at: this one, and the one before when the learner's message judges it.
+A reflector that fails costs its lessons and nothing else.
+
+Does not: commit. The node does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ace_graph.errors import AceError
+from ace_graph.learning.curator import judge_bullets, lessons_to_operations
+from ace_graph.learning.earlier import Earlier, judged_earlier
+from ace_graph.learning.evidence import to_evidence
+from ace_graph.learning.explicit import explicit_operations
+from ace_graph.learning.lesson import Lesson
+from ace_graph.learning.patterns import ExecutionReflector
+from ace_graph.learning.reflector import Reflected, Subject, reflect, worth_reflecting
+from ace_graph.memory.delta import Operation, Reflect, Touch
+from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.models import Usage
+from ace_graph.run import Run, logger
+from ace_graph.state import ACEState, Attempt
+
+__all__ = ["Learned", "learn"]
+
+PATTERN_CONFIDENCE = 0.7
+"""An execution pattern less certain than this is not stored (document 001)."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned, what it cost, what was left out and why, and what failed."""
+
+    operations: tuple[Operation, ...] = ()
+    usage: Usage = Usage()  # noqa: RUF009  a frozen value
+    problems: tuple[str, ...] = ()
+    error: str | None = None
+    judged: Earlier | None = None
+
+    def __add__(self, other: Learned) -> Learned:
+        return Learned(
+            self.operations + other.operations,
+            self.usage + other.usage,
+            self.problems + other.problems,
+            self.error or other.error,
+            self.judged or other.judged,
+        )
+
+
+async def learn(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) -> Learned:
+    """Collect the operations of this turn. Raises nothing that a model may raise."""
+    turn, result = state["turn"], state["result"]
+    evidence = [to_evidence(item) for item in (result["evidence"] if result else [])]
+    stated = explicit_operations(turn["question"], snapshot.playbook, turn["turn_id"])
+    learned = Learned(tuple(stated))
+    earlier = judged_earlier(state["messages"], snapshot.access)
+    if earlier is not None:
+        subject = _earlier_subject(earlier, state)
+        wanted = run.context.reflect_when != "never"
+        looked = await _look_back(subject, [earlier.evidence], snapshot, run, reflects=wanted)
+        learned += looked + Learned(judged=earlier)
+    subject = _this_subject(state, attempt, run)
+    # A message that is about the answer before it says nothing of the answer that follows.
+    fresh = earlier is None or bool(evidence) or run.context.reflect_when == "always"
+    wanted = fresh and worth_reflecting(run, turn["question"], evidence)
+    first_ref = 1 + sum(operation.op == "add" for operation in learned.operations)
+    learned += await _look_back(
+        subject, evidence, snapshot, run, reflects=wanted, first_ref=first_ref, found=_pattern(attempt, run)
+    )
+    return learned + Learned(_touches(attempt, snapshot))
+
+
+def _this_subject(state: ACEState, attempt: Attempt, run: Run) -> Subject:
+    return Subject(
+        turn_id=state["turn"]["turn_id"],
+        question=state["turn"]["question"],
+        answer=attempt["answer"],
+        injected=attempt["injected"],
+        cited=attempt["cited"],
+        topic=state["plan"]["topic"],
+        reasoning=attempt["reasoning"],
+        trace=attempt["trace"],
+        ground_truth=run.context.ground_truth,
+    )
+
+
+def _earlier_subject(earlier: Earlier, state: ACEState) -> Subject:
+    return Subject(
+        turn_id=earlier.turn.turn_id,
+        question=earlier.question,
+        answer=earlier.answer,
+        injected=earlier.turn.injected,
+        cited=earlier.turn.cited,
+        topic=state["plan"]["topic"],
+    )
+
+
+async def _look_back(
+    subject: Subject,
+    evidence: Sequence[Evidence],
+    snapshot: Snapshot,
+    run: Run,
+    *,
+    reflects: bool,
+    first_ref: int = 1,
+    found: Sequence[Lesson] = (),
+) -> Learned:
+    """Reflect on one turn if wanted, and turn its lessons and verdicts into operations."""
+    reflected, error = await _try_to_reflect(subject, evidence, snapshot, run) if reflects else (None, None)
+    lessons = lessons_to_operations(
+        [*found, *(reflected.lessons if reflected else ())],
+        question=subject.question,
+        topic=subject.topic,
+        source=subject.turn_id,
+        start=first_ref,
+    )
+    votes = judge_bullets(
+        subject.turn_id,
+        evidence,
+        injected=subject.injected,
+        cited=subject.cited,
+        tags=reflected.reflection.bullet_tags if reflected else (),
+        new=[lesson.ref for lesson in lessons if lesson.ref],
+    )
+    insight = reflected.insight if reflected else ""
+    kept = [Reflect(insight=insight, topic=subject.topic)] if insight else []
+    return Learned(
+        (*lessons, *votes, *kept),
+        reflected.usage if reflected else Usage(),
+        reflected.problems if reflected else (),
+        error,
+    )
+
+
+async def _try_to_reflect(
+    subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run
+) -> tuple[Reflected | None, str | None]:
+    try:
+        return await reflect(subject, evidence, snapshot, run), None
+    except AceError as failure:
+        logger.error("[ACE Reflector] %s", failure)
+        return None, str(failure)
+    except Exception as failure:
+        logger.exception("[ACE Reflector] failed")
+        return None, f"the reflector failed: {type(failure).__name__}"
+
+
+def _pattern(attempt: Attempt, run: Run) -> list[Lesson]:
+    """The lesson in this turn's tool calls, found without a model."""
+    if run.context.reflect_when == "never" or not attempt["tool_calls"]:
+        return []
+    pattern = ExecutionReflector(min_confidence=PATTERN_CONFIDENCE).reflect(
+        "", attempt["tool_calls"], "partial" if attempt["problem"] else "success"
+    )
+    if pattern is None:
+        return []
+    return [Lesson(content=pattern.content, section=pattern.category, memory_type="procedural")]
+
+
+def _touches(attempt: Attempt, snapshot: Snapshot) -> tuple[Operation, ...]:
+    """The retrieved bullets count as used; the core, which is always there, does not."""
+    bullets = ((name, snapshot.playbook.get_bullet(name)) for name in attempt["injected"])
+    used = tuple(name for name, bullet in bullets if bullet is None or not bullet.core)
+    return (Touch(bullet_ids=used),) if used else ()

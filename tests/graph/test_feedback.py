@@ -1,0 +1,140 @@
+"""A chat without any labels learns from its corrections."""
+
+from __future__ import annotations
+
+import json
+
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from ace_graph import ACEContext
+from ace_graph.memory.delta import Add
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import Build, CountingStore
+
+ALICE = ACEContext(learner_id="alice")
+RULE = "To add fractions, find the common denominator before adding the tops"
+
+
+def lessons(*contents: str, **fields: object) -> str:
+    return json.dumps({"reasoning": "r", "lessons": [{"content": c} for c in contents], **fields})
+
+
+async def test_a_correction_blames_what_the_failed_answer_followed_and_teaches(
+    build: Build, store: CountingStore
+) -> None:
+    await store.seed(
+        "alice",
+        Add(content="Adding fractions: add the tops and add the bottoms", section="math"),
+        Add(content="Adding fractions can be drawn as bars", section="math"),
+    )
+    model = ScriptedModel(
+        solver=["<final>2/5</final><used>mat-00001</used>", "<final>You are right, 5/6.</final>"],
+        reflector=[lessons(), lessons(RULE)],
+    )
+    graph = build(model)
+    question = {"role": "user", "content": "adding fractions: 1/2 + 1/3?"}
+    first = await graph.ainvoke({"messages": [question]}, context=ALICE)
+    later = [
+        question,
+        {"role": "assistant", "content": "2/5"},
+        {"role": "user", "content": "that's wrong, it is 5/6"},
+    ]
+    second = await graph.ainvoke(
+        {"messages": later}, context=ALICE.model_copy(update={"conversation_id": "other"})
+    )
+    assert second["learning"]["feedback"] == {"turn_id": first["learning"]["turn_id"], "verdict": "failure"}
+    playbook = (await store.now("alice")).playbook
+    blamed, bystander, *new = playbook.bullets()
+    assert (blamed.harmful, bystander.harmful) == (1, 0)
+    assert [b.content for b in new] == [RULE]
+    assert new[0].sources == (first["learning"]["turn_id"],)
+    prompt = model.calls_of("reflector")[1].messages[0].text
+    assert "corrected value: 5/6" in prompt
+    assert "adding fractions: 1/2 + 1/3?" in prompt
+
+
+async def test_approval_credits_the_cited_bullet_once_however_often_it_is_said(
+    build: Build, store: CountingStore
+) -> None:
+    await store.seed("alice", Add(content=RULE, section="math"))
+    model = ScriptedModel(
+        ["<final>5/6</final><used>mat-00001</used>", "<final>fine</final>", "<final>ok</final>"]
+    )
+    graph = build(model, checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "t"}}
+    quiet = ALICE.model_copy(update={"reflect_when": "never"})
+    await graph.ainvoke(
+        {"messages": [{"role": "user", "content": "adding fractions 1/2 + 1/3"}]}, config, context=quiet
+    )
+    for _ in range(2):
+        conversation = [
+            {"role": "user", "content": "adding fractions 1/2 + 1/3"},
+            {"role": "assistant", "content": "5/6"},
+            {"role": "user", "content": "thanks, that worked"},
+        ]
+        out = await build(model).ainvoke({"messages": conversation}, context=quiet)
+        assert out["learning"]["feedback"]["verdict"] == "success"
+    [bullet] = (await store.now("alice")).playbook.bullets()
+    assert (bullet.helpful, bullet.harmful) == (1, 0)
+
+
+async def test_a_later_judgement_replaces_the_earlier_one(build: Build, store: CountingStore) -> None:
+    await store.seed("alice", Add(content=RULE, section="math"))
+    model = ScriptedModel(
+        ["<final>5/6</final><used>mat-00001</used>", "<final>a</final>", "<final>b</final>"]
+    )
+    quiet = ALICE.model_copy(update={"reflect_when": "never"})
+    graph = build(model)
+    asked = {"role": "user", "content": "adding fractions 1/2 + 1/3"}
+    await graph.ainvoke({"messages": [asked]}, context=quiet)
+    for said in ("that's wrong", "sorry, that's right"):
+        conversation = [asked, {"role": "assistant", "content": "5/6"}, {"role": "user", "content": said}]
+        await graph.ainvoke({"messages": conversation}, context=quiet)
+    [bullet] = (await store.now("alice")).playbook.bullets()
+    assert (bullet.helpful, bullet.harmful) == (1, 0)
+
+
+async def test_feedback_on_an_answer_we_never_gave_judges_nothing(build: Build, store: CountingStore) -> None:
+    conversation = [
+        {"role": "user", "content": "adding fractions 1/2 + 1/3"},
+        {"role": "assistant", "content": "an answer of somebody else"},
+        {"role": "user", "content": "that's wrong, it is 5/6"},
+    ]
+    quiet = ALICE.model_copy(update={"reflect_when": "never"})
+    out = await build(ScriptedModel(["<final>x</final>"])).ainvoke({"messages": conversation}, context=quiet)
+    assert out["learning"]["feedback"] is None
+    assert out["learning"]["tagged"] == []
+
+
+async def test_a_react_turn_teaches_its_execution_pattern_without_a_model(
+    build: Build, store: CountingStore
+) -> None:
+    @tool
+    def list_files(path: str) -> str:
+        """List."""
+        return "a.py"
+
+    @tool
+    def read_file(path: str) -> str:
+        """Read."""
+        return "print(1)"
+
+    def calls(name: str) -> AIMessage:
+        return AIMessage(
+            content="", tool_calls=[{"name": name, "args": {"path": "."}, "id": name, "type": "tool_call"}]
+        )
+
+    model = ScriptedModel(
+        solver=[calls("list_files"), calls("read_file"), "<final>it prints 1</final>"],
+        reflector=["no JSON"],
+    )
+    graph = build(model, tools=[list_files, read_file])
+    out = await graph.ainvoke(
+        {"messages": [{"role": "user", "content": "What does the file do?"}], "mode": "react"}, context=ALICE
+    )
+    [bullet] = (await store.now("alice")).playbook.bullets()
+    assert (bullet.section, bullet.memory_type) == ("file_operations", "procedural")
+    assert "List the directory" in bullet.content
+    assert out["learning"]["error"], "the reflector failed, the pattern is kept"
