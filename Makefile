@@ -84,7 +84,7 @@ neo4j-stop: ## stop it; its data stays
 
 studio: ## open the graph in LangGraph Studio's local server, no key needed
 	@$(DEV)
-	@$(BIN)/langgraph dev $(ARGS)
+	@$(BIN)/langgraph dev --n-jobs-per-worker 10 $(ARGS)
 
 wheel: ## build the wheel and the source archive into dist/
 	@$(DEV)

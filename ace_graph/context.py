@@ -70,7 +70,9 @@ class ACEContext(BaseModel):
         description="answer: go on without memory, and without learning, when it can't be read.",
     )
     model: ShortText | None = Field(default=None, description="Another model, one of ACE_ALLOWED_MODELS.")
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(
+        default=None, description="The model's temperature in this run; default ACE_LLM_TEMPERATURE."
+    )
     k: Annotated[int, Field(ge=1, le=9)] | None = Field(
         default=None, description="cot: how many answers are sampled; the most frequent one is given."
     )
