@@ -6,7 +6,8 @@ Does not: test stores; their conformance suite calls them from several loops.
 from __future__ import annotations
 
 import asyncio
-import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -77,8 +78,13 @@ async def test_other_work_is_cancelled_with_its_caller() -> None:
 
 
 def test_a_forked_child_has_a_portal_of_its_own() -> None:
-    portal().run_sync(_ident())
-    child = os.fork()
-    if not child:
-        os._exit(0 if portal().run_sync(_ident()) else 1)
-    assert os.waitpid(child, 0)[1] == 0
+    code = (
+        "import os, sys\n"
+        "from ace_graph.memory.portal import portal\n"
+        "async def one() -> int: return 1\n"
+        "portal().run_sync(one())\n"
+        "child = os.fork()\n"
+        "assert portal().run_sync(one()) == 1\n"
+        "sys.exit(os.waitpid(child, 0)[1] if child else 0)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
