@@ -48,7 +48,10 @@ _TOPICS = {
     "addition": r"\baddition\b|\badd(?:ing)? (?:up )?(?:the )?numbers\b",
 }
 
-_STEP = r"\bstep\s*[0-9]+\b|\bsteps?\s*:|\bhow to\b|\bfirst\b.{0,200}\bthen\b|\bwhen\b[^,]{0,120}, (?:always|never)\b"
+_STEP = (
+    r"\bstep\s*[0-9]+\b|\bsteps?\s*:|\bhow to\b|\bfirst\b.{0,200}\bthen\b"
+    r"|\bwhen\b[^,]{0,120}, (?:always|never)\b"
+)
 _EXPERIENCE = (
     r"\b(?:student|learner|pupil|user|child|kid)s?\b"
     r"|\b(?:prefers|likes|loves|hates|enjoys|struggles|struggled|confuses|mixes)\b"
