@@ -26,6 +26,8 @@ _ALIKE_IN_LETTERS = 0.6
 _ALIKE_IN_WORDS = 0.5
 """Below both, two texts are different without a closer look."""
 
+_SENTENCE_WORDS = 5
+
 MAX_SOURCES = 64
 MAX_TAGS = 32
 
@@ -48,8 +50,10 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> Comparison:
     `threshold` (0-1) is the similarity that `same` needs when no guard fires. Two values of one profile
     slot are rivals whatever their words.
     """
-    first, second = read(a.content), read(b.content)
     slotted = a.slot is not None and a.slot == b.slot
+    if not slotted and _share_hardly_a_word(a.content, b.content):
+        return Comparison("different", 0.0)
+    first, second = read(a.content), read(b.content)
     score = _similarity(first, second)
     if not score:
         return Comparison("rival", score, "slot") if slotted else Comparison("different", score)
@@ -119,6 +123,13 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "updated_at": now,
         }
     )
+
+
+def _share_hardly_a_word(a: str, b: str) -> bool:
+    """Whether two sentences have under a fifth of their words in common; a look before they are read."""
+    first, second = set(a.casefold().split()), set(b.casefold().split())
+    fewer = min(len(first), len(second))
+    return fewer >= _SENTENCE_WORDS and len(first & second) * 5 < fewer
 
 
 def _similarity(a: Claim, b: Claim) -> float:
