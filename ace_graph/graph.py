@@ -7,9 +7,6 @@
 Does not: hold what the nodes do; each is one file in nodes/.
 """
 
-# LangGraph leaves type arguments of its own classes open in the signatures used here.
-# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import os
@@ -22,9 +19,9 @@ from typing import TypeAlias
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Checkpointer
 
 from ace_graph.assembly import assemble, offline_fallback
 from ace_graph.binding import bind
@@ -74,7 +71,7 @@ def build_ace_graph(
     base_playbook: Playbook | Path | str | None = None,
     prompts_dir: Path | str | None = None,
     learning: LearningMode | None = None,
-    checkpointer: Checkpointer = None,
+    checkpointer: BaseCheckpointSaver[str] | bool | None = None,
     count_tokens: Callable[[str], int] | None = None,
     clock: Callable[[], datetime] | None = None,
     new_id: Callable[[], str] | None = None,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 
 from ace_graph.graph import ACEGraph, build_ace_graph
 from ace_graph.memory.commit import Commit
@@ -16,6 +19,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.in_memory import InMemoryStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.settings import Settings
+from ace_graph.state import ACEInput
 
 
 @dataclass
@@ -69,6 +73,22 @@ class CountingStore(InMemoryStore):
 def base_moment() -> datetime:
     """A fixed moment."""
     return datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def ask(text: str = "What is 1/2 + 1/3?", mode: str | None = None) -> ACEInput:
+    """Return the input of a run: one question, and the mode to force."""
+    return said([HumanMessage(text)], mode)
+
+
+def said(messages: Sequence[object], mode: str | None = None) -> ACEInput:
+    """Return the input of a run with a conversation, in any form that LangGraph takes."""
+    given = cast("ACEInput", {"messages": list(messages)})
+    return {**given, "mode": mode} if mode else given
+
+
+def thread(name: str, **more: object) -> RunnableConfig:
+    """Return the config of a run on a thread, with more configurable values."""
+    return {"configurable": {"thread_id": name, **more}}
 
 
 @pytest.fixture

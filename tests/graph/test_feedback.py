@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from ace_graph import ACEContext
 from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
-from tests.graph.conftest import Build, CountingStore
+from tests.graph.conftest import Build, CountingStore, said, thread
 
 ALICE = ACEContext(learner_id="alice")
 RULE = "To add fractions, find the common denominator before adding the tops"
@@ -35,15 +35,13 @@ async def test_a_correction_blames_what_the_failed_answer_followed_and_teaches(
     )
     graph = build(model)
     question = {"role": "user", "content": "adding fractions: 1/2 + 1/3?"}
-    first = await graph.ainvoke({"messages": [question]}, context=ALICE)
+    first = await graph.ainvoke(said([question]), context=ALICE)
     later = [
         question,
         {"role": "assistant", "content": "2/5"},
         {"role": "user", "content": "that's wrong, it is 5/6"},
     ]
-    second = await graph.ainvoke(
-        {"messages": later}, context=ALICE.model_copy(update={"conversation_id": "other"})
-    )
+    second = await graph.ainvoke(said(later), context=ALICE.model_copy(update={"conversation_id": "other"}))
     assert second["learning"]["feedback"] == {"turn_id": first["learning"]["turn_id"], "verdict": "failure"}
     playbook = (await store.now("alice")).playbook
     blamed, bystander, *new = playbook.bullets()
@@ -63,10 +61,10 @@ async def test_approval_credits_the_cited_bullet_once_however_often_it_is_said(
         ["<final>5/6</final><used>mat-00001</used>", "<final>fine</final>", "<final>ok</final>"]
     )
     graph = build(model, checkpointer=InMemorySaver())
-    config = {"configurable": {"thread_id": "t"}}
+    config = thread("t")
     quiet = ALICE.model_copy(update={"reflect_when": "never"})
     await graph.ainvoke(
-        {"messages": [{"role": "user", "content": "adding fractions 1/2 + 1/3"}]}, config, context=quiet
+        said([{"role": "user", "content": "adding fractions 1/2 + 1/3"}]), config, context=quiet
     )
     for _ in range(2):
         conversation = [
@@ -74,7 +72,7 @@ async def test_approval_credits_the_cited_bullet_once_however_often_it_is_said(
             {"role": "assistant", "content": "5/6"},
             {"role": "user", "content": "thanks, that worked"},
         ]
-        out = await build(model).ainvoke({"messages": conversation}, context=quiet)
+        out = await build(model).ainvoke(said(conversation), context=quiet)
         assert out["learning"]["feedback"]["verdict"] == "success"
     [bullet] = (await store.now("alice")).playbook.bullets()
     assert (bullet.helpful, bullet.harmful) == (1, 0)
@@ -88,10 +86,14 @@ async def test_a_later_judgement_replaces_the_earlier_one(build: Build, store: C
     quiet = ALICE.model_copy(update={"reflect_when": "never"})
     graph = build(model)
     asked = {"role": "user", "content": "adding fractions 1/2 + 1/3"}
-    await graph.ainvoke({"messages": [asked]}, context=quiet)
-    for said in ("that's wrong", "sorry, that's right"):
-        conversation = [asked, {"role": "assistant", "content": "5/6"}, {"role": "user", "content": said}]
-        await graph.ainvoke({"messages": conversation}, context=quiet)
+    await graph.ainvoke(said([asked]), context=quiet)
+    for judgement in ("that's wrong", "sorry, that's right"):
+        conversation = [
+            asked,
+            {"role": "assistant", "content": "5/6"},
+            {"role": "user", "content": judgement},
+        ]
+        await graph.ainvoke(said(conversation), context=quiet)
     [bullet] = (await store.now("alice")).playbook.bullets()
     assert (bullet.helpful, bullet.harmful) == (1, 0)
 
@@ -103,7 +105,7 @@ async def test_feedback_on_an_answer_we_never_gave_judges_nothing(build: Build, 
         {"role": "user", "content": "that's wrong, it is 5/6"},
     ]
     quiet = ALICE.model_copy(update={"reflect_when": "never"})
-    out = await build(ScriptedModel(["<final>x</final>"])).ainvoke({"messages": conversation}, context=quiet)
+    out = await build(ScriptedModel(["<final>x</final>"])).ainvoke(said(conversation), context=quiet)
     assert out["learning"]["feedback"] is None
     assert out["learning"]["tagged"] == []
 
@@ -132,7 +134,7 @@ async def test_a_react_turn_teaches_its_execution_pattern_without_a_model(
     )
     graph = build(model, tools=[list_files, read_file])
     out = await graph.ainvoke(
-        {"messages": [{"role": "user", "content": "What does the file do?"}], "mode": "react"}, context=ALICE
+        said([{"role": "user", "content": "What does the file do?"}], "react"), context=ALICE
     )
     [bullet] = (await store.now("alice")).playbook.bullets()
     assert (bullet.section, bullet.memory_type) == ("file_operations", "procedural")

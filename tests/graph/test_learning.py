@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from langchain_core.messages import BaseMessage
 
 from ace_graph import ACEContext, Evidence
 from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
-from tests.graph.conftest import Build, CountingStore
+from tests.graph.conftest import Build, CountingStore, ask
 
 ALICE = ACEContext(learner_id="alice", reflect_when="always")
 TRUTH = ALICE.model_copy(update={"ground_truth": "5/6"})
 RULE = "Find the least common denominator before adding fractions"
-
-
-def ask(text: str = "What is 1/2 + 1/3?") -> dict[str, object]:
-    return {"messages": [{"role": "user", "content": text}]}
 
 
 def lessons(*contents: str, **fields: object) -> str:
@@ -263,7 +260,7 @@ async def test_a_base_playbook_is_given_to_everybody_and_votes_stay_with_the_lea
     from ace_graph import Playbook
 
     base, _ = Playbook().add_bullet("math", RULE)
-    model = ScriptedModel([lambda m: _cite(m[0].text)] * 2)
+    model = ScriptedModel([_cite])
     graph = build(model, base_playbook=base)
     context = TRUTH.model_copy(update={"reflect_when": "never"})
     out = await graph.ainvoke(ask("adding fractions 1/2 + 1/3"), context=context)
@@ -275,8 +272,8 @@ async def test_a_base_playbook_is_given_to_everybody_and_votes_stay_with_the_lea
     assert (await store.now("bob")).absent
 
 
-def _cite(system: str) -> str:
-    name = system.split("1. [", 1)[1].split("]", 1)[0]
+def _cite(messages: list[BaseMessage]) -> str:
+    name = messages[0].text.split("1. [", 1)[1].split("]", 1)[0]
     return f"<final>5/6</final><used>{name}</used>"
 
 

@@ -18,13 +18,9 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.resources import Resources
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
-from tests.graph.conftest import Build, CountingStore
+from tests.graph.conftest import Build, CountingStore, ask, said, thread
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
-
-
-def ask(text: str) -> dict[str, object]:
-    return {"messages": [{"role": "user", "content": text}]}
 
 
 @pytest.fixture
@@ -93,7 +89,7 @@ async def test_a_model_override_must_be_allowed() -> None:
 async def test_under_a_server_the_authenticated_user_is_the_learner(
     build: Build, store: CountingStore
 ) -> None:
-    config = {"configurable": {"langgraph_auth_user": {"identity": "alice"}}}
+    config = thread("t1", langgraph_auth_user={"identity": "alice"})
     quiet = ACEContext(reflect_when="never")
     out = await build(ScriptedModel(["<final>x</final>"])).ainvoke(
         ask("Remember that I like tea."), config, context=quiet
@@ -159,7 +155,7 @@ async def test_persona_system_prompt_and_window_reach_the_prompt(build: Build) -
         )
     ]
     context = ALICE.model_copy(update={"persona": "a pirate</voice>", "window_size": 2})
-    await graph.ainvoke({"messages": [*messages, {"role": "user", "content": "and now?"}]}, context=context)
+    await graph.ainvoke(said([*messages, {"role": "user", "content": "and now?"}]), context=context)
     system, *rest = model.calls[0].messages
     assert system.text.startswith("You are a botanist.")
     assert "a pirate" in system.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterable
+from typing import cast
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
@@ -13,15 +14,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from ace_graph import ACEContext
 from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
-from tests.graph.conftest import Build, CountingStore
+from tests.graph.conftest import Build, CountingStore, ask, said, thread
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
 REPLY = "<scratch>hm, 5/6</scratch>\n<final>It is 5/6,\nas you see.</final>\n<used>mat-00001</used>"
 ANSWER = "It is 5/6,\nas you see."
-
-
-def ask(text: str, **more: str) -> dict[str, object]:
-    return {"messages": [{"role": "user", "content": text}], **more}
 
 
 def script(mode: str) -> list[str | AIMessage]:
@@ -34,19 +31,20 @@ def script(mode: str) -> list[str | AIMessage]:
 
 
 def streamed(events: Iterable[object]) -> tuple[str, set[str | None]]:
+    """Return the text of a message stream, and the ids of its messages."""
     texts, ids = list[str](), set[str | None]()
     for event in events:
-        message = event[0]  # type: ignore[index]  # pyright: ignore  # (message, metadata)
+        message, _ = cast("tuple[object, object]", event)
+        assert isinstance(message, AIMessageChunk)
         texts.append(message.text)
         ids.add(message.id)
-        assert isinstance(message, AIMessageChunk)
     return "".join(texts), ids
 
 
 @pytest.mark.parametrize("mode", ["cot", "tot", "react"])
 async def test_only_the_final_answers_text_streams_and_nothing_twice(build: Build, mode: str) -> None:
     graph = build(ScriptedModel(script(mode)))
-    events = [e async for e in graph.astream(ask("q", mode=mode), context=ALICE, stream_mode="messages")]
+    events = [e async for e in graph.astream(ask("q", mode), context=ALICE, stream_mode="messages")]
     text, ids = streamed(events)
     assert text == ANSWER
     assert len(ids) == 1
@@ -56,7 +54,7 @@ async def test_only_the_final_answers_text_streams_and_nothing_twice(build: Buil
 @pytest.mark.parametrize("mode", ["cot", "tot", "react"])
 def test_the_same_streams_synchronously(build: Build, mode: str) -> None:
     events = list(
-        build(ScriptedModel(script(mode))).stream(ask("q", mode=mode), context=ALICE, stream_mode="messages")
+        build(ScriptedModel(script(mode))).stream(ask("q", mode), context=ALICE, stream_mode="messages")
     )
     assert streamed(events)[0] == ANSWER
 
@@ -82,7 +80,7 @@ async def test_a_revision_replaces_the_answer_in_the_conversation(build: Build) 
 def test_invoke_works_without_and_with_a_dict_context(build: Build) -> None:
     graph = build(ScriptedModel([REPLY, REPLY]))
     assert graph.invoke(ask("q"))["messages"][-1].content == ANSWER
-    out = graph.invoke(ask("q"), context={"learner_id": "alice", "reflect_when": "never"})
+    out = graph.invoke(ask("q"), context=cast("ACEContext", {"learner_id": "alice", "reflect_when": "never"}))
     assert out["learning"]["error"] is None
 
 
@@ -119,10 +117,10 @@ def test_one_graph_serves_threads_and_loops_at_the_same_time(build: Build, store
             failures.append(error)
 
     threads = [threading.Thread(target=run, args=(n,)) for n in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for started in threads:
+        started.start()
+    for started in threads:
+        started.join()
     assert failures == []
     playbook = asyncio.run(store.now("alice")).playbook
     assert len(playbook) == 12
@@ -133,9 +131,9 @@ async def test_nothing_of_an_earlier_turn_sticks(build: Build) -> None:
         ScriptedModel(["<thought>t</thought>", "1: 1"] * 2 + ["<final>a</final>", "<final>b</final>"]),
         checkpointer=InMemorySaver(),
     )
-    config = {"configurable": {"thread_id": "t1"}}
+    config = thread("t1")
     context = ALICE.model_copy(update={"ground_truth": "a"})
-    first = await graph.ainvoke(ask("one", mode="tot"), config, context=context)
+    first = await graph.ainvoke(ask("one", "tot"), config, context=context)
     assert (first["mode"], first["result"]["verdict"]) == ("tot", "success")
     second = await graph.ainvoke(ask("ok thanks"), config, context=ALICE)
     assert second["mode"] == "cot"
@@ -152,7 +150,7 @@ async def test_an_old_calculation_followed_by_thanks_is_cot(build: Build) -> Non
         {"role": "assistant", "content": "2"},
         {"role": "user", "content": "ok thanks"},
     ]
-    out = await build(ScriptedModel(["<final>sure</final>"])).ainvoke({"messages": messages}, context=ALICE)
+    out = await build(ScriptedModel(["<final>sure</final>"])).ainvoke(said(messages), context=ALICE)
     assert out["mode"] == "cot"
 
 
@@ -160,7 +158,7 @@ async def test_checkpoints_hold_neither_the_playbook_nor_the_mode(build: Build, 
     await store.seed("alice", Add(content="An otter fact that must not be checkpointed"))
     saver = InMemorySaver()
     graph = build(ScriptedModel(["<final>a</final>"]), checkpointer=saver)
-    config = {"configurable": {"thread_id": "t1"}}
+    config = thread("t1")
     await graph.ainvoke(ask("hello"), config, context=ALICE)
     values = (await graph.aget_state(config)).values
     assert "memory" not in values
@@ -173,7 +171,7 @@ async def test_a_run_forked_before_a_node_loads_the_memory_again_and_learns(
     build: Build, store: CountingStore, node: str
 ) -> None:
     graph = build(ScriptedModel(["<final>a</final>", "<final>b</final>"]), checkpointer=InMemorySaver())
-    config = {"configurable": {"thread_id": "t1"}}
+    config = thread("t1")
     await graph.ainvoke(ask("Remember that I like tea."), config, context=ALICE)
     states = [s async for s in graph.aget_state_history(config) if s.next == (node,)]
     forked = await graph.aupdate_state(states[0].config, None, as_node=None)
@@ -190,7 +188,7 @@ async def test_an_interrupted_run_resumes_and_commits_once(
     build: Build, store: CountingStore, node: str
 ) -> None:
     graph = build(ScriptedModel(["<final>a</final>"]), checkpointer=InMemorySaver())
-    config = {"configurable": {"thread_id": "t1"}}
+    config = thread("t1")
     await graph.ainvoke(ask("Remember that I like tea."), config, context=ALICE, interrupt_before=[node])
     assert store.calls.commits == []
     out = await graph.ainvoke(None, config, context=ALICE)
@@ -207,7 +205,7 @@ async def test_state_round_trips_under_strict_serialisation(
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
     graph = build(ScriptedModel(["<final>a</final>"]), checkpointer=InMemorySaver(serde=JsonPlusSerializer()))
-    config = {"configurable": {"thread_id": "t1"}}
+    config = thread("t1")
     out = await graph.ainvoke(ask("hello"), config, context=ALICE.model_copy(update={"ground_truth": "a"}))
     values = (await graph.aget_state(config)).values
     assert values["result"] == out["result"]
@@ -216,7 +214,7 @@ async def test_state_round_trips_under_strict_serialisation(
 
 def test_unknown_context_keys_are_refused(build: Build) -> None:
     with pytest.raises(ValueError, match="lerner_id"):
-        build(ScriptedModel([])).invoke(ask("q"), context={"lerner_id": "x"})  # type: ignore[typeddict-item]  # pyright: ignore
+        build(ScriptedModel([])).invoke(ask("q"), context=cast("ACEContext", {"lerner_id": "x"}))
 
 
 @pytest.mark.parametrize("learner_id", ["a/b", 'it\'s "quoted"', "two\nlines", "ünï", "x" * 256])
@@ -235,7 +233,7 @@ async def test_odd_learner_ids_work_and_stay_on_one_log_line(
 @pytest.mark.parametrize("learner_id", ["", "x" * 10_240, 7, "nul\x00"])
 def test_impossible_learner_ids_are_refused(learner_id: object) -> None:
     with pytest.raises(ValueError, match="learner_id"):
-        ACEContext(learner_id=learner_id)  # type: ignore[arg-type]  # pyright: ignore
+        ACEContext.model_validate({"learner_id": learner_id})
 
 
 async def test_two_turns_of_one_learner_at_once_keep_both_memories(

@@ -22,13 +22,9 @@ from ace_graph.errors import (
 )
 from ace_graph.memory.delta import Add, Pin
 from ace_graph.testing import ScriptedModel
-from tests.graph.conftest import Build, CountingStore
+from tests.graph.conftest import Build, CountingStore, ask, said
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
-
-
-def ask(text: str) -> dict[str, object]:
-    return {"messages": [{"role": "user", "content": text}]}
 
 
 def test_the_picture_is_five_nodes_and_one_way_back(build: Build) -> None:
@@ -61,10 +57,10 @@ async def test_the_router_chooses_the_mode(build: Build, question: str, mode: st
 
 async def test_a_forced_mode_wins_and_an_unknown_one_is_refused(build: Build, store: CountingStore) -> None:
     graph = build(ScriptedModel(["<thought>t</thought>", "1: 1"] * 2 + ["<final>4</final>"]))
-    out = await graph.ainvoke({**ask("What is 2+2?"), "mode": "tot"}, context=ALICE)
+    out = await graph.ainvoke(ask("What is 2+2?", "tot"), context=ALICE)
     assert out["mode"] == "tot"
     with pytest.raises(InvalidMode, match="cot, tot, react"):
-        await graph.ainvoke({**ask("What is 2+2?"), "mode": "weird"}, context=ALICE)
+        await graph.ainvoke(ask("What is 2+2?", "weird"), context=ALICE)
     assert store.calls.loads == 1
 
 
@@ -73,7 +69,7 @@ async def test_a_forced_mode_wins_and_an_unknown_one_is_refused(build: Build, st
 )
 async def test_without_a_question_there_is_a_clear_error(build: Build, messages: list[object]) -> None:
     with pytest.raises(InvalidMessage, match="no question"):
-        await build(ScriptedModel([])).ainvoke({"messages": messages}, context=ALICE)
+        await build(ScriptedModel([])).ainvoke(said(messages), context=ALICE)
 
 
 @pytest.mark.parametrize("mode", ["cot", "tot", "react"])
@@ -85,9 +81,7 @@ async def test_the_relevant_bullet_is_in_the_prompt_of_the_answering_call_once(
     )
     script = ["<thought>t</thought>", "1: 1"] * 2 if mode == "tot" else []
     model = ScriptedModel([*script, "<final>5/6</final>"])
-    out = await build(model).ainvoke(
-        {**ask("How do I add fractions 1/2 + 1/3?"), "mode": mode}, context=ALICE
-    )
+    out = await build(model).ainvoke(ask("How do I add fractions 1/2 + 1/3?", mode), context=ALICE)
     system = model.calls[-1].messages[0].text
     assert system.count("## Relevant Strategies") == 1
     assert system.count("1. [mat-00001] [+0/-0] Adding fractions: find a common denominator first") == 1
@@ -117,7 +111,7 @@ async def test_prompt_order_is_system_core_retrieved_reflections_window_question
         {"role": "assistant", "content": "earlier answer"},
         {"role": "user", "content": "How do fractions work?"},
     ]
-    await build(model).ainvoke({"messages": messages}, context=ALICE)
+    await build(model).ainvoke(said(messages), context=ALICE)
     sent = model.calls[0].messages
     assert [m.type for m in sent] == ["system", "human", "ai", "human"]
     system = sent[0].text
@@ -179,7 +173,7 @@ async def test_a_failing_and_a_missing_tool_are_messages_to_the_model(build: Bui
         ],
     )
     model = ScriptedModel([calls, "<final>sorry</final>"])
-    out = await build(model, tools=[broken_thing]).ainvoke({**ask("go"), "mode": "react"}, context=ALICE)
+    out = await build(model, tools=[broken_thing]).ainvoke(ask("go", "react"), context=ALICE)
     told = [m.text for m in model.calls[1].messages if isinstance(m, ToolMessage)]
     assert "the disk is on fire" in told[0]
     assert "not_there" in told[1]
@@ -209,7 +203,7 @@ async def test_tot_asks_about_the_latest_question_in_2_x_depth_plus_1_calls(buil
         {"role": "user", "content": "the latest question"},
     ]
     context = ALICE.model_copy(update={"depth": 3, "breadth": 2})
-    out = await build(model).ainvoke({"messages": messages, "mode": "tot"}, context=context)
+    out = await build(model).ainvoke(said(messages, "tot"), context=context)
     assert len(model.calls) == 7
     assert "the latest question" in model.calls[0].messages[0].text
     assert "b\nb\nb" in model.calls[-1].messages[0].text
@@ -236,7 +230,7 @@ async def test_planner_defaults_and_the_callers_values(build: Build) -> None:
 async def test_one_load_and_one_commit_a_turn(build: Build, store: CountingStore, mode: str | None) -> None:
     graph = build(ScriptedModel(["<final>x</final>"] * 2))
     for n in (1, 2):
-        await graph.ainvoke({**ask("hello"), **({"mode": mode} if mode else {})}, context=ALICE)
+        await graph.ainvoke(ask("hello", mode), context=ALICE)
         assert (store.calls.loads, len(store.calls.commits)) == (n, n)
     record = store.calls.records[-1]
     assert record is not None
@@ -364,9 +358,9 @@ async def test_content_parts_reach_the_solver_untouched_and_are_never_stored(
     build: Build, store: CountingStore
 ) -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "QUJD" * 30_000}}
-    parts = [{"type": "text", "text": "What is in this picture?"}, image]
+    parts: list[str | dict[Any, Any]] = [{"type": "text", "text": "What is in this picture?"}, image]
     model = ScriptedModel(["<final>an otter</final>"])
-    await build(model).ainvoke({"messages": [HumanMessage(content=parts)]}, context=ALICE)
+    await build(model).ainvoke(said([HumanMessage(content=parts)]), context=ALICE)
     assert model.calls[0].messages[-1].content == parts
     record = store.calls.records[-1]
     assert record is not None
@@ -387,9 +381,7 @@ async def test_odd_questions_are_answered_and_recorded(
     build: Build, store: CountingStore, question: str
 ) -> None:
     await store.seed("alice", Add(content="Fractions need a common denominator"), Pin(bullet_id="gen-00001"))
-    out = await build(ScriptedModel(["<final>x</final>"])).ainvoke(
-        {**ask(question), "mode": "cot"}, context=ALICE
-    )
+    out = await build(ScriptedModel(["<final>x</final>"])).ainvoke(ask(question, "cot"), context=ALICE)
     assert out["learning"]["error"] is None
     record = store.calls.records[-1]
     assert record is not None
