@@ -9,7 +9,7 @@ Does not: talk to a database. `in_memory`, `sqlite` and `neo4j` do.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -154,7 +154,7 @@ class CommitQueue:
         self._lines: dict[str, _Line] = {}
 
     @asynccontextmanager
-    async def place(self, learner_id: str, base: Snapshot) -> AsyncIterator[Place]:
+    async def place(self, learner_id: str, base: Snapshot) -> AsyncGenerator[Place, None]:
         """Wait for the learner's turn; a newer snapshot of the same life replaces `base`."""
         line = self._lines.setdefault(learner_id, _Line())
         line.standing += 1
