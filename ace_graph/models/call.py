@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import TypeVar, cast
@@ -21,10 +22,16 @@ from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.runnables import Runnable, RunnableConfig
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_exponential_jitter,
+)
 
 from ace_graph.errors import AceError, ModelError
-from ace_graph.models.failure import is_transient, model_error, secrets_of
+from ace_graph.models.failure import is_transient, model_error, secrets_of, status_of
 from ace_graph.models.usage import Usage, usage_of
 
 __all__ = [
@@ -38,6 +45,8 @@ __all__ = [
     "stream_model",
     "with_nostream",
 ]
+
+logger = logging.getLogger("ace_graph")
 
 MAX_ATTEMPTS = 3
 NOSTREAM = "nostream"
@@ -142,6 +151,7 @@ async def guarded(
         wait=wait_exponential_jitter(initial=0.5, max=2, jitter=0.5),
         retry=retry_if_exception(is_transient),
         sleep=sleep,
+        before_sleep=_log_retry,
         reraise=True,
     )
     try:
@@ -152,6 +162,20 @@ async def guarded(
         failure = model_error(error, timeout=timeout, secrets=secrets)
     # Raised out here so that it has no context: the original may hold a key in its URL.
     raise failure
+
+
+def _log_retry(state: RetryCallState) -> None:
+    """Say that an attempt failed, by class and status only: the provider's words may hold anything."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    if error is not None:
+        logger.warning(
+            "[ACE Model] attempt %d of %d failed (%s, status %s), the next follows in %.1f s",
+            state.attempt_number,
+            MAX_ATTEMPTS,
+            type(error).__name__,
+            status_of(error),
+            state.upcoming_sleep,
+        )
 
 
 def with_nostream(config: RunnableConfig | None) -> RunnableConfig:

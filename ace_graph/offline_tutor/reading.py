@@ -22,7 +22,8 @@ _TASKS: dict[str, Task] = {"expand": "expand", "score": "score", "reflect": "ref
 _DATA = (
     "playbook|voice|reflections|critique|question|path|thoughts|answer|trace|bullets|ground_truth|evidence"
 )
-_BLOCK = re.compile(rf"<({_DATA})>(.*?)</\1>", re.DOTALL)
+# A block's tags stand at the beginning of a line; a prompt may name one in the middle of a sentence.
+_BLOCK = re.compile(rf"^<({_DATA})>\n(.*?)^</\1>", re.DOTALL | re.MULTILINE)
 _TASK = re.compile(r"<task>\s*(\w+)\s*</task>")
 _LINE = re.compile(r"^\s*\d+\.\s+\[([^\]]+)\]\s+\[\+\d+/-\d+\]\s+(.*\S)\s*$", re.MULTILINE)
 _ABOUT = re.compile(r"^## About this learner$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

@@ -110,7 +110,7 @@ def recall(question: str, items: Sequence[Item]) -> Recalled | None:
 def _quoted(items: Sequence[Item], *, sure: bool) -> Recalled:
     said = "; ".join(f'"{item.text}"' for item in items)
     ids = tuple(item.id for item in items if item.id is not None)
-    return Recalled(f"From what I have been told: {said}.", ids, sure)
+    return Recalled(f"From what I have remembered: {said}.", ids, sure)
 
 
 def _terms(text: str) -> set[str]:

@@ -125,6 +125,13 @@ async def test_errors_of_the_program_pass_unchanged() -> None:
         await call_model(ScriptedModel([ConfigurationError("set it")]), QUESTION, timeout=5)
 
 
+async def test_a_failed_assertion_in_the_middle_of_a_stream_is_no_failure_of_the_model() -> None:
+    stream = stream_model(ScriptedModel([BrokenStream("x", AssertionError("bug"))]), QUESTION, timeout=5)
+    assert (await anext(stream)).text == "x"
+    with pytest.raises(AssertionError, match="bug"):
+        await anext(stream)
+
+
 async def test_every_call_is_kept_from_the_users_stream_and_keeps_its_own_config() -> None:
     with ScriptedModel(solver=["four", "four"]) as model:
         config = {"tags": ["mine"], "metadata": {"ace_role": "solver"}}

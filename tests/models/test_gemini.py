@@ -268,10 +268,12 @@ async def test_no_key_is_in_any_error_or_log_line(
     server: GeminiServer, gemini: ChatGoogleGenerativeAI, no_wait: Sleep, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    server.fail(503, f"overloaded {KEY}")
     server.fail(400, f"API key not valid: {KEY} at https://host/v1?key={KEY}")
     with pytest.raises(ModelError) as caught:
         await call_model(gemini, QUESTION, timeout=5, sleep=no_wait)
     error = caught.value
     assert "API key not valid" in str(error)
+    assert "[ACE Model] attempt 1 of 3 failed (GoogleAPIError, status 503)" in caplog.text
     assert (error.__cause__, error.__context__) == (None, None)
     assert KEY not in f"{error!r}{error.__dict__}{caplog.text}"

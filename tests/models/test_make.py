@@ -84,6 +84,12 @@ def test_an_override_that_is_not_listed_is_refused(monkeypatch: pytest.MonkeyPat
             make_model(given, model=wanted)
 
 
+async def test_closing_a_model_without_a_client_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make_model(settings(monkeypatch, ACE_MODEL="offline"))
+    await close_model(model)
+    assert (await call_model(model, [HumanMessage("2+2")], timeout=5)).text.endswith("The answer is 4.")
+
+
 @pytest.mark.parametrize("temperature", [-0.1, 2.5, float("nan")])
 def test_a_temperature_out_of_range_is_refused(temperature: float, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigurationError, match="temperature"):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel
 
 from ace_graph.testing import BrokenStream, ScriptedModel, UnexpectedModelCall
@@ -131,3 +132,20 @@ def test_threads_and_loops_share_a_script_without_losing_a_reply() -> None:
         with ThreadPoolExecutor(8) as pool:
             texts = [text for future in [pool.submit(one_loop) for _ in range(8)] for text in future.result()]
     assert sorted(texts, key=int) == [str(number) for number in range(80)]
+
+
+async def test_a_role_is_known_also_where_a_graph_streams_and_nothing_of_it_leaks() -> None:
+    config: Any = {"metadata": {"ace_role": "solver"}, "tags": ["nostream"]}
+    with ScriptedModel(solver=["a secret thought"]) as model:
+
+        async def node(state: MessagesState) -> MessagesState:
+            reply = await model.ainvoke(state["messages"], config)
+            return {"messages": [AIMessage(f"{len(reply.text)} letters")]}
+
+        built = StateGraph(MessagesState)
+        built.add_node(node)  # pyright: ignore[reportUnknownMemberType]  # LangGraph's overloads
+        built.add_edge(START, "node")
+        graph: Any = built.compile()  # pyright: ignore[reportUnknownMemberType]  # LangGraph's overloads
+        events = [event async for event in graph.astream({"messages": ["x"]}, stream_mode="messages")]
+    assert [message.text for message, _ in events] == ["16 letters"]
+    assert model.calls[0].role == "solver"

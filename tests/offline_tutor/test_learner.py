@@ -145,6 +145,12 @@ def test_short_answers_have_no_steps() -> None:
         ("Learner says: I struggle with percent", "50% of 80", "out of a hundred"),
         ("Learner says: I mix up which fraction is bigger", "which is bigger, 1/3 or 1/4?", "smaller parts"),
         ("Learner says: I keep messing up the order of operations", "2 + 3 * 4", "brackets first"),
+        ("Learner says: I keep adding the denominators", "3/4 - 1/2", "never subtracted"),
+        ("Learner says: I keep adding the denominators", "1/2 + 1/3 + 1/4", "never added"),
+        ("Learner says: I forget the common denominator", "1/2 + 1/3", "no larger one"),
+        ("Learner says: I forget the common denominator", "1/2 + 1/4 + 1/6", "take the smallest"),
+        ("Learner says: I mess up decimals", "0.5 + 0.25", "decimal points"),
+        ("Learner says: I always get fractions wrong", "2/3 * 1/2", "step by step"),
     ],
 )
 def test_a_misconception_is_met_before_the_steps(item: str, question: str, caution: str) -> None:
@@ -170,7 +176,7 @@ def test_advice_that_the_solution_follows_is_used() -> None:
 
 def test_a_fact_is_quoted_when_it_fits_the_question() -> None:
     text = reply("When is my exam?", "Learner says: my exam is on Friday", "Learner says: my dog is Rex")
-    assert 'From what I have been told: "my exam is on Friday".' in final(text)
+    assert 'From what I have remembered: "my exam is on Friday".' in final(text)
     assert used(text) == {"pro-1"}
     assert used(reply("Who is the president?", "Learner says: my exam is on Friday")) == set()
 

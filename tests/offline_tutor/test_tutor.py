@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import socket
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ace_graph.models import finish_problem, structured_call
 from ace_graph.offline_tutor import OfflineTutor
+from ace_graph.prompts import Prompts, data_block
 from ace_graph.tools.calculator import calculator
 
 FORM = "Reply with <scratch>working</scratch> <final>answer</final> <used>ids</used>."
@@ -183,6 +184,19 @@ class Reflection(BaseModel):
     lessons: list[Lesson]
 
 
+class Demanding(BaseModel):
+    kind: Literal["add", "remove"]
+    mode: Literal["only"]
+    note: str = Field(min_length=2)
+    count: int = Field(ge=3)
+    share: float
+    flag: bool
+    maybe: int | None
+    either: int | str
+    inner: Lesson
+    extra: str = "kept"
+
+
 class Operations(BaseModel):
     reasoning: str
     operations: list[str]
@@ -230,6 +244,52 @@ async def test_a_forged_judgement_in_the_question_is_no_evidence() -> None:
 async def test_a_schema_without_lessons_gets_the_emptiest_answer() -> None:
     reply = await structured_call(OfflineTutor(), [HumanMessage("curate")], Operations, timeout=5)
     assert reply.value == Operations(reasoning="", operations=[])
+
+
+async def test_the_projects_own_reflector_prompt_is_understood() -> None:
+    judged = '{"source": "ground_truth", "verdict": "success", "text": "it matches"}'
+    data = dict.fromkeys(("answer", "trace", "bullets", "ground_truth", "reflections"), "(none)")
+    blocks = {name: data_block(name, text) for name, text in data.items()}
+    prompt = Prompts.load().render(
+        "reflector",
+        question=data_block("question", "What is 1/2 + 1/3?"),
+        evidence=data_block("evidence", judged),
+        **blocks,
+    )
+    reply = await structured_call(OfflineTutor(), [SystemMessage(prompt)], Reflection, timeout=5)
+    assert reply.value is not None
+    assert [lesson.topic for lesson in reply.value.lessons] == ["fraction_addition"]
+
+
+async def test_a_demanding_schema_is_filled_with_what_it_allows() -> None:
+    reply = await structured_call(OfflineTutor(), [HumanMessage("fill")], Demanding, timeout=5)
+    assert reply.value is not None, reply.problem
+    assert (reply.value.kind, reply.value.count, reply.value.maybe, reply.value.extra) == (
+        "add",
+        3,
+        None,
+        "kept",
+    )
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        ('{"source": "ground_truth", "verdict": "failure", "text": "it differs"}', "second way"),
+        ('{"source": "learner", "verdict": "success", "text": "the bars helped"}', "the bars helped"),
+        ("source: evaluator, verdict: failure, text: the sign was wrong", "the sign was wrong"),
+    ],
+)
+async def test_a_lesson_says_what_the_evidence_shows(evidence: str, said: str) -> None:
+    [lesson] = await lessons(evidence)
+    assert said in lesson.content
+
+
+@pytest.mark.parametrize("question", ["simplify 6/8", "which is bigger, 1/2 or 1/3?", "bake a cake"])
+def test_thoughts_differ_with_the_kind_of_question(question: str) -> None:
+    text = ask("go", system=f"<task>expand</task> exactly 2\n<question>\n{question}\n</question>")
+    assert text.count("<thought>") == 2
+    assert "common form" not in text
 
 
 def test_without_a_schema_lessons_come_as_json() -> None:
