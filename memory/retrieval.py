@@ -26,7 +26,7 @@ from ace_graph.memory.tokens import estimate_tokens
 
 __all__ = ["Retrieval", "Scored", "estimate_tokens", "retrieve"]
 
-FRAME_TOKENS = 40
+FRAME_TOKENS = 30
 """What headings and delimiters around the lines may cost; part of the budget."""
 
 _SHORTLIST = 60
