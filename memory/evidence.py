@@ -50,6 +50,7 @@ def verdict_of(evidence: Iterable[Evidence]) -> Verdict:
 
     A model's opinion never decides. Within one source the last judgement counts.
     """
-    latest = {item.source: item.verdict for item in evidence if item.verdict != "unknown"}
-    unknown: Verdict = "unknown"
-    return next((latest[source] for source in EVIDENCE_SOURCES if source in latest), unknown)
+    latest: dict[EvidenceSource, Verdict] = {
+        item.source: item.verdict for item in evidence if item.verdict != "unknown"
+    }
+    return next((latest[source] for source in EVIDENCE_SOURCES if source in latest), "unknown")
