@@ -53,4 +53,7 @@ def verdict_of(evidence: Iterable[Evidence]) -> Verdict:
     latest: dict[EvidenceSource, Verdict] = {
         item.source: item.verdict for item in evidence if item.verdict != "unknown"
     }
-    return next((latest[source] for source in EVIDENCE_SOURCES if source in latest), "unknown")
+    for source in EVIDENCE_SOURCES:
+        if source in latest:
+            return latest[source]
+    return "unknown"
