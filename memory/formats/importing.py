@@ -35,11 +35,15 @@ class Outcome:
 
 
 def batches(bullets: Sequence[Add]) -> Iterator[list[Add]]:
-    """Yield all of `bullets` in deltas of about 500, those that ask for an id in the order of its number.
+    """Yield all of `bullets`: in one delta where they fit, else in several of about 500.
 
-    An id is granted only while no higher number was given out, hence the order; one number is never torn
-    apart.
+    Those then come in the order of the number in the id they ask for, because an id is granted only while
+    no delta before gave out a higher number; one number is never torn apart.
     """
+    if len(bullets) <= BATCH:
+        if bullets:
+            yield list(bullets)
+        return
     asking = sorted((b for b in bullets if b.id is not None), key=_number)
     batch: list[Add] = []
     for bullet in [*asking, *(b for b in bullets if b.id is None)]:

@@ -1,0 +1,41 @@
+"""`ace-graph learner`: everything about one learner, handed out or deleted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Commands
+
+
+def _talk(ace: Commands, learner: str) -> None:
+    ace.ok("chat", "--learner", learner, stdin="Call me Ann.\nWhat is 1/2 + 1/3?\n")
+
+
+def test_an_export_holds_playbook_history_and_turns(ace: Commands) -> None:
+    _talk(ace, "ann")
+    _talk(ace, "ben")
+    ace.ok("learner", "export", "ann", "-o", "ann.json")
+    found = json.loads(Path("ann.json").read_text("utf-8"))
+    assert found["learner_id"] == "ann"
+    assert [bullet["content"] for bullet in found["playbook"]["bullets"]] == ["Learner says: Call me Ann"]
+    assert {turn["task"] for turn in found["turns"]} == {"Call me Ann.", "What is 1/2 + 1/3?"}
+    assert [entry["version"] for entry in found["history"]["entries"] if entry["report"]["added"]] == [1]
+    assert found["access"]["access_clock"] == 2
+    assert len(found["access"]["recent_turns"]) == 2
+
+
+def test_forgetting_deletes_everything_of_one_learner_for_good(ace: Commands) -> None:
+    _talk(ace, "ann")
+    _talk(ace, "ben")
+    assert ace.ok("learner", "forget", "ann", "--json").json == {"learner": "ann", "forgotten": True}
+    empty = ace.ok("learner", "export", "ann")
+    found = json.loads(empty.out)
+    assert (found["version"], found["turns"], found["history"]["entries"]) == (None, [], [])
+    assert found["playbook"]["bullets"] == []
+    assert "nothing is stored" in empty.err
+    assert len(ace.bullets("ben")) == 1
+
+
+def test_forgetting_nobody_is_done_at_once(ace: Commands) -> None:
+    assert ace.ok("learner", "forget", "nobody").out == "Nothing was stored about learner nobody.\n"

@@ -1,0 +1,179 @@
+"""`ace-graph playbook`: looking at it and changing it, bullet by bullet."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from ace_graph.memory.bullet import Bullet
+from tests.cli.conftest import Commands
+
+
+@pytest.fixture
+def filled(ace: Commands) -> Commands:
+    """A playbook with two lessons and one preference."""
+    ace.ok("playbook", "add", "Convert the fraction first.", "--topic", "fractions", "--tag", "math")
+    ace.ok("playbook", "add", "The LCM of 2 and 3 is 6")
+    ace.ok("playbook", "add", "Learner says: I prefer pictures", "--section", "preferences", "--pin")
+    return ace
+
+
+def test_a_learner_without_a_state_is_an_empty_playbook(ace: Commands) -> None:
+    assert ace.ok("playbook", "show", "--json").json == {"version": None, "bullets": []}
+    assert "nothing stored yet" in ace.ok("playbook", "show").out
+    assert ace.ok("playbook", "stats", "--json").json["version"] is None
+
+
+def test_show_as_json_has_every_field_of_every_active_bullet(filled: Commands) -> None:
+    shown = filled.ok("playbook", "show", "--json").json
+    assert shown["version"] == 3
+    bullets = [Bullet.model_validate(bullet) for bullet in shown["bullets"]]
+    assert [set(bullet) for bullet in shown["bullets"]] == [set(Bullet.model_fields)] * 3
+    assert [bullet.id for bullet in bullets] == ["les-00001", "les-00002", "pre-00003"]
+    assert [bullet.memory_type for bullet in bullets] == ["procedural", "semantic", "episodic"]
+    assert (bullets[0].topic, bullets[0].tags, bullets[2].pinned) == ("fractions", ("math",), True)
+
+
+def test_show_prints_totals_sections_and_the_bullets_strongest_first(filled: Commands) -> None:
+    out = filled.ok("playbook", "show").out.splitlines()
+    assert "version 3, 3 bullets" in out[0]
+    assert "lessons 2, preferences 1" in out[1]
+    assert len(out) == 5
+    limited = filled.ok("playbook", "show", "--limit", "1").out.splitlines()
+    assert limited[2] == out[2]
+    assert "2 more" in limited[3]
+
+
+def test_stats_counts_and_gives_the_mean_of_the_decayed_strengths(filled: Commands) -> None:
+    figures = filled.ok("playbook", "stats", "--json").json
+    assert (figures["bullets"], figures["sections"]) == (3, {"lessons": 2, "preferences": 1})
+    assert (figures["unused"], figures["core"], figures["mean_reliability"]) == (3, 1, 0.5)
+    # Added at clock 1, 2 and 3: the first is two events old, the second one.
+    expected = (0.998**2 + 0.99 + 1.0) / 3
+    assert figures["access_clock"] == 3
+    assert figures["mean_strength"] == pytest.approx(expected)
+    assert "mean reliability: 0.500" in filled.ok("playbook", "stats").out
+
+
+def test_search_shows_only_bullets_that_hold_every_word(filled: Commands) -> None:
+    assert filled.ok("playbook", "search", "FRACTION").out.count("\n") == 1
+    (found,) = filled.ok("playbook", "search", "lcm 6", "--json").json["bullets"]
+    assert found["id"] == "les-00002"
+    nothing = filled.ok("playbook", "search", "fraction lcm")
+    assert nothing.out == ""
+    assert "No bullet" in nothing.err
+
+
+def test_adding_a_known_text_reinforces_its_bullet(filled: Commands) -> None:
+    again = filled.ok("playbook", "add", "convert the fraction  first", "--topic", "fractions", "--json").json
+    assert (again["id"], again["reinforced"], again["added"]) == ("les-00001", ["les-00001"], [])
+    assert [bullet["seen"] for bullet in filled.bullets()] == [2, 1, 1]
+
+
+def test_editing_keeps_the_id_and_the_votes(filled: Commands) -> None:
+    filled.ok("playbook", "edit", "les-00002", "The LCM of 4 and 6 is 12")
+    bullet = filled.bullets()[1]
+    assert (bullet["id"], bullet["content"]) == ("les-00002", "The LCM of 4 and 6 is 12")
+
+
+def test_pinning_and_unpinning(filled: Commands) -> None:
+    filled.ok("playbook", "pin", "les-00001")
+    assert [bullet["pinned"] for bullet in filled.bullets()] == [True, False, True]
+    filled.ok("playbook", "unpin", "les-00001")
+    assert [bullet["pinned"] for bullet in filled.bullets()] == [False, False, True]
+
+
+def test_removing_archives_one_bullet(filled: Commands) -> None:
+    assert filled.ok("playbook", "remove", "les-00001", "--json").json["removed"] == ["les-00001"]
+    assert [bullet["id"] for bullet in filled.bullets()] == ["les-00002", "pre-00003"]
+    assert filled.ok("playbook", "search", "convert").out == ""
+
+
+def test_clearing_leaves_nothing_and_sets_the_clock_to_0(filled: Commands) -> None:
+    filled.ok("playbook", "clear")
+    figures = filled.ok("playbook", "stats", "--json").json
+    assert (figures["bullets"], figures["access_clock"]) == (0, 0)
+    assert filled.ok("playbook", "add", "Draw it", "--json").json["id"] == "les-00004", "no id twice"
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (["edit", "les-00009", "text"], "unknown id"),
+        (["edit", "les-00001", " "], "empty text"),
+        (["pin", "pre-00003"], "pinned already"),
+        (["unpin", "les-00001"], "not pinned"),
+        (["remove", "nonsense"], "unknown id"),
+        (["add", "x" * 2001], "2000"),
+        (["add", "fine", "--section", "s" * 101], "section"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_is_refused_is_said_and_nothing_is_written(
+    filled: Commands, command: list[str], why: str
+) -> None:
+    before = filled.ok("playbook", "stats", "--json").out
+    done = filled("playbook", *command)
+    assert (done.code, done.out) == (1, "")
+    assert why in done.err
+    assert filled.ok("playbook", "stats", "--json").out == before, "not even the access clock moved"
+
+
+@pytest.mark.parametrize("command", [["clear"], ["remove", "x"], ["pin", "x"], ["edit", "x", "y"]], ids=str)
+def test_changing_nobodys_playbook_creates_nobody(ace: Commands, command: list[str]) -> None:
+    done = ace("playbook", *command, "--learner", "typo")
+    assert done.code == 1
+    assert "typo" in done.err
+    assert ace.ok("playbook", "show", "--json", "--learner", "typo").json["version"] is None
+
+
+def test_text_that_could_move_the_cursor_is_shown_as_text(ace: Commands) -> None:
+    ace.ok("playbook", "add", "Draw \x1b[31mred\x07 [bold]it[/bold] \u202eback", "--learner", "a\x1b[2Jb")
+    out = ace.ok("playbook", "show", "--learner", "a\x1b[2Jb").out
+    assert "\x1b" not in out
+    assert "[bold]it[/bold]" in out
+
+
+def test_two_writers_at_the_same_learner_both_count(ace: Commands) -> None:
+    command = "from ace_graph.cli.main import app; app()"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", command, "playbook", "add", f"Lesson number {n} is about {word}"],
+            cwd=ace.folder,
+            stdout=subprocess.DEVNULL,
+        )
+        for n, word in ((1, "bars"), (2, "circles"))
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert len(ace.bullets()) == 2
+
+
+def test_on_a_terminal_bullets_are_a_table(filled: Commands) -> None:
+    ours, theirs = pty.openpty()
+    command = "from ace_graph.cli.main import app; app()"
+    with subprocess.Popen(
+        [sys.executable, "-c", command, "playbook", "show"],
+        cwd=filled.folder,
+        stdout=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while chunk := _read(ours):
+            shown += chunk
+        assert process.wait() == 0
+    os.close(ours)
+    text = shown.decode()
+    assert "┏━━" in text
+    assert "Convert the fraction first." in text
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # Linux says so when the other side has closed
+        return b""
