@@ -52,6 +52,8 @@ def current_run(resources: Resources) -> Run:
     # Embedded without a context it is None, whatever the annotation says.
     context = cast("ACEContext | None", runtime.context) or ACEContext()
     learner_id = _identity(context)
+    # Tools read the learner from the context, so the authenticated one must be in it.
+    context = context.model_copy(update={"learner_id": learner_id})
     run = Run(resources, context, learner_id, runtime.override(context=context))
     if run.learning == "background":
         raise ConfigurationError(

@@ -39,7 +39,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     injection = await inject(turn["question"], plan, memory.snapshot, run)
     answer_id = earlier["answer_id"] if earlier else f"answer-{turn['turn_id']}"
     model = await run.resources.ready_model(run.context)
-    talk = Talk(run, model, answer_id, hold=plan["max_revisions"] > 0)
+    talk = Talk(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
     prompt = _prompt(state, run, injection, earlier)
     solution = await _REASONING[plan["mode"]](prompt, plan, talk)
     attempt = _attempt(solution, injection, talk, run.resources.new_id(), answer_id, earlier)

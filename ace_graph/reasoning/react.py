@@ -62,7 +62,7 @@ async def _call_tools(talk: Talk, tools: Sequence[BaseTool], message: AIMessage)
         talk.think(f"react calls {preview(call['name'], 64)}", str(call["args"]))
     # The runtime is handed over so that a tool finds the context also where the caller gave none.
     node = ToolNode(tools, handle_tool_errors=_told)
-    out = await node.ainvoke({"messages": [message]}, runtime=talk.run.runtime)
+    out = await node.ainvoke({"messages": [message], "memory": talk.memory}, runtime=talk.run.runtime)
     results: list[BaseMessage] = out["messages"]
     for result in results:
         talk.think("react result", result.text)

@@ -17,6 +17,7 @@ from langgraph.graph.message import push_message
 from ace_graph.models import ChatRunnable, Usage, call_model, finish_problem, stream_model
 from ace_graph.reasoning.answer import AnswerParser, Parsed
 from ace_graph.run import Run, log_text
+from ace_graph.state import Memory
 
 __all__ = ["Reply", "Talk", "show"]
 
@@ -44,8 +45,9 @@ class Talk:
     With `hold` nothing is shown: the critic shows the answer once it is accepted.
     """
 
-    def __init__(self, run: Run, model: BaseChatModel, answer_id: str, *, hold: bool) -> None:
+    def __init__(self, run: Run, model: BaseChatModel, answer_id: str, memory: Memory, *, hold: bool) -> None:
         self.run = run
+        self.memory = memory
         self.model = model
         self.usage = Usage()
         self.streamed = False

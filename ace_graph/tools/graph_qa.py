@@ -1,0 +1,113 @@
+"""Questions about what is remembered: four fixed reads over this learner's own memory.
+
+The learner comes from the run's context, never from the model's arguments, and there is no query
+language: nothing that a model writes can reach another learner's data. The reads use the snapshot that
+the turn has loaded, so they cost no further load.
+
+Does not: generate Cypher, or change anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, cast
+
+from langchain_core.tools import BaseTool, tool
+from langgraph.prebuilt import ToolRuntime
+from pydantic import Field
+
+from ace_graph.context import ACEContext
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.stores.base import Store
+from ace_graph.memory.text import terms
+from ace_graph.prompts import preview
+from ace_graph.state import Memory
+
+__all__ = ["memory_tools"]
+
+_MAX_ROWS = 20
+_ROW_CHARS = 160
+_NOBODY = "There is no learner in this conversation, so nothing is remembered."
+_NOTHING = "Nothing of that kind is remembered."
+
+Runtime = ToolRuntime[ACEContext, Any]  # Any: a caller's own graph may have another state
+Rows = Annotated[int, Field(ge=1, le=_MAX_ROWS, description="how many rows at most")]
+
+
+def memory_tools(store: Store) -> list[BaseTool]:
+    """Return the four tools. `store` is read only where a run carries no snapshot."""
+
+    async def playbook_of(runtime: Runtime) -> Playbook | None:
+        state = cast("object", runtime.state)
+        memory = cast("dict[str, object]", state).get("memory") if isinstance(state, dict) else None
+        if isinstance(memory, Memory) and memory.snapshot is not None:
+            return memory.snapshot.playbook
+        learner_id = runtime.context.learner_id
+        return None if learner_id is None else (await store.load(learner_id)).playbook
+
+    @tool
+    async def memory_list(runtime: Runtime, limit: Rows = 10) -> str:
+        """List what is remembered about this learner, the newest first."""
+        playbook = await playbook_of(runtime)
+        return _NOBODY if playbook is None else _told(_newest(playbook)[:limit])
+
+    @tool
+    async def memory_search(words: str, runtime: Runtime, limit: Rows = 10) -> str:
+        """Find what is remembered about this learner by words, the best match first."""
+        playbook = await playbook_of(runtime)
+        return _NOBODY if playbook is None else _told(_matching(playbook, words)[:limit])
+
+    @tool
+    async def memory_by_topic(topic: str, runtime: Runtime, limit: Rows = 10) -> str:
+        """List what is remembered about this learner on one topic."""
+        playbook = await playbook_of(runtime)
+        if playbook is None:
+            return _NOBODY
+        wanted = topic.strip().casefold()
+        return _told([b for b in _newest(playbook) if (b.topic or "").casefold() == wanted][:limit])
+
+    @tool
+    async def memory_lineage(bullet_id: str, runtime: Runtime) -> str:
+        """Tell where one remembered item comes from: turns, votes, and what it replaced or absorbed."""
+        playbook = await playbook_of(runtime)
+        return _NOBODY if playbook is None else _lineage(playbook, bullet_id.strip().strip("[]"))
+
+    return [memory_list, memory_search, memory_by_topic, memory_lineage]
+
+
+def _newest(playbook: Playbook) -> list[Bullet]:
+    active = [b for b in playbook.bullets() if b.status == "active"]
+    return sorted(active, key=lambda b: (b.updated_at, b.id), reverse=True)
+
+
+def _matching(playbook: Playbook, words: str) -> list[Bullet]:
+    wanted = set(terms(words[:500]))
+    scored = [(len(wanted & set(terms(b.content))), b) for b in _newest(playbook)]
+    return [b for hits, b in sorted(scored, key=lambda pair: -pair[0]) if hits]
+
+
+def _told(bullets: Iterable[Bullet]) -> str:
+    rows = [
+        f"[{b.id}] {preview(b.content, _ROW_CHARS)} (+{b.helpful}/-{b.harmful}, {b.section})" for b in bullets
+    ]
+    return "\n".join(rows) or _NOTHING
+
+
+def _lineage(playbook: Playbook, bullet_id: str) -> str:
+    survivor = playbook.aliases.get(bullet_id, bullet_id)
+    bullet = playbook.get_bullet(survivor)
+    if bullet is None:
+        successor = playbook.tombstones.get(bullet_id)
+        return f"[{bullet_id}] was replaced by [{successor}]." if successor else _NOTHING
+    replaced = [old for old, new in playbook.tombstones.items() if new == bullet.id]
+    absorbed = [old for old, new in playbook.aliases.items() if new == bullet.id]
+    parts = [
+        f"[{bullet.id}] {preview(bullet.content, _ROW_CHARS)}",
+        f"first kept {bullet.created_at:%Y-%m-%d}, last changed {bullet.updated_at:%Y-%m-%d}",
+        f"seen {bullet.seen} times",
+        f"votes: {bullet.helpful} helpful, {bullet.harmful} harmful, {bullet.neutral} neutral",
+        f"sources: {', '.join(bullet.sources[:10]) or 'none'}",
+        f"replaced: {', '.join(replaced[:10]) or 'none'}; absorbed: {', '.join(absorbed[:10]) or 'none'}",
+    ]
+    return "\n".join(parts)
