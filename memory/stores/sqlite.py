@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -119,10 +120,13 @@ class SQLiteStore:
         return await portal().run(in_one_moment())
 
     async def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
-        lanes = self._lanes()
+        lanes, began = self._lanes(), time.monotonic()
         async with lanes.queue.place(learner, base) as place:
             start = place.base
-            done = await lanes.writer.run(lambda c: self._write(c, learner, delta, base, start, record))
+            done = await lanes.writer.run(
+                lambda connection: self._write(connection, learner, delta, base, start, record),
+                began=began,  # so that a queue before a locked file fails together, not one by one
+            )
             place.result = done.snapshot
         return done
 

@@ -57,12 +57,13 @@ class Lane:
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
-    async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+    async def run(self, job: Callable[[sqlite3.Connection], T], *, began: float | None = None) -> T:
         """Run `job` after those before it and return what it returns.
 
+        Its patience counts from `began` (on the monotonic clock) where that is given, else from now.
         Raises StoreUnavailable, CorruptPayload, NewerFormat, and what the job raises.
         """
-        deadline = time.monotonic() + self._patience
+        deadline = (time.monotonic() if began is None else began) + self._patience
         try:
             running = self._pool.submit(self._work, job, deadline)
         except RuntimeError as error:  # Python ends: its executors take no more work
