@@ -83,7 +83,10 @@ class Store(Protocol):
         ...
 
     async def history(self, learner_id: str) -> History:
-        """Return the content changes in order, from the oldest effect kept."""
+        """Return the content changes in order, from the oldest whose effect is kept.
+
+        At least `policy.history_kept` effects are, and at most twice as many.
+        """
         ...
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
@@ -91,7 +94,11 @@ class Store(Protocol):
         ...
 
     async def export(self, learner_id: str) -> LearnerExport:
-        """Return everything stored about the learner, read at one moment."""
+        """Return everything stored about the learner, read at one moment.
+
+        Its history also lists changes whose effect was compacted away, without the effect, and commits
+        that changed no bullet and brought no record.
+        """
         ...
 
     async def forget(self, learner_id: str) -> bool:
