@@ -24,7 +24,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores import neo4j_queries as cypher
 from ace_graph.memory.stores.base import LearnerExport, checked_learner_id, random_token
 from ace_graph.memory.stores.neo4j_commit import Done, Job, commit_once, lock
-from ace_graph.memory.stores.neo4j_connection import Link, Login, Neo4jConnection
+from ace_graph.memory.stores.neo4j_connection import WRITE_SECONDS, Link, Login, Neo4jConnection
 from ace_graph.memory.stores.neo4j_history import read_export, read_history, read_turns
 from ace_graph.memory.stores.neo4j_rows import Reply
 from ace_graph.memory.turn import TurnRecord
@@ -80,7 +80,7 @@ class Neo4jStore:
                 await lock(transaction, learner)
                 return await read_history(transaction, learner)
 
-        return await self._on_portal(read)
+        return await self._under_lock(read)
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
         """Return the newest turn records; see `Store.turns`."""
@@ -102,7 +102,7 @@ class Neo4jStore:
                 snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
                 return await read_export(transaction, learner, snapshot)
 
-        return await self._on_portal(read)
+        return await self._under_lock(read)
 
     async def forget(self, learner_id: str) -> bool:
         """Delete everything stored about the learner; see `Store.forget`.
@@ -115,7 +115,7 @@ class Neo4jStore:
             rows = await self.connection.rows(link, cypher.DELETE_LEARNER, uid=learner)
             return any(row["found"] is True for row in rows)
 
-        return await self._on_portal(delete, whole=True)
+        return await self._under_lock(delete)
 
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""
@@ -127,8 +127,11 @@ class Neo4jStore:
     async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
-    async def _on_portal(self, attempt: Callable[[Link], Awaitable[T]], *, whole: bool = False) -> T:
-        return await portal().run(self.connection.work(attempt), whole=whole)
+    async def _on_portal(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
+        return await portal().run(self.connection.work(attempt))
+
+    async def _under_lock(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
+        return await portal().run(self.connection.work(attempt, seconds=WRITE_SECONDS), whole=True)
 
     async def _read(self, link: Link, learner: str, known: Snapshot) -> Snapshot:
         version = known.version
@@ -147,7 +150,7 @@ class Neo4jStore:
     async def _commit_in_line(self, job: Job) -> Commit:
         async with self.connection.link.queue.place(job.learner, job.base) as place:
             done = await self.connection.work(
-                lambda link: commit_once(self.connection, link, job, place.base)
+                lambda link: commit_once(self.connection, link, job, place.base), seconds=WRITE_SECONDS
             )
             await self._compact(job.learner, done)
             place.result = done.commit.snapshot
@@ -160,7 +163,8 @@ class Neo4jStore:
         kept = self.policy.history_kept
         try:
             await self.connection.work(
-                lambda link: self.connection.rows(link, cypher.COMPACT, uid=learner, kept=kept)
+                lambda link: self.connection.rows(link, cypher.COMPACT, uid=learner, kept=kept),
+                seconds=WRITE_SECONDS,
             )
         except StoreError as error:
             _log.warning("[ACE Memory] the history was not compacted: %s", error)

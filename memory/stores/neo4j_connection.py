@@ -31,16 +31,20 @@ from ace_graph.memory.stores.base import CommitQueue
 from ace_graph.memory.stores.neo4j_errors import checked_uri, explained, worth_retrying
 from ace_graph.memory.stores.neo4j_migrations import APPLIED, MIGRATIONS, REMEMBER, Migration
 
-__all__ = ["Link", "Login", "Neo4jConnection", "Row", "fetch"]
+__all__ = ["WRITE_SECONDS", "Link", "Login", "Neo4jConnection", "Row", "fetch"]
 
 T = TypeVar("T")
 Row = dict[str, object]
 
 CONNECT_SECONDS = 5.0
-ACQUIRE_SECONDS = 8.0
+ACQUIRE_SECONDS = 6.0
 RETRY_SECONDS = 5.0
-ANSWER_SECONDS = 9.5
-"""Together they keep every failure below 10 seconds."""
+READ_SECONDS = 9.0
+"""A server that is away, or has fallen silent, is given up after less than 10 seconds."""
+WRITE_SECONDS = 20.0
+"""A writer may have to wait for the learner's lock; a server that is away is noticed as soon as above."""
+SCHEMA_SECONDS = 60.0
+"""For the constraints of a new database, once: a server that has just started needs seconds for them."""
 
 _IDLE_CHECK_SECONDS = 60.0
 _MADE_BY_ANOTHER = frozenset(
@@ -110,17 +114,17 @@ class Neo4jConnection:
         if self._links and self._links[-1].portal is portal():
             await self._links.pop().driver.close()
 
-    async def work(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
-        """Return what `attempt` returns, tried again where that can help.
+    async def work(self, attempt: Callable[[Link], Awaitable[T]], *, seconds: float = READ_SECONDS) -> T:
+        """Return what `attempt` returns, tried again where that can help, within `seconds`.
 
         `attempt` must be safe to repeat. Raises StoreUnavailable, StoreAuthError, CommitContention,
         StoreError, and what `attempt` raises of its own.
         """
         login = self._login
+        link = self.link
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                link = self.link
-                await self._migrate(link)
+            await self._migrate(link)
+            async with asyncio.timeout(seconds):
                 return await self._again(link, lambda: attempt(link))
         except (Neo4jError, DriverError, OSError) as error:  # a TimeoutError is an OSError
             raise explained(error, login.place, login.username, login.database) from error
@@ -183,10 +187,12 @@ class Neo4jConnection:
         async with link.opening:
             if link.migrated:
                 return
-            applied = await self._again(link, lambda: self._applied(link))
-            for migration in MIGRATIONS:
-                if migration.name not in applied:
-                    await self._apply(link, migration)
+            async with asyncio.timeout(READ_SECONDS):
+                applied = await self._again(link, lambda: self._applied(link))
+            async with asyncio.timeout(SCHEMA_SECONDS):
+                for migration in MIGRATIONS:
+                    if migration.name not in applied:
+                        await self._apply(link, migration)
             link.migrated = True
 
     async def _applied(self, link: Link) -> frozenset[str]:

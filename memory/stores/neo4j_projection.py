@@ -17,7 +17,7 @@ from ace_graph.memory.stores import neo4j_queries as cypher
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.stores.neo4j import Neo4jStore
 from ace_graph.memory.stores.neo4j_commit import lock
-from ace_graph.memory.stores.neo4j_connection import Link, fetch
+from ace_graph.memory.stores.neo4j_connection import WRITE_SECONDS, Link, fetch
 from ace_graph.memory.stores.neo4j_rows import Properties
 
 __all__ = ["project"]
@@ -41,7 +41,7 @@ async def project(store: Neo4jStore, learner_id: str) -> int:
             await fetch(transaction, cypher.PROJECT, uid=learner, bullets=bullets)
             return len(bullets)
 
-    return await portal().run(store.connection.work(draw), whole=True)
+    return await portal().run(store.connection.work(draw, seconds=WRITE_SECONDS), whole=True)
 
 
 def _properties(learner: str, bullets: Iterable[Bullet]) -> list[Properties]:

@@ -93,8 +93,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    given = {str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")}
     for name in FIXTURES:
-        if name in metafunc.fixturenames:
+        if name in metafunc.fixturenames and name not in given:
             metafunc.parametrize(name, VERSIONS, indirect=True, scope="session" if name == "neo4j" else None)
 
 

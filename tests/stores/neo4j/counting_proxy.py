@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 __all__ = ["Traffic", "counted"]
@@ -25,9 +25,17 @@ class Traffic:
     to_server: int = 0
     from_server: int = 0
     client_speaks: bool = False
+    flowing: asyncio.Event = field(default_factory=asyncio.Event)
 
     def reset(self) -> None:
         self.round_trips = self.to_server = self.from_server = 0
+
+    def pause(self) -> None:
+        """Let nothing more through, as if the cable were cut."""
+        self.flowing.clear()
+
+    def resume(self) -> None:
+        self.flowing.set()
 
     def sent(self, size: int) -> None:
         self.round_trips += not self.client_speaks
@@ -46,12 +54,13 @@ async def counted(uri: str) -> AsyncGenerator[Traffic]:
     Ends when the client has closed its connections.
     """
     target, traffic = urlsplit(uri), Traffic()
+    traffic.resume()
     serving: set[asyncio.Task[object]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection(target.hostname, target.port)
         ways = ((reader, far_writer, traffic.sent), (far_reader, writer, traffic.received))
-        serving.update(asyncio.create_task(_pass_on(*way)) for way in ways)
+        serving.update(asyncio.create_task(_pass_on(*way, traffic.flowing)) for way in ways)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
@@ -61,11 +70,17 @@ async def counted(uri: str) -> AsyncGenerator[Traffic]:
 
 
 async def _pass_on(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: Callable[[int], None]
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    count: Callable[[int], None],
+    flowing: asyncio.Event,
 ) -> None:
-    while data := await reader.read(65_536):
-        count(len(data))
-        writer.write(data)
-        await writer.drain()
+    with suppress(ConnectionError):
+        while data := await reader.read(65_536):
+            await flowing.wait()
+            count(len(data))
+            writer.write(data)
+            await writer.drain()
     writer.close()
-    await writer.wait_closed()
+    with suppress(ConnectionError):
+        await writer.wait_closed()

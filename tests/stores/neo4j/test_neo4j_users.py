@@ -22,7 +22,8 @@ def subject(neo4j: Neo4jServer) -> Neo4jSubject:
 async def _user(subject: Neo4jSubject, learner: str) -> Rows:
     return await subject.cypher(
         "MATCH (u:User {id: $uid}) OPTIONAL MATCH (u)-[r]->() "
-        "RETURN elementId(u) AS node, labels(u) AS labels, properties(u) AS properties, collect(type(r)) AS relations",
+        "RETURN elementId(u) AS node, labels(u) AS labels, properties(u) AS properties, "
+        "collect(type(r)) AS relations",
         uid=learner,
     )
 
