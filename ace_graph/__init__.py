@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
     from ace_graph.memory.stores.base import Store
     from ace_graph.settings import Settings
+    from ace_graph.state import ACEInput, ACEOutput
     from ace_graph.store_url import open_store
     from ace_graph.unsaved import commit_unsaved
 
 __all__ = [
     "ACEContext",
     "ACEGraph",
+    "ACEInput",
+    "ACEOutput",
     "AceError",
     "Bullet",
     "Delta",
@@ -45,6 +48,8 @@ _HOMES = {
     "ACEContext": "ace_graph.context",
     "AceError": "ace_graph.errors",
     "ACEGraph": "ace_graph.graph",
+    "ACEInput": "ace_graph.state",
+    "ACEOutput": "ace_graph.state",
     "build_ace_graph": "ace_graph.graph",
     "make_graph": "ace_graph.graph",
     "Settings": "ace_graph.settings",

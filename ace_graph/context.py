@@ -23,10 +23,10 @@ ShortText = Annotated[str, Field(max_length=256)]
 
 
 class ACEContext(BaseModel):
-    """Per-run settings; every field is optional and JSON-able, unknown names are refused.
+    """The settings of one run: `graph.invoke(..., context=ACEContext(learner_id="alice"))`.
 
-    A field left at None takes the graph's default. `ground_truth` reaches the critic and the reflector
-    only. Raises `pydantic.ValidationError` for a value out of range.
+    Every field is optional and JSON-able, a dict does as well, and unknown names are refused. A field left
+    at None takes the graph's default. Raises `pydantic.ValidationError` for a value out of range.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

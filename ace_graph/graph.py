@@ -77,12 +77,16 @@ def build_ace_graph(
     new_id: Callable[[], str] | None = None,
     settings: Settings | None = None,
 ) -> ACEGraph:
-    """Return the compiled graph; every argument left out comes from the settings.
+    """Return the compiled graph. Build it once; it serves all learners, threads and event loops.
 
-    `store` is a store or its URL. `tools` are added to the calculator and the reads of the learner's own
-    memory. `evaluator` judges answers, which the critic takes as evidence. `mode_router` chooses the mode
-    instead of the rules. `base_playbook` (a Playbook or the path of one) is given to every learner, read
-    only. `learning` is what runs do whose context does not say. `clock` and `new_id` give time and ids.
+    Every argument is optional; what is left out comes from the settings. `model` is a chat model for all
+    roles, `store` a store or its URL (see open_store). `tools` join the calculator, web search and the
+    reads of the learner's own memory. `embeddings` find bullets by meaning, too. `evaluator` judges
+    (question, answer, context), which the critic takes as evidence. `mode_router` chooses the mode instead
+    of the rules. `system_prompt` says who the agent is; files in `prompts_dir` replace built-in prompts.
+    `base_playbook` (a Playbook or its path) is given to every learner, read only. `learning` is what runs
+    do whose context does not say: "inline" or "off". With a `checkpointer` threads keep their messages.
+    `count_tokens`, `clock` and `new_id` replace the token estimate, the time and the ids.
 
     Building does no I/O but reading prompt files and the base playbook. Raises ModelNotConfigured and
     other ConfigurationErrors, which name the setting to fix.

@@ -209,7 +209,15 @@ class ACEInput(MessagesState):
 
 
 class ACEOutput(MessagesState):
-    """What a run gives back."""
+    """What a run gives back: plain JSON beside the messages.
+
+    messages   the conversation; the last one is the answer
+    mode       cot, tot or react
+    plan       the parameters that the mode was run with
+    result     answer, reasoning, ids injected and cited, the verdict and the evidence for it
+    learning   what changed in the memory, in ids; or the error, and what could not be saved
+    usage      calls and tokens per role
+    """
 
     mode: NotRequired[str]
     plan: NotRequired[Plan]
