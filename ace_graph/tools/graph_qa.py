@@ -4,12 +4,12 @@ The learner comes from the run's context, never from the model's arguments, and 
 language: nothing that a model writes can reach another learner's data. The reads use the snapshot that
 the turn has loaded, so they cost no further load.
 
-Does not: generate Cypher, or change anything.
+Does not: generate Cypher, change anything, or tell of bullets that are in quarantine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, cast
 
 from langchain_core.tools import BaseTool, tool
@@ -17,7 +17,9 @@ from langgraph.prebuilt import ToolRuntime
 from pydantic import Field
 
 from ace_graph.context import ACEContext
+from ace_graph.errors import StoreError
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.index import idf
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.text import terms
@@ -28,8 +30,10 @@ __all__ = ["memory_tools"]
 
 _MAX_ROWS = 20
 _ROW_CHARS = 160
+_MAX_WORDS_CHARS = 500
 _NOBODY = "There is no learner in this conversation, so nothing is remembered."
 _NOTHING = "Nothing of that kind is remembered."
+_UNREADABLE = "What is remembered can't be read right now."
 
 Runtime = ToolRuntime[ACEContext, Any]  # Any: a caller's own graph may have another state
 Rows = Annotated[int, Field(ge=1, le=_MAX_ROWS, description="how many rows at most")]
@@ -38,42 +42,54 @@ Rows = Annotated[int, Field(ge=1, le=_MAX_ROWS, description="how many rows at mo
 def memory_tools(store: Store) -> list[BaseTool]:
     """Return the four tools. `store` is read only where a run carries no snapshot."""
 
-    async def playbook_of(runtime: Runtime) -> Playbook | None:
-        state = cast("object", runtime.state)
-        memory = cast("dict[str, object]", state).get("memory") if isinstance(state, dict) else None
-        if isinstance(memory, Memory) and memory.snapshot is not None:
-            return memory.snapshot.playbook
-        learner_id = runtime.context.learner_id
-        return None if learner_id is None else (await store.load(learner_id)).playbook
-
     @tool
     async def memory_list(runtime: Runtime, limit: Rows = 10) -> str:
         """List what is remembered about this learner, the newest first."""
-        playbook = await playbook_of(runtime)
-        return _NOBODY if playbook is None else _told(_newest(playbook)[:limit])
+        return await answer(runtime, lambda playbook: _told(_newest(playbook)[:limit]))
 
     @tool
     async def memory_search(words: str, runtime: Runtime, limit: Rows = 10) -> str:
         """Find what is remembered about this learner by words, the best match first."""
-        playbook = await playbook_of(runtime)
-        return _NOBODY if playbook is None else _told(_matching(playbook, words)[:limit])
+        return await answer(runtime, lambda playbook: _told(_matching(playbook, words)[:limit]))
 
     @tool
     async def memory_by_topic(topic: str, runtime: Runtime, limit: Rows = 10) -> str:
         """List what is remembered about this learner on one topic."""
-        playbook = await playbook_of(runtime)
-        if playbook is None:
-            return _NOBODY
-        wanted = topic.strip().casefold()
-        return _told([b for b in _newest(playbook) if (b.topic or "").casefold() == wanted][:limit])
+        return await answer(runtime, lambda playbook: _told(_on_topic(playbook, topic)[:limit]))
 
     @tool
     async def memory_lineage(bullet_id: str, runtime: Runtime) -> str:
         """Tell where one remembered item comes from: turns, votes, and what it replaced or absorbed."""
-        playbook = await playbook_of(runtime)
-        return _NOBODY if playbook is None else _lineage(playbook, bullet_id.strip().strip("[]"))
+        return await answer(runtime, lambda playbook: _lineage(playbook, bullet_id.strip().strip("[]")))
+
+    async def answer(runtime: Runtime, told: Callable[[Playbook], str]) -> str:
+        try:
+            playbook = await _playbook(runtime, store)
+        except StoreError:
+            return _UNREADABLE  # the reason may name hosts and files, which are no business of a model
+        return _NOBODY if playbook is None else told(playbook)
 
     return [memory_list, memory_search, memory_by_topic, memory_lineage]
+
+
+async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:
+    """Return the playbook of the run's learner, None where there is no learner. Raises StoreError."""
+    state = cast("object", runtime.state)
+    memory = cast("dict[str, object]", state).get("memory") if isinstance(state, dict) else None
+    if isinstance(memory, Memory) and memory.snapshot is not None:
+        return memory.snapshot.playbook
+    learner_id = _learner_id(runtime)
+    return None if learner_id is None else (await store.load(learner_id)).playbook
+
+
+def _learner_id(runtime: Runtime) -> str | None:
+    """A graph of the caller's own may have a context that is a dict, or none."""
+    context = cast("object", runtime.context)
+    if isinstance(context, Mapping):
+        found = cast("Mapping[str, object]", context).get("learner_id")
+    else:
+        found = cast("object", getattr(context, "learner_id", None))
+    return found if isinstance(found, str) else None
 
 
 def _newest(playbook: Playbook) -> list[Bullet]:
@@ -81,10 +97,21 @@ def _newest(playbook: Playbook) -> list[Bullet]:
     return sorted(active, key=lambda b: (b.updated_at, b.id), reverse=True)
 
 
+def _on_topic(playbook: Playbook, topic: str) -> list[Bullet]:
+    wanted = topic.strip().casefold()
+    return [b for b in _newest(playbook) if (b.topic or "").casefold() == wanted]
+
+
 def _matching(playbook: Playbook, words: str) -> list[Bullet]:
-    wanted = set(terms(words[:500]))
-    scored = [(len(wanted & set(terms(b.content))), b) for b in _newest(playbook)]
-    return [b for hits, b in sorted(scored, key=lambda pair: -pair[0]) if hits]
+    """Every bullet that shares a word with the question, ranked like retrieval but without its gate."""
+    index = playbook.index
+    wanted = {term for term in terms(words[:_MAX_WORDS_CHARS]) if index.frequency(term)}
+    if not wanted:
+        return []
+    weights = {term: idf(index.frequency(term), len(index)) for term in wanted}
+    scores = index.scores(index.covering(weights, min(weights.values())), weights)
+    ranked = sorted(scores, key=lambda key: (-scores[key], key))
+    return [b for key in ranked if (b := playbook.get_bullet(key)) is not None and b.status == "active"]
 
 
 def _told(bullets: Iterable[Bullet]) -> str:
@@ -97,7 +124,7 @@ def _told(bullets: Iterable[Bullet]) -> str:
 def _lineage(playbook: Playbook, bullet_id: str) -> str:
     survivor = playbook.aliases.get(bullet_id, bullet_id)
     bullet = playbook.get_bullet(survivor)
-    if bullet is None:
+    if bullet is None or bullet.status != "active":
         successor = playbook.tombstones.get(bullet_id)
         return f"[{bullet_id}] was replaced by [{successor}]." if successor else _NOTHING
     replaced = [old for old, new in playbook.tombstones.items() if new == bullet.id]
