@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.neighbours import in_order
 from ace_graph.memory.text import language_of, terms
 
 __all__ = ["Document", "Index", "idf", "topic_term"]
@@ -48,7 +49,7 @@ def topic_term(topic: str) -> str:
 
 
 class Document(NamedTuple):
-    """The terms of one bullet, each once: those of its text, and those it is only labelled with."""
+    """The terms of one bullet, each once: those of its text (as `in_order`), and those of its labels only."""
 
     content: tuple[str, ...]
     labels: tuple[str, ...]
@@ -110,8 +111,12 @@ class Index:
         reached = 0
         while reached < len(order) and left >= need:
             weight = weights[order[reached]]
-            for key in self.postings.get(order[reached], ()):
-                covered[key] = covered.get(key, 0.0) + weight
+            postings = self.postings.get(order[reached], {})
+            if not covered:
+                covered = dict.fromkeys(postings, weight)
+            else:
+                for key in postings:
+                    covered[key] = covered.get(key, 0.0) + weight
             left -= weight
             reached += 1
         for term in order[reached:]:
@@ -214,7 +219,7 @@ def _entry(bullet: Bullet) -> tuple[Document, dict[str, float]]:
     if bullet.topic:
         labelled[topic_term(bullet.topic)] = None
         weights[topic_term(bullet.topic)] = 1.0
-    return Document(tuple(counted), tuple(labelled)), weights
+    return Document(in_order(counted), tuple(labelled)), weights
 
 
 @lru_cache(maxsize=8192)

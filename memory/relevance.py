@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
+from typing import NamedTuple
 
 from ace_graph.memory.index import Index, idf, topic_term
 from ace_graph.memory.taxonomy import infer_topic
 from ace_graph.memory.text import terms
 
-__all__ = ["Hit", "relevant"]
+__all__ = ["Hit", "Query", "read_question", "relevant"]
 
 _GATE = 0.3
 """The share of the question's terms, by weight, that a bullet must cover."""
@@ -31,8 +31,7 @@ _SEMANTIC_GATE = 0.5
 _SEMANTIC_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A bullet that passed the gate: the share of the question it covers (0-1), and its rank's score."""
 
     key: str
@@ -42,34 +41,19 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class _Query:
+class Query:
+    """The weights of a question's terms, their sum, and how much of it a bullet must cover."""
+
     weights: Mapping[str, float]
     total: float
     floor: float
 
 
-def relevant(
-    question: str,
-    topic: str | None,
-    indexes: Sequence[tuple[Index, bool]],
-    semantic: Mapping[str, float],
-    limit: int,
-) -> list[Hit]:
-    """Return the `limit` most relevant bullets of each index (each with whether it is the base's), unordered.
+def read_question(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]]) -> Query:
+    """Return what the question asks of a bullet.
 
     Where the question itself is about `topic`, its bullets cover that much of it, whatever their words.
-    `semantic` are cosine similarities (0-1) by bullet id; one that is high opens the gate as well.
     """
-    query = _query(question, topic, indexes)
-    hits = [
-        Hit(key, of_base, covered, score)
-        for index, of_base in indexes
-        for key, covered, score in _passing(query, index, semantic, limit)
-    ]
-    return _blended(hits, semantic) if semantic and hits else hits
-
-
-def _query(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]]) -> _Query:
     bullets = sum(len(index) for index, _ in indexes)
     weights: dict[str, float] = {}
     for term in terms(question):
@@ -81,11 +65,26 @@ def _query(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool
     if weights and topic is not None and infer_topic(question) == topic.casefold():
         # On top of the total: a bullet without a topic must not cover less of the question for it.
         weights[topic_term(topic)] = idf(0, bullets)
-    return _Query(weights, total, _GATE * total * expected)
+    return Query(weights, total, _GATE * total * expected)
+
+
+def relevant(
+    query: Query, indexes: Sequence[tuple[Index, bool]], semantic: Mapping[str, float], limit: int
+) -> list[Hit]:
+    """Return the `limit` most relevant bullets of each index (each with whether it is the base's), unordered.
+
+    `semantic` are cosine similarities (0-1) by bullet id; one that is high opens the gate as well.
+    """
+    hits = [
+        Hit(key, of_base, covered, score)
+        for index, of_base in indexes
+        for key, covered, score in _passing(query, index, semantic, limit)
+    ]
+    return _blended(hits, semantic) if semantic and hits else hits
 
 
 def _passing(
-    query: _Query, index: Index, semantic: Mapping[str, float], limit: int
+    query: Query, index: Index, semantic: Mapping[str, float], limit: int
 ) -> list[tuple[str, float, float]]:
     """Return id, share covered and BM25 score, both of 1 for the whole question, of what passes the gate."""
     covered = index.covering(query.weights, query.floor) if query.weights else {}
@@ -96,9 +95,16 @@ def _passing(
     best: Iterable[str] = scores
     if len(scores) > limit:
         top = max(scores.values()) or 1.0
-        best = nsmallest(limit, scores, key=lambda key: (-scores[key] / top - semantic.get(key, 0.0), key))
+        best = _greatest({k: s / top + semantic.get(k, 0.0) for k, s in scores.items()}, limit)
     total = query.total or 1.0
     return [(key, min(1.0, covered[key] / total), scores[key] / total) for key in best]
+
+
+def _greatest(values: Mapping[str, float], limit: int) -> list[str]:
+    """Return the keys of the `limit` greatest values; of equal ones those that come first by name."""
+    last = sorted(values.values(), reverse=True)[limit - 1]
+    above = [key for key, value in values.items() if value > last]
+    return above + sorted(key for key, value in values.items() if value == last)[: limit - len(above)]
 
 
 def _blended(hits: Sequence[Hit], semantic: Mapping[str, float]) -> list[Hit]:

@@ -10,9 +10,10 @@ Does not: call a model, change what it reads, or render the prompt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
 from ace_graph.memory.access import Access
 from ace_graph.memory.bullet import Bullet, MemoryType
@@ -20,7 +21,7 @@ from ace_graph.memory.decay import decay_score
 from ace_graph.memory.index import Index
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.relevance import Hit, relevant
+from ace_graph.memory.relevance import Hit, read_question, relevant
 from ace_graph.memory.selection import Candidate, Scored, Selection
 from ace_graph.memory.tokens import estimate_tokens
 
@@ -75,11 +76,13 @@ def retrieve(
     of a group of rivals. The same bullets in another order give the same result.
     """
     scope = _Scope(playbook, base, access, policy, now, memory_types)
-    selection = Selection(max(0, budget_tokens - FRAME_TOKENS), policy.similarity, count_tokens)
+    query = read_question(question, topic, scope.indexes())
+    room = max(0, budget_tokens - FRAME_TOKENS)
+    selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
     core = selection.fill(scope.core(), room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}
     shortlist = max(_SHORTLIST, budget_tokens // _SHORT_LINE)
-    hits = relevant(question, topic, scope.indexes(), semantic or {}, shortlist)
+    hits = relevant(query, scope.indexes(), semantic or {}, shortlist)
     ranked = _ranked(hits, topic, scope, taken)
     retrieved = selection.fill(ranked, room=selection.room, limit=max_bullets)
     if not core and not retrieved:
@@ -159,9 +162,11 @@ def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
     return (_rank_in_core(bullet), bullet.created_at, bullet.id)
 
 
-def _ranked(hits: Iterable[Hit], topic: str | None, scope: _Scope, taken: Collection[str]) -> list[Candidate]:
-    """Return what may be injected of the hits, best first; of equals the newer, then the smaller id."""
-    found: list[Candidate] = []
+def _ranked(
+    hits: Iterable[Hit], topic: str | None, scope: _Scope, taken: Collection[str]
+) -> Iterator[Candidate]:
+    """Yield what may be injected of the hits, best first; of equals the newer, then the smaller id."""
+    found: list[tuple[str, tuple[float, datetime], Hit, Bullet, float]] = []
     for hit in hits:
         bullet = None if hit.key in taken else scope.bullet(hit.key, of_base=hit.of_base)
         if bullet is None:
@@ -169,14 +174,12 @@ def _ranked(hits: Iterable[Hit], topic: str | None, scope: _Scope, taken: Collec
         strength = scope.strength(bullet)
         if strength >= scope.policy.prune_threshold or bullet.core:
             score = hit.score * _leaning(bullet, strength, topic)
-            source = scope.index(of_base=hit.of_base)
-            scored = Scored(bullet, score, hit.covered, strength)
-            found.append(Candidate(scored, source.documents[hit.key].content, hit.of_base))
-    found.sort(key=lambda candidate: candidate.scored.bullet.id)
-    found.sort(
-        key=lambda candidate: (candidate.scored.score, candidate.scored.bullet.updated_at), reverse=True
-    )
-    return found
+            found.append((hit.key, (score, bullet.updated_at), hit, bullet, strength))
+    found.sort(key=itemgetter(0))
+    found.sort(key=itemgetter(1), reverse=True)
+    for key, (score, _), hit, bullet, strength in found:
+        terms = scope.index(of_base=hit.of_base).documents[key].content
+        yield Candidate(Scored(bullet, score, hit.covered, strength), terms, hit.of_base)
 
 
 def _leaning(bullet: Bullet, strength: float, topic: str | None) -> float:

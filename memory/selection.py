@@ -5,13 +5,13 @@ Does not: rank. The order it is given is the order it fills in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Literal
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.neighbours import Neighbours
 from ace_graph.memory.similarity import compare
 
 __all__ = ["Candidate", "Scored", "Selection", "line_tokens"]
@@ -21,9 +21,6 @@ _NUMBERING_TOKENS = 5
 
 _ESCAPE_TOKENS = 3
 """What a character that a data block may have to escape costs more."""
-
-_OWN_TERMS = 3
-"""Rivals differ in a word or two; bullets with more terms of their own than this are not compared."""
 
 _PATIENCE = 20
 """How many candidates in all may find no place before the search ends."""
@@ -45,16 +42,11 @@ class Scored:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A scored bullet, the terms of its text, and whether it is of the base playbook."""
+    """A scored bullet, the terms of its text (see `neighbours`), and whether it is of the base playbook."""
 
     scored: Scored
-    content: tuple[str, ...]
+    terms: tuple[str, ...]
     base: bool = False
-
-    @cached_property
-    def terms(self) -> frozenset[str]:
-        """The terms of its text; most candidates are never asked for them."""
-        return frozenset(self.content)
 
     @property
     def standing(self) -> tuple[bool, int, datetime]:
@@ -73,11 +65,15 @@ def line_tokens(bullet: Bullet, count_tokens: Callable[[str], int]) -> int:
 class Selection:
     """The lines of one prompt while they are chosen: a token budget, and no two that exclude each other."""
 
-    def __init__(self, room: int, similarity: float, count_tokens: Callable[[str], int]) -> None:
+    def __init__(
+        self, room: int, similarity: float, count_tokens: Callable[[str], int], common: Container[str] = ()
+    ) -> None:
+        """Start with `room` tokens; `common` are terms that most candidates share, those of the question."""
         self.room = room
         self._similarity = similarity
         self._count_tokens = count_tokens
-        self._settled: list[Candidate] = []
+        self._settled: dict[str, Candidate] = {}
+        self._neighbours = Neighbours(common)
 
     def fill(self, ranked: Iterable[Candidate], *, room: int, limit: int | None = None) -> list[Candidate]:
         """Return the candidates that fit into `room` tokens and `limit` lines, in the order they came.
@@ -90,33 +86,42 @@ class Selection:
         chosen: dict[str, tuple[Candidate, int]] = {}
         misses = 0
         for candidate in ranked:
-            weaker = self._weaker_rivals(candidate, [other for other, _ in chosen.values()])
+            bullet = candidate.scored.bullet
+            marks = self._neighbours.marks(candidate.terms, bullet.slot)
+            near = self._neighbours.near(candidate.terms, marks)
+            weaker = self._weaker_rivals(candidate, near, chosen) if near else []
             if weaker is None:
                 continue
-            for other in weaker:
-                room += chosen.pop(other.scored.bullet.id)[1]
-            tokens = line_tokens(candidate.scored.bullet, self._count_tokens)
+            for key in weaker:
+                room += chosen.pop(key)[1]
+            tokens = line_tokens(bullet, self._count_tokens)
             if tokens <= room and (limit is None or len(chosen) < limit):
-                chosen[candidate.scored.bullet.id] = (candidate, tokens)
+                chosen[bullet.id] = (candidate, tokens)
+                self._neighbours.add(bullet.id, candidate.terms, marks)
                 room -= tokens
             elif (misses := misses + 1) >= _PATIENCE:
                 break
         self.room -= sum(tokens for _, tokens in chosen.values())
-        self._settled.extend(candidate for candidate, _ in chosen.values())
-        return [candidate for candidate, _ in chosen.values()]
+        taken = [candidate for candidate, _ in chosen.values()]
+        self._settled.update((candidate.scored.bullet.id, candidate) for candidate in taken)
+        return taken
 
-    def _weaker_rivals(self, candidate: Candidate, chosen: list[Candidate]) -> list[Candidate] | None:
+    def _weaker_rivals(
+        self, candidate: Candidate, near: Iterable[str], chosen: Mapping[str, tuple[Candidate, int]]
+    ) -> list[str] | None:
         """Return what the candidate replaces among the chosen, None where it has to give way itself."""
-        weaker: list[Candidate] = []
-        if any(self._relation(candidate, other) for other in _comparable(candidate, self._settled)):
+        settled = [self._settled[key] for key in near if key in self._settled]
+        if any(self._relation(candidate, other) for other in settled):
             return None
-        for other in _comparable(candidate, chosen):
-            relation = self._relation(candidate, other)
-            if relation is None:
+        weaker: list[str] = []
+        for key in near:
+            other = chosen[key][0] if key in chosen else None
+            relation = None if other is None else self._relation(candidate, other)
+            if other is None or relation is None:
                 continue
             if candidate.base if relation == "same" else candidate.standing <= other.standing:
                 return None
-            weaker.append(other)
+            weaker.append(key)
         return weaker
 
     def _relation(self, a: Candidate, b: Candidate) -> Literal["same", "rival"] | None:
@@ -125,19 +130,3 @@ class Selection:
         if outcome == "different" or (outcome == "same" and a.base == b.base):
             return None
         return outcome
-
-
-def _comparable(candidate: Candidate, others: list[Candidate]) -> list[Candidate]:
-    """Return those that share all but a few terms, or the slot: only they can be rivals or say the same."""
-    terms, size, slot = candidate.terms, len(candidate.terms), candidate.scored.bullet.slot
-    found: list[Candidate] = []
-    for other in others:
-        larger = max(size, len(other.terms))
-        if abs(size - len(other.terms)) <= _OWN_TERMS:
-            shared = len(terms & other.terms)
-            if shared >= larger - _OWN_TERMS and 2 * shared >= larger:
-                found.append(other)
-                continue
-        if slot is not None and slot == other.scored.bullet.slot:
-            found.append(other)
-    return found
