@@ -20,7 +20,9 @@ def learned_line(learning: Learning, playbook: Playbook | None = None) -> str:
         return f"not saved: {printable(learning['error'] or '')}"
     if learning["skipped"] is not None:
         return f"not learned: {printable(learning['skipped'])}"
-    parts = [f"+ {_named(name, playbook)}" for name in learning["added"]]
+    judged = learning["feedback"]
+    parts = [f"your word on the answer before: {judged['verdict']}"] if judged else list[str]()
+    parts += [f"+ {_named(name, playbook)}" for name in learning["added"]]
     parts += [f"again {_named(name, playbook)}" for name in learning["updated"]]
     parts += [f"voted on {name}" for name in learning["tagged"]]
     parts += [f"{pair['kept']} absorbed {pair['gone']}" for pair in learning["merged"]]
