@@ -9,8 +9,6 @@ from ace_graph.memory.neighbours import OWN_TERMS, Neighbours, in_order
 
 WORDS = ["a", "b", "c", "d", "ee", "ff", "gg", "hhh", "iii", "jjjj", "kkkk", "lllll"]
 TERMS = st.sets(st.sampled_from(WORDS), max_size=9)
-    st.sampled_from(["a", "b", "c", "d", "ee", "ff", "gg", "hhh", "iii", "jjjj", "kkkk", "lllll"]), max_size=9
-)
 SLOTS = st.sampled_from([None, None, "name", "language"])
 TEXTS = st.lists(st.tuples(TERMS, SLOTS), max_size=12)
 
