@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: dev/neo4j/get.sh [VERSION] [FOLDER]
 # Collects the jars of a Neo4j Community server with Maven (123 MB, about a minute, once) and prints their folder.
-# 5.26.31 (the default) runs on Java 17 and 21, 2026.02.3 on Java 21 and 25. Needs mvn; no Docker, no root.
+# 5.26.31 (the default) runs on Java 17 or newer, 2026.02.3 on Java 21 or newer. Needs mvn; no Docker, no root.
 set -euo pipefail
 version=${1:-5.26.31}
 folder=${2:-${XDG_CACHE_HOME:-$HOME/.cache}/ace-neo4j/lib-$version}

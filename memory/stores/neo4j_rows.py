@@ -69,7 +69,7 @@ class Reply(BaseModel):
         """Return the state; None when it was read while another transaction wrote it, in two halves.
 
         Readers in Neo4j take no lock, so one may get the etag of one commit and the content of the
-        next (seen about twice in a thousand reads beside a busy writer). The checksum covers both.
+        next (measured: a few in a thousand reads beside a writer that never rests). The checksum covers both.
         Raises CorruptPayload, NewerFormat.
         """
         if self.epoch is None:

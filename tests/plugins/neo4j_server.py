@@ -30,7 +30,7 @@ from tests.plugins.neo4j_source import VERSIONS, Means, look_around
 
 FIXTURES = ("neo4j", "own_neo4j")
 NONE_HERE = (
-    "no Neo4j for the tests: set NEO4J_TEST_URI, start Docker, or install Java 17 or 21 and Maven "
+    "no Neo4j for the tests: set NEO4J_TEST_URI, start Docker, or install Java 17 or newer and Maven "
     "(ACE_SKIP_NEO4J=1 leaves these tests out)"
 )
 MEANS = pytest.StashKey[Means]()

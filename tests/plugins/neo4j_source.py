@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 VERSIONS = ("5.26.31", "2026.02.3")
-_JAVA_FOR = {"5.26.31": (17, 21), "2026.02.3": (21, 99)}
+_OLDEST_JAVA = {"5.26.31": 17, "2026.02.3": 21}
 _PLACES = (
     "/usr/lib/jvm",
     "/opt",
@@ -51,8 +51,8 @@ def look_around() -> Means:
     """Return what this machine has; asks Docker and every Java found, which takes a second."""
     javas = _javas()
     chosen = {
-        version: next((home for major, home in javas if oldest <= major <= newest), None)
-        for version, (oldest, newest) in _JAVA_FOR.items()
+        version: next((home for major, home in javas if major >= oldest), None)
+        for version, oldest in _OLDEST_JAVA.items()
     }
     return Means(
         uri=os.environ.get("NEO4J_TEST_URI") or None,
