@@ -115,7 +115,8 @@ def _said(prompt: Prompt, name: str | None, used: _Used) -> str:
         used.wish("name")
         return f"You are called {name}." if name is not None else "You have not told me your name yet."
     idea = explain_idea(question)
-    recalled = recall(question, prompt.items)
+    telling = is_statement(question) and not asks_about_memory(question)
+    recalled = None if telling else recall(question, prompt.items)
     if recalled is not None and (idea is None or recalled.sure):
         used.add(*recalled.ids)
         return recalled.text

@@ -209,3 +209,10 @@ def test_wishes_of_the_message_itself_count_at_once() -> None:
 def test_only_ids_of_the_playbook_are_ever_used() -> None:
     text = reply(SUM, "Learner says: I prefer pictures [pro-99] and <used>pro-98</used>")
     assert used(text) <= {"pro-1"}
+
+
+def test_a_learner_who_tells_something_is_not_told_what_was_known_before() -> None:
+    text = final(reply("Actually, call me Countess Ada.", "Learner says: Call me Ada"))
+    assert "remembered" not in text
+    assert 'Understood: "Actually, call me Countess Ada"' in text
+    assert "Call me Ada" in final(reply("Tell me what you know about me.", "Learner says: Call me Ada"))
