@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from ace_graph.models import find_json_object
+from ace_graph.models.reply import find_json_object
 from ace_graph.offline_tutor.expression import Refusal
 from ace_graph.offline_tutor.reading import block
 from ace_graph.offline_tutor.solving import Kind, solve
