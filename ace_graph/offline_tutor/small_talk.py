@@ -45,7 +45,7 @@ _TALK = {
 }
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reply) for pattern, reply in _TALK.items())
 _ABOUT_MEMORY = re.compile(
-    r"\bwhat (?:do|did|have) you (?:know|remember|learn\w*|store\w*)\b|\bwho am i\b",
+    r"\bwhat (?:do |did |have )?you (?:know|remember|learn\w*|store\w*)\b|\bwho am i\b",
     re.IGNORECASE,
 )
 _ABOUT_NAME = re.compile(r"\bwhat(?: is|'s) my name\b|\bwhat am i called\b", re.IGNORECASE)
