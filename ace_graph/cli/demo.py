@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ace_graph.cli.agent import Agent, opened_agent
-from ace_graph.cli.console import console, printable
+from ace_graph.cli.console import console, counted, printable
 from ace_graph.cli.conversation import Conversation
 from ace_graph.cli.demo_story import FIRST_SESSION, SECOND_SESSION, Said
 from ace_graph.cli.environment import load_settings
@@ -59,43 +59,43 @@ def run_demo(keep: str | None, *, debug: bool = False) -> None:
 
 async def _play(settings: Settings, file: Path) -> None:
     out = console()
-    out.print("Two learners, Ada and Ben, one SQLite file, no key, no server. The offline tutor answers:")
-    out.print("rules, no language model. What it is told and what proves right is what it remembers.")
-    out.print(
-        f"router -> planner -> solver -> critic -> ace_learning   ({file})", style="dim", soft_wrap=True
-    )
-    for number, session in enumerate((FIRST_SESSION, SECOND_SESSION), 1):
+    for line in _OPENING:
+        out.print(line)
+    nodes = "router -> planner -> solver -> critic -> ace_learning"
+    out.print(f"{nodes}   ({file})", style="dim", soft_wrap=True)
+    for title, session in (("Session 1", FIRST_SESSION), (_SECOND, SECOND_SESSION)):
         async with opened_agent(settings, open_store(f"sqlite:///{file}", settings=settings)) as agent:
-            title = "Session 1" if number == 1 else "Session 2: a new graph, a newly opened file, no messages"
             out.print()
             out.rule(title)
             learners = list(dict.fromkeys(said.learner for said in session))
-            await _show_playbooks(out, agent, learners, "before")
+            for learner in learners:
+                held = counted(len((await agent.store.load(learner)).playbook), "bullet")
+                out.print(f"{learner.title()}'s playbook before: {held}", style="bold")
             await _talk(out, agent, session)
-            await _show_playbooks(out, agent, learners, "after")
+            out.print()
+            for learner in learners:
+                snapshot = await agent.store.load(learner)
+                named = f"{learner.title()}'s playbook after"
+                bullets = snapshot.playbook.bullets()
+                out.print(bullet_table(bullets, snapshot, agent.store.policy, named))
     out.print()
     out.rule("What to look at")
     for line in _POINTS:
-        out.print(f"- {line}")
+        out.print(line if line.startswith(" ") else f"- {line}")
 
 
+_OPENING = (
+    "Two learners, Ada and Ben, one SQLite file, no key, no server. The offline tutor answers: rules, no",
+    "language model. What it is told, and what proved right, is what it remembers.",
+)
+_SECOND = "Session 2: a new graph, a newly opened file, no messages"
 _POINTS = (
     "Session 2 began without a message, and Ada's name, her pictures and her warning were there.",
     "Ben asked the same question and got none of it: a prompt holds the bullets of its own learner only.",
-    "Votes (+helpful/-harmful) moved only where the right answer was known and the answer used the bullet.",
+    "Votes (+helpful/-harmful) moved only where the right answer was known; the lesson of a right answer",
+    "  was kept, shown for the next question like it, and voted on again.",
     "A new name replaced the old one: a profile value is held once.",
 )
-
-
-async def _show_playbooks(out: Console, agent: Agent, learners: Iterable[str], when: str) -> None:
-    for learner in learners:
-        snapshot = await agent.store.load(learner)
-        bullets = snapshot.playbook.bullets()
-        title = f"{learner.title()}'s playbook {when}"
-        if bullets:
-            out.print(bullet_table(bullets, snapshot, agent.store.policy, title))
-        else:
-            out.print(f"{title}: empty", style="bold")
 
 
 async def _talk(out: Console, agent: Agent, session: Iterable[Said]) -> None:
