@@ -78,7 +78,7 @@ class Link:
     portal: Portal
     driver: AsyncDriver
     queue: CommitQueue = field(default_factory=CommitQueue)
-    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    migrating: asyncio.Lock = field(default_factory=asyncio.Lock)
     answered: bool = False
     migrated: bool = False
 
@@ -184,22 +184,21 @@ class Neo4jConnection:
     async def _migrate(self, link: Link) -> None:
         if link.migrated:
             return
-        async with link.opening:
-            if link.migrated:
-                return
-            async with asyncio.timeout(READ_SECONDS):
-                applied = await self._again(link, lambda: self._applied(link))
-            async with asyncio.timeout(SCHEMA_SECONDS):
-                for migration in MIGRATIONS:
-                    if migration.name not in applied:
-                        await self._apply(link, migration)
-            link.migrated = True
+        async with asyncio.timeout(READ_SECONDS):
+            applied = await self._again(link, lambda: self._applied(link))
+        missing = [migration for migration in MIGRATIONS if migration.name not in applied]
+        if missing:
+            async with asyncio.timeout(SCHEMA_SECONDS), link.migrating:
+                for migration in missing:
+                    await self._apply(link, migration)
+        link.migrated = True
 
     async def _applied(self, link: Link) -> frozenset[str]:
         (row,) = await self.rows(link, APPLIED)
         return frozenset(cast("list[str]", row["names"]))
 
     async def _apply(self, link: Link, migration: Migration) -> None:
+        """Harmless when another process, or another call here, does or did the same."""
         for statement in migration.statements:
             await self._again(link, partial(self._change_schema, link, statement))
         await self._again(link, lambda: self.rows(link, REMEMBER, name=migration.name))

@@ -66,7 +66,7 @@ async def test_a_port_that_speaks_http_is_no_neo4j() -> None:
 
 async def test_a_server_that_never_answers_is_given_up_within_ten_seconds() -> None:
     async with _listening(None) as port, _at(port) as store, asyncio.timeout(10):
-        await _unavailable(store.load("ada"), f"127.0.0.1:{port}")
+        await asyncio.gather(*(_unavailable(store.load("ada"), f"127.0.0.1:{port}") for _ in range(20)))
 
 
 async def test_a_store_that_failed_can_be_closed_and_tried_again() -> None:
