@@ -49,6 +49,8 @@ class Add(_Operation):
 
     `ref` names the bullet for later operations of the same delta. `id` asks for an id (an import); it
     is given when it is certain that it was never used. Counters and status are those it arrives with.
+    `contests` names bullets whose advice has just failed on evidence: those that the new one corrects are
+    superseded by it.
     """
 
     op: Literal["add"] = "add"
@@ -75,6 +77,7 @@ class Add(_Operation):
     seen: Increment = 1
     created_at: Moment | None = None
     updated_at: Moment | None = None
+    contests: tuple[BulletRef, ...] = ()
 
 
 class Update(_Operation):

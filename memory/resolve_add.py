@@ -1,4 +1,4 @@
-"""Adding a bullet: reinforce what says the same, replace a profile slot, else append; then keep the cap.
+"""Adding a bullet: reinforce what says the same, replace a profile slot or what it contests, else append.
 
 Does not: compare all pairs. Only the text that is being added is compared, with the few bullets that
 share its rare words.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, clean_line, content_hash
+from ace_graph.memory.contest import contests
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta import Add
 from ace_graph.memory.draft import Draft, Refused
@@ -17,6 +18,10 @@ from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeab
 from ace_graph.memory.taxonomy import infer_memory_type
 
 __all__ = ["add", "archive_beyond_cap", "checked_text", "merge_pair", "slot_occupant", "supersede"]
+
+
+_OWN_FIELDS = {"op", "ref", "id", "memory_type", "created_at", "updated_at", "contests"}
+"""What an Add has that no bullet takes from it as it stands."""
 
 
 def checked_text(text: str) -> str:
@@ -42,10 +47,11 @@ def add(draft: Draft, operation: Add) -> None:
             supersede(draft, occupant, bullet_id)
     draft.bind(operation.ref, bullet_id)
     draft.touch(bullet_id)
+    _contest(draft, operation, bullet_id)
 
 
 def _arriving(draft: Draft, operation: Add) -> Bullet:
-    given = operation.model_dump(exclude={"op", "ref", "id", "memory_type", "created_at", "updated_at"})
+    given = operation.model_dump(exclude=_OWN_FIELDS)
     given["content"] = checked_text(operation.content)
     created: datetime = operation.created_at or draft.now
     return draft.validated(
@@ -70,6 +76,17 @@ def supersede(draft: Draft, old: Bullet, successor_id: str) -> None:
     """Archive `old` in favour of its successor."""
     draft.archive(Archived(bullet=old, why="superseded", into=successor_id))
     draft.pair("superseded", successor_id, old.id)
+
+
+def _contest(draft: Draft, operation: Add, bullet_id: str) -> None:
+    """Supersede what the lesson corrects of the advice that failed; what is gone already can't fail again."""
+    for name in operation.contests:
+        try:
+            failed = draft.locate(name)
+        except Refused:
+            continue
+        if contests(draft.entries[bullet_id], failed, draft.policy.similarity):
+            supersede(draft, failed, bullet_id)
 
 
 def _same_text(a: Bullet, b: Bullet) -> bool:

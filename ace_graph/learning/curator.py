@@ -13,21 +13,29 @@ from collections.abc import Sequence
 
 from ace_graph.learning.lesson import BulletVerdict, Lesson
 from ace_graph.memory.bullet import PROFILE_SECTIONS
-from ace_graph.memory.delta import Add, Judge, Operation
-from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, tag_of
+from ace_graph.memory.delta import Add, Judge
+from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, tag_of, verdict_of
 from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
 
-__all__ = ["judge_bullets", "lessons_to_operations"]
+__all__ = ["failed_advice", "judge_bullets", "lessons_to_operations"]
 
 _SECTION_CHARS = 100
 
 
 def lessons_to_operations(
-    lessons: Sequence[Lesson], *, question: str, topic: str | None, source: str, start: int = 1
+    lessons: Sequence[Lesson],
+    *,
+    question: str,
+    topic: str | None,
+    source: str,
+    start: int = 1,
+    contests: Sequence[str] = (),
 ) -> list[Add]:
     """Return one Add per lesson, named `n1`, `n2`, ... so that a vote of the same delta can name them.
 
-    A lesson never lands in a profile section: only what a learner or the host says explicitly does.
+    `contests` are the bullets whose advice failed in the turn that the lessons are from: those that a
+    lesson corrects are superseded by it. A lesson never lands in a profile section: only what a learner or
+    the host says explicitly does.
     """
     return [
         Add(
@@ -40,6 +48,7 @@ def lessons_to_operations(
             concept=_short(lesson.concept),
             tags=tuple(tag[:256] for tag in lesson.tags[:10] if tag.strip()),
             sources=(source,),
+            contests=tuple(contests),
         )
         for n, lesson in enumerate(lessons, start)
     ]
@@ -62,7 +71,7 @@ def judge_bullets(
     cited: Sequence[str],
     tags: Sequence[BulletVerdict] = (),
     new: Sequence[str] = (),
-) -> list[Operation]:
+) -> list[Judge]:
     """Return one vote per source of evidence; without evidence there is none.
 
     Credit and blame go to bullets that the answer cites, and to injected ones that the reflector tags in
@@ -70,7 +79,7 @@ def judge_bullets(
     the new lessons (`new`, their refs) count too.
     """
     said = {tag.id: tag.tag for tag in tags}
-    votes = list[Operation]()
+    votes = list[Judge]()
     for source in EVIDENCE_SOURCES:
         verdicts: list[Verdict] = [
             item.verdict for item in evidence if item.source == source and item.verdict != "unknown"
@@ -86,3 +95,11 @@ def judge_bullets(
         lessons = new if verdict == "success" else ()
         votes.append(Judge(turn_id=turn_id, source=source, verdict=verdict, bullet_ids=(*named, *lessons)))
     return votes
+
+
+def failed_advice(votes: Sequence[Judge], evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """Return the bullets blamed for a turn whose strongest evidence says failure."""
+    if verdict_of(evidence) != "failure":
+        return ()
+    blamed = (name for vote in votes if vote.verdict == "failure" for name in vote.bullet_ids)
+    return tuple(dict.fromkeys(blamed))

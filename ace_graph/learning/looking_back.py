@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ace_graph.errors import AceError
-from ace_graph.learning.curator import judge_bullets, lessons_to_operations
+from ace_graph.learning.curator import failed_advice, judge_bullets, lessons_to_operations
 from ace_graph.learning.earlier import Earlier, judged_earlier
 from ace_graph.learning.evidence import to_evidence
 from ace_graph.learning.explicit import explicit_operations
 from ace_graph.learning.lesson import Lesson
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflector import Reflected, Subject, reflect, worth_reflecting
-from ace_graph.memory.delta import Operation, Reflect, Touch
+from ace_graph.memory.delta import Judge, Operation, Reflect, Touch
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.models import Usage
@@ -57,7 +57,8 @@ async def learn(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run)
     turn, result = state["turn"], state["result"]
     evidence = [to_evidence(item) for item in (result["evidence"] if result else [])]
     stated = explicit_operations(turn["question"], snapshot.playbook, turn["turn_id"])
-    learned = Learned(tuple(stated))
+    # Touches come first: what is superseded or removed after them needs no stamp.
+    learned = Learned((*_touches(attempt, snapshot), *stated))
     earlier = judged_earlier(state["messages"], snapshot.access)
     if earlier is not None:
         subject = _earlier_subject(earlier, state)
@@ -69,10 +70,9 @@ async def learn(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run)
     fresh = earlier is None or bool(evidence) or run.context.reflect_when == "always"
     wanted = fresh and worth_reflecting(run, turn["question"], evidence)
     first_ref = 1 + sum(operation.op == "add" for operation in learned.operations)
-    learned += await _look_back(
+    return learned + await _look_back(
         subject, evidence, snapshot, run, reflects=wanted, first_ref=first_ref, found=_pattern(attempt, run)
     )
-    return learned + Learned(_touches(attempt, snapshot))
 
 
 def _this_subject(state: ACEState, attempt: Attempt, run: Run) -> Subject:
@@ -112,29 +112,37 @@ async def _look_back(
 ) -> Learned:
     """Reflect on one turn if wanted, and turn its lessons and verdicts into operations."""
     reflected, error = await _try_to_reflect(subject, evidence, snapshot, run) if reflects else (None, None)
-    lessons = lessons_to_operations(
-        [*found, *(reflected.lessons if reflected else ())],
-        question=subject.question,
-        topic=subject.topic,
-        source=subject.turn_id,
-        start=first_ref,
-    )
+    found = [*found, *(reflected.lessons if reflected else ())]
     votes = judge_bullets(
         subject.turn_id,
         evidence,
         injected=subject.injected,
         cited=subject.cited,
         tags=reflected.reflection.bullet_tags if reflected else (),
-        new=[lesson.ref for lesson in lessons if lesson.ref],
+        new=[f"n{n}" for n in range(first_ref, first_ref + len(found))],
+    )
+    lessons = lessons_to_operations(
+        found,
+        question=subject.question,
+        topic=subject.topic,
+        source=subject.turn_id,
+        start=first_ref,
+        contests=failed_advice(votes, evidence),
     )
     insight = reflected.insight if reflected else ""
     kept = [Reflect(insight=insight, topic=subject.topic)] if insight else []
     return Learned(
-        (*lessons, *votes, *kept),
+        # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
+        (*(v for v in votes if not _credits(v)), *lessons, *(v for v in votes if _credits(v)), *kept),
         reflected.usage if reflected else Usage(),
         reflected.problems if reflected else (),
         error,
     )
+
+
+def _credits(vote: Judge) -> bool:
+    """Whether the vote may name lessons of the same delta, which have to be there before it."""
+    return vote.verdict == "success"
 
 
 async def _try_to_reflect(

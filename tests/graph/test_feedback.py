@@ -9,7 +9,8 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ace_graph import ACEContext
-from ace_graph.memory.delta import Add
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.delta import Add, Restore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, said, thread
 
@@ -19,6 +20,15 @@ RULE = "To add fractions, find the common denominator before adding the tops"
 
 def lessons(*contents: str, **fields: object) -> str:
     return json.dumps({"reasoning": "r", "lessons": [{"content": c} for c in contents], **fields})
+
+
+async def archived(store: CountingStore, bullet_id: str) -> Bullet:
+    """The bullet as it was when it was superseded."""
+    history = await store.history("alice")
+    changes = [change for entry in history.entries if entry.effect for change in entry.effect.changes]
+    [found] = [c for c in changes if c.kind == "archived" and c.bullet.id == bullet_id]
+    assert found.why == "superseded"
+    return found.bullet
 
 
 async def test_a_correction_blames_what_the_failed_answer_followed_and_teaches(
@@ -43,14 +53,49 @@ async def test_a_correction_blames_what_the_failed_answer_followed_and_teaches(
     ]
     second = await graph.ainvoke(said(later), context=ALICE.model_copy(update={"conversation_id": "other"}))
     assert second["learning"]["feedback"] == {"turn_id": first["learning"]["turn_id"], "verdict": "failure"}
-    playbook = (await store.now("alice")).playbook
-    blamed, bystander, *new = playbook.bullets()
+    bystander, new = (await store.now("alice")).playbook.bullets()
+    assert second["learning"]["superseded"] == [{"kept": new.id, "gone": "mat-00001"}]
+    blamed = await archived(store, "mat-00001")
     assert (blamed.harmful, bystander.harmful) == (1, 0)
-    assert [b.content for b in new] == [RULE]
-    assert new[0].sources == (first["learning"]["turn_id"],)
+    assert (new.content, new.sources) == (RULE, (first["learning"]["turn_id"],))
     prompt = model.calls_of("reflector")[1].messages[0].text
     assert "corrected value: 5/6" in prompt
     assert "adding fractions: 1/2 + 1/3?" in prompt
+
+
+async def test_a_contested_bullet_can_be_restored(build: Build, store: CountingStore) -> None:
+    await store.seed(
+        "alice", Add(content="Adding fractions: add the tops and add the bottoms", section="math")
+    )
+    model = ScriptedModel(
+        solver=["<final>2/5</final><used>mat-00001</used>"], reflector=[lessons(RULE, topic="fractions")]
+    )
+    told = ALICE.model_copy(update={"ground_truth": "5/6"})
+    out = await build(model).ainvoke(
+        said([{"role": "user", "content": "adding fractions 1/2 + 1/3"}]), context=told
+    )
+    [successor] = out["learning"]["added"]
+    assert out["learning"]["superseded"] == [{"kept": successor, "gone": "mat-00001"}]
+    assert out["learning"]["rejected"] == []
+    now = await store.seed("alice", Restore(bullet=await archived(store, "mat-00001")))
+    assert set(now.playbook.entries) == {"mat-00001", successor}
+    assert now.playbook.tombstones == {}
+
+
+async def test_advice_that_did_not_fail_is_not_contested(build: Build, store: CountingStore) -> None:
+    await store.seed(
+        "alice", Add(content="Adding fractions: add the tops and add the bottoms", section="math")
+    )
+    model = ScriptedModel(
+        solver=["<final>5/6</final><used>mat-00001</used>"] * 2, reflector=[lessons(RULE), lessons(RULE)]
+    )
+    graph = build(model)
+    for truth in ("5/6", None):
+        context = ALICE.model_copy(update={"ground_truth": truth})
+        question = [{"role": "user", "content": "adding fractions 1/2 + 1/3"}]
+        out = await graph.ainvoke(said(question), context=context)
+        assert out["learning"]["superseded"] == []
+    assert "mat-00001" in (await store.now("alice")).playbook.entries
 
 
 async def test_approval_credits_the_cited_bullet_once_however_often_it_is_said(

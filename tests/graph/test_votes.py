@@ -70,7 +70,7 @@ async def test_the_reflectors_tag_with_evidence_of_failure_blames_an_injected_bu
 ) -> None:
     await store.seed("alice", Add(content="To add fractions, add the tops and the bottoms", section="math"))
     tags = [{"id": "mat-00001", "tag": "harmful"}, {"id": "mat-07777", "tag": "harmful"}]
-    model = ScriptedModel(solver=["<final>2/5</final>"], reflector=[lessons(RULE, bullet_tags=tags)])
+    model = ScriptedModel(solver=["<final>2/5</final>"], reflector=[lessons(bullet_tags=tags)])
     out = await build(model).ainvoke(ask("how to add fractions 1/2 + 1/3"), context=TRUTH)
     old = (await store.now("alice")).playbook.get_bullet("mat-00001")
     assert old is not None

@@ -1,0 +1,101 @@
+"""Contest: which failed advice a lesson takes the place of, and what is never contested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.contest import contests, shared_subject
+from ace_graph.memory.delta import Add, Judge, Pin, Quarantine, Restore
+from ace_graph.memory.effect import Archived
+from tests.memory.life import Life
+
+OLD = "When rounding invoice totals, round half up"
+NEW = "Invoice totals: rounding is always to the even cent"
+OTHER = "Sort travel receipts by the day of the purchase"
+TEXTS = (OLD, NEW, OTHER, "When rounding invoice totals, round half down", "Check the units first")
+
+
+def bullet(content: str, key: str = "str-00001", fields: Mapping[str, object] | None = None) -> Bullet:
+    return Bullet.model_validate({"id": key, "section": "strategies", "content": content, **(fields or {})})
+
+
+@pytest.mark.parametrize(
+    ("lesson", "failed", "contested"),
+    [
+        (NEW, OLD, True),
+        ("When rounding invoice totals, round half down", OLD, True),
+        (OTHER, OLD, False),
+        ("Check the units first", OLD, False),
+        ("When rounding invoice totals, always round half up", OLD, False),
+    ],
+    ids=["same subject", "rival", "another subject", "general advice", "says the same"],
+)
+def test_a_lesson_contests_failed_advice_on_its_own_subject(
+    lesson: str, failed: str, contested: bool
+) -> None:
+    assert contests(bullet(lesson, "str-00002"), bullet(failed), 0.9) is contested
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"pinned": True}, {"slot": "name"}, {"section": "preferences"}, {"status": "quarantined"}],
+    ids=str,
+)
+def test_the_core_and_the_quarantine_are_never_contested(fields: dict[str, object]) -> None:
+    assert not contests(bullet(NEW, "str-00002"), bullet(OLD, fields=fields), 0.9)
+
+
+@given(st.sampled_from(TEXTS), st.sampled_from(TEXTS))
+def test_the_shared_subject_does_not_depend_on_the_order(a: str, b: str) -> None:
+    share = shared_subject(bullet(a), bullet(b))
+    assert share == shared_subject(bullet(b), bullet(a))
+    assert 0 <= share <= 1
+
+
+def test_a_contested_bullet_is_archived_with_a_link_and_can_be_restored() -> None:
+    life = Life()
+    [old] = life.does(Add(content=OLD)).report.added
+    blame = Judge(turn_id="t", source="tool", verdict="failure", bullet_ids=(old,))
+    effect = life.does(blame, Add(content=NEW, ref="n1", contests=(old,)))
+    [new] = effect.report.added
+    assert [(pair.kept, pair.gone) for pair in effect.report.superseded] == [(new, old)]
+    assert effect.report.rejected == ()
+    assert life.playbook.tombstones == {old: new}
+    [gone] = [change for change in effect.changes if isinstance(change, Archived)]
+    assert gone.bullet.harmful == 1, "it keeps what spoke against it"
+    life.does(Restore(bullet=gone.bullet))
+    assert set(life.playbook.entries) == {old, new}
+    assert life.playbook.tombstones == {}
+
+
+def test_a_lesson_that_was_known_already_supersedes_the_failed_one_too() -> None:
+    life = Life()
+    [old] = life.does(Add(content=OLD)).report.added
+    [known] = life.does(Add(content=NEW)).report.added
+    report = life.does(Add(content=NEW, contests=(old,))).report
+    assert report.reinforced == (known,)
+    assert [(pair.kept, pair.gone) for pair in report.superseded] == [(known, old)]
+
+
+def test_names_that_mean_nothing_are_passed_over() -> None:
+    life = Life()
+    [old] = life.does(Add(content=OLD)).report.added
+    report = life.does(Add(content=NEW, contests=("base:1234", "gen-99999", old, old))).report
+    assert [pair.gone for pair in report.superseded] == [old]
+    assert report.rejected == ()
+
+
+def test_a_pinned_bullet_survives_a_contest_and_a_quarantined_lesson_wins_none() -> None:
+    life = Life()
+    [pinned] = life.does(Add(content=OLD)).report.added
+    life.does(Pin(bullet_id=pinned))
+    assert life.does(Add(content=NEW, contests=(pinned,))).report.superseded == ()
+    [plain] = life.does(Add(content="Rounding invoice totals: cut off the cents")).report.added
+    life.does(Quarantine(bullet_id=life.does(Add(content=OTHER)).report.added[0], why="test"))
+    told = Add(content="Rounding invoice totals: keep the cents", status="quarantined", contests=(plain,))
+    assert life.does(told).report.superseded == ()
