@@ -25,6 +25,7 @@ from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.tokens import estimate_tokens
 from ace_graph.prompts import Prompts
+from ace_graph.schemas import Schemas
 from ace_graph.settings import Settings
 
 __all__ = ["Evaluator", "MakeModel", "ModelRouter", "Resources"]
@@ -37,6 +38,10 @@ ModelRouter = Callable[[str], str | Awaitable[str]]
 
 MakeModel = Callable[[str | None, float | None], BaseChatModel]
 """Makes the model that the settings describe, with the run's overrides of name and temperature."""
+
+_ModelsByLoop = WeakKeyDictionary[
+    asyncio.AbstractEventLoop, dict[tuple[str | None, float | None], BaseChatModel]
+]
 
 
 def _now() -> datetime:
@@ -72,9 +77,8 @@ class Resources:
     count_tokens: Callable[[str], int] = estimate_tokens
     cache: SnapshotCache = field(default_factory=SnapshotCache)
     vectors: Vectors = field(default_factory=Vectors)
-    _models: WeakKeyDictionary[
-        asyncio.AbstractEventLoop, dict[tuple[str | None, float | None], BaseChatModel]
-    ] = field(default_factory=WeakKeyDictionary)
+    schemas: Schemas = field(default_factory=Schemas)
+    _models: _ModelsByLoop = field(default_factory=_ModelsByLoop)
 
     def model(self, context: ACEContext) -> BaseChatModel:
         """Return the model for a run; one made from the settings is kept per event loop.

@@ -96,6 +96,7 @@ async def reflect(subject: Subject, evidence: Sequence[Evidence], snapshot: Snap
             timeout=run.resources.settings.llm_timeout,
             config=run.call_config("reflector"),
             on_usage=count,
+            schemas=run.resources.schemas,
         )
         if reply.value is not None:
             return _checked(reply.value, subject, usage, run)

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ValidationError
 
 from ace_graph.models.call import ChatRunnable, OnUsage, Sleep, call_model, guarded, with_nostream
 from ace_graph.models.failure import secrets_of
 from ace_graph.models.reply import find_json_object, finish_problem
 from ace_graph.models.usage import usage_of
+from ace_graph.schemas import Schemas
 
 __all__ = ["Structured", "structured_call"]
 
@@ -46,15 +47,18 @@ async def structured_call(
     timeout: float,  # noqa: ASYNC109  per attempt, not for the call as a whole
     config: RunnableConfig | None = None,
     on_usage: OnUsage | None = None,
+    schemas: Schemas | None = None,
     sleep: Sleep = asyncio.sleep,
 ) -> Structured[M]:
     """Ask `model` for a `schema` and return the value, or the problem, of the one reply.
+
+    `schemas` keeps the model bound to the schema from call to call.
 
     A model that has no structured output of its own is called plainly and its text is searched for one
     JSON object; the same is done when a model answers in text although it was bound to a schema.
     Raises ModelError when the call failed for good.
     """
-    bound = _with_schema(model, schema)
+    bound = (schemas or Schemas()).bound(model, schema)
     if bound is None:
         text = await call_model(
             model,
@@ -77,16 +81,6 @@ async def structured_call(
     if on_usage is not None:
         on_usage(usage_of(raw))
     return _read(raw, parsed, schema)
-
-
-def _with_schema(
-    model: BaseChatModel | ChatRunnable, schema: type[M]
-) -> Runnable[Sequence[BaseMessage], Mapping[str, object]] | None:
-    try:
-        # LangChain types the result by what include_raw=False would give.
-        return model.with_structured_output(schema, include_raw=True)  # type: ignore[union-attr,return-value]
-    except (AttributeError, NotImplementedError):
-        return None
 
 
 def _asking_for(schema: type[BaseModel]) -> HumanMessage:
