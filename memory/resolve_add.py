@@ -7,6 +7,7 @@ share its rare words.
 from __future__ import annotations
 
 from datetime import datetime
+from heapq import nsmallest
 
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, clean_line, content_hash
 from ace_graph.memory.contest import contests
@@ -141,11 +142,11 @@ def archive_beyond_cap(draft: Draft) -> None:
     excess = len(draft.entries) - draft.policy.max_bullets
     if excess <= 0:
         return
-    ordinary = [
-        (decay_score(bullet, draft.access, draft.policy.decay), bullet)
-        for bullet in draft.entries.values()
+    access, rates = draft.access, draft.policy.decay
+    ordinary = (
+        (decay_score(bullet, access, rates), bullet.helpful, bullet.created_at, place, bullet)
+        for place, bullet in enumerate(draft.entries.values())
         if not bullet.core
-    ]
-    ordinary.sort(key=lambda pair: (pair[0], pair[1].helpful, pair[1].created_at))
-    for score, bullet in ordinary[:excess]:
+    )
+    for score, _, _, _, bullet in nsmallest(excess, ordinary):
         draft.prune(bullet, score)
