@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
-from tests.docs.blocks import OTHER_NAMES, RUNNABLE, read_blocks, run_block
+from tests.docs.blocks import OTHER_NAMES, RUNNABLE, Block, read_blocks, run_block
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -21,12 +22,20 @@ def _anchors(markdown: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)
-def test_every_example_of_a_document_runs(document: Path, tmp_path: Path) -> None:
-    for block in read_blocks(document.read_text(encoding="utf-8")):
-        if block.language in RUNNABLE and block.not_run is None:
-            done = run_block(block, tmp_path)
-            assert done.returncode == 0, f"{document.name}:{block.line}\n{done.stdout}\n{done.stderr}"
+def _examples() -> list[ParameterSet]:
+    """Every block that is run, named by its place. Each runs in an empty folder of its own."""
+    return [
+        pytest.param(block, id=f"{document.name}:{block.line}")
+        for document in RUN
+        for block in read_blocks(document.read_text(encoding="utf-8"))
+        if block.language in RUNNABLE and block.not_run is None
+    ]
+
+
+@pytest.mark.parametrize("block", _examples())
+def test_every_example_runs(block: Block, tmp_path: Path) -> None:
+    done = run_block(block, tmp_path)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)
