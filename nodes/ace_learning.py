@@ -32,7 +32,9 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     if reason or memory is None or memory.snapshot is None or attempt is None:
         return {"mode": mode, "learning": skipped(turn_id, reason), "usage": state["usage"]}
     learned = await learn(state, attempt, memory.snapshot, run)
-    usage = add_usage(state["usage"], "reflector", learned.usage)
+    usage = state["usage"]
+    for role, cost in learned.usage.items():
+        usage = add_usage(usage, role, cost)
     delta = Delta(
         op_id=operation_id(turn_id, attempt["attempt_id"], "turn"),
         now=run.resources.clock(),

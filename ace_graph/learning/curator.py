@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 from ace_graph.learning.lesson import BulletVerdict, Lesson
 from ace_graph.memory.bullet import PROFILE_SECTIONS
-from ace_graph.memory.delta import Add, Judge
+from ace_graph.memory.delta import Add, Judge, Operation, Touch, Update
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, tag_of, verdict_of
 from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
 
-__all__ = ["failed_advice", "judge_bullets", "lessons_to_operations"]
+__all__ = ["credit_lessons", "failed_advice", "judge_bullets", "lessons_to_operations"]
 
 _SECTION_CHARS = 100
 
@@ -70,13 +70,11 @@ def judge_bullets(
     injected: Sequence[str],
     cited: Sequence[str],
     tags: Sequence[BulletVerdict] = (),
-    new: Sequence[str] = (),
 ) -> list[Judge]:
     """Return one vote per source of evidence; without evidence there is none.
 
     Credit and blame go to bullets that the answer cites, and to injected ones that the reflector tags in
-    agreement with the verdict; a cited bullet that it tags otherwise gets no vote. On evidenced success
-    the new lessons (`new`, their refs) count too.
+    agreement with the verdict; a cited bullet that it tags otherwise gets no vote.
     """
     said = {tag.id: tag.tag for tag in tags}
     votes = list[Judge]()
@@ -92,9 +90,34 @@ def judge_bullets(
             for name in injected
             if said.get(name) == tag_of(verdict) or (name in cited and name not in said)
         ]
-        lessons = new if verdict == "success" else ()
-        votes.append(Judge(turn_id=turn_id, source=source, verdict=verdict, bullet_ids=(*named, *lessons)))
+        votes.append(Judge(turn_id=turn_id, source=source, verdict=verdict, bullet_ids=tuple(named)))
     return votes
+
+
+def credit_lessons(votes: Sequence[Judge], lessons: Sequence[Operation]) -> list[Judge]:
+    """Return the votes with the lessons named in those of success: a lesson of a turn that is known to have
+    gone well, new or come again, counts as that vote.
+    """
+    names = tuple(name for lesson in lessons for name in _carriers(lesson))
+    return [
+        vote.model_copy(update={"bullet_ids": tuple(dict.fromkeys((*vote.bullet_ids, *names)))})
+        if vote.verdict == "success"
+        else vote
+        for vote in votes
+    ]
+
+
+def _carriers(lesson: Operation) -> tuple[str, ...]:
+    """The bullets that carry a lesson: a new one by its ref, or those that it touches or makes more exact."""
+    match lesson:
+        case Add(ref=str(ref)):
+            return (ref,)
+        case Update():
+            return (lesson.bullet_id,)
+        case Touch():
+            return lesson.bullet_ids
+        case _:
+            return ()
 
 
 def failed_advice(votes: Sequence[Judge], evidence: Sequence[Evidence]) -> tuple[str, ...]:

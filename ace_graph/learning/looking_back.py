@@ -8,15 +8,21 @@ Does not: commit. The node does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ace_graph.errors import AceError
-from ace_graph.learning.curator import failed_advice, judge_bullets, lessons_to_operations
+from ace_graph.learning.curator import (
+    credit_lessons,
+    failed_advice,
+    judge_bullets,
+    lessons_to_operations,
+)
 from ace_graph.learning.earlier import Earlier, judged_earlier
 from ace_graph.learning.evidence import to_evidence
 from ace_graph.learning.explicit import explicit_operations
 from ace_graph.learning.lesson import Lesson
+from ace_graph.learning.model_curator import curate_with_model
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflector import Reflected, Subject, reflect, worth_reflecting
 from ace_graph.memory.delta import Judge, Operation, Reflect, Touch
@@ -34,10 +40,10 @@ PATTERN_CONFIDENCE = 0.7
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned, what it cost, what was left out and why, and what failed."""
+    """What was learned, what it cost by role, what was left out and why, and what failed."""
 
     operations: tuple[Operation, ...] = ()
-    usage: Usage = Usage()  # noqa: RUF009  a frozen value
+    usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
     problems: tuple[str, ...] = ()
     error: str | None = None
     judged: Earlier | None = None
@@ -45,7 +51,10 @@ class Learned:
     def __add__(self, other: Learned) -> Learned:
         return Learned(
             self.operations + other.operations,
-            self.usage + other.usage,
+            {
+                role: self.usage.get(role, Usage()) + other.usage.get(role, Usage())
+                for role in (*self.usage, *other.usage)
+            },
             self.problems + other.problems,
             self.error or other.error,
             self.judged or other.judged,
@@ -112,29 +121,32 @@ async def _look_back(
 ) -> Learned:
     """Reflect on one turn if wanted, and turn its lessons and verdicts into operations."""
     reflected, error = await _try_to_reflect(subject, evidence, snapshot, run) if reflects else (None, None)
-    found = [*found, *(reflected.lessons if reflected else ())]
     votes = judge_bullets(
         subject.turn_id,
         evidence,
         injected=subject.injected,
         cited=subject.cited,
         tags=reflected.reflection.bullet_tags if reflected else (),
-        new=[f"n{n}" for n in range(first_ref, first_ref + len(found))],
     )
-    lessons = lessons_to_operations(
-        found,
+    adds = lessons_to_operations(
+        [*found, *(reflected.lessons if reflected else ())],
         question=subject.question,
         topic=subject.topic,
         source=subject.turn_id,
         start=first_ref,
         contests=failed_advice(votes, evidence),
     )
+    lessons, cost = tuple[Operation, ...](adds), Usage()
+    if adds and run.resources.settings.curator_use_llm:
+        curated = await curate_with_model(adds, subject.question, snapshot, run)
+        lessons, cost = curated.operations, curated.usage
+    votes = credit_lessons(votes, lessons)
     insight = reflected.insight if reflected else ""
     kept = [Reflect(insight=insight, topic=subject.topic)] if insight else []
     return Learned(
         # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
         (*(v for v in votes if not _credits(v)), *lessons, *(v for v in votes if _credits(v)), *kept),
-        reflected.usage if reflected else Usage(),
+        {"reflector": reflected.usage if reflected else Usage(), "curator": cost},
         reflected.problems if reflected else (),
         error,
     )

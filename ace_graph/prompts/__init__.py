@@ -33,6 +33,7 @@ PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
     "reflector": frozenset(
         {"question", "answer", "trace", "bullets", "ground_truth", "evidence", "reflections"}
     ),
+    "curator": frozenset({"lessons", "bullets", "verdicts"}),
 }
 """Each prompt's file name (without .md) and the variables that its role fills."""
 

@@ -1,0 +1,125 @@
+"""The curator with a model: it proposes, the rules dispose; no lesson is lost, none is invented."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from ace_graph import ACEContext
+from ace_graph.graph import ACEGraph
+from ace_graph.memory.delta import Add
+from ace_graph.settings import Settings
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import Build, CountingStore, ask
+
+ALICE = ACEContext(learner_id="alice", reflect_when="always")
+RULE = "Find the least common denominator before adding fractions"
+OTHER = "Check the units of every quantity before you answer"
+
+
+def lessons(*contents: str) -> str:
+    return json.dumps({"lessons": [{"content": c} for c in contents]})
+
+
+def decisions(*operations: object) -> str:
+    return json.dumps({"reasoning": "r", "operations": list(operations)})
+
+
+@pytest.fixture
+def graph_of(build: Build) -> Build:
+    def make(model: ScriptedModel, **arguments: object) -> ACEGraph:
+        settings = Settings().model_copy(update={"curator_use_llm": True, "log_content": True})
+        return build(model, settings=settings, **arguments)
+
+    return make
+
+
+async def test_it_retries_on_a_reply_that_cannot_be_read_and_logs_what_came(
+    graph_of: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = decisions({"type": "ADD", "lesson": 1})
+    with (
+        caplog.at_level(logging.INFO, "ace_graph"),
+        ScriptedModel(
+            solver=["<final>5/6</final>"],
+            reflector=[lessons(RULE)],
+            curator=["nonsense", '{"operations": 7}', good],
+        ) as model,
+    ):
+        out = await graph_of(model).ainvoke(ask(), context=ALICE)
+    assert out["usage"]["curator"]["calls"] == 3
+    assert "raw reply: nonsense" in caplog.text
+    assert [b.content for b in (await store.now("alice")).playbook.bullets()] == [RULE]
+
+
+@pytest.mark.parametrize("replies", [[RuntimeError("down")], ["a", "b", "c"]], ids=["raises", "garbage"])
+async def test_when_it_fails_the_rules_curate(
+    graph_of: Build, store: CountingStore, replies: list[str | Exception]
+) -> None:
+    model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE, OTHER)], curator=replies)
+    out = await graph_of(model).ainvoke(ask(), context=ALICE)
+    assert len(out["learning"]["added"]) == 2
+    model.assert_done()
+
+
+async def test_a_malformed_item_never_takes_the_good_ones_with_it_and_no_lesson_is_lost(
+    graph_of: Build, store: CountingStore
+) -> None:
+    reply = decisions(
+        {"type": "EXPLODE", "lesson": 1}, 7, {"type": "ADD", "lesson": 2}, {"type": "ADD", "lesson": 99}
+    )
+    model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE, OTHER)], curator=[reply])
+    await graph_of(model).ainvoke(ask(), context=ALICE)
+    assert {b.content for b in (await store.now("alice")).playbook.bullets()} == {RULE, OTHER}
+
+
+async def test_it_sees_the_relevant_bullets_and_may_refine_one(graph_of: Build, store: CountingStore) -> None:
+    await store.seed(
+        "alice", Add(content="Fractions need a common denominator", section="math", topic="fractions")
+    )
+    better = "Fractions need the least common denominator before they are added"
+    model = ScriptedModel(
+        solver=["<final>5/6</final>"],
+        reflector=[lessons(RULE)],
+        curator=[decisions({"type": "UPDATE", "lesson": 1, "bullet_id": "mat-00001", "content": better})],
+    )
+    context = ALICE.model_copy(update={"ground_truth": "5/6"})
+    out = await graph_of(model).ainvoke(ask(), context=context)
+    prompt = model.calls_of("curator")[0].messages[0].text
+    assert "[mat-00001] (type=semantic, learner=alice, topic=fractions" in prompt
+    assert RULE in prompt
+    [bullet] = (await store.now("alice")).playbook.bullets()
+    assert (bullet.content, bullet.helpful) == (better, 1)
+    assert out["learning"]["rejected"] == []
+
+
+async def test_a_covered_lesson_changes_nothing_but_the_access(graph_of: Build, store: CountingStore) -> None:
+    before = await store.seed("alice", Add(content="Fractions need a common denominator", section="math"))
+    model = ScriptedModel(
+        solver=["<final>5/6</final>"],
+        reflector=[lessons(RULE)],
+        curator=[decisions({"type": "COVERED", "lesson": 1, "bullet_id": "mat-00001"})],
+    )
+    await graph_of(model).ainvoke(ask(), context=ALICE)
+    assert (await store.now("alice")).playbook == before.playbook
+
+
+@pytest.mark.parametrize("bullet_id", ["pro-00001", "zzz-00099"])
+async def test_it_may_not_touch_the_profile_or_ids_it_was_not_shown(
+    graph_of: Build, store: CountingStore, bullet_id: str
+) -> None:
+    await store.seed("alice", Add(content="Learner says: call me Al", section="profile", slot="name"))
+    update = {"type": "UPDATE", "lesson": 1, "bullet_id": bullet_id, "content": "call me Mallory"}
+    model = ScriptedModel(
+        solver=["<final>5/6</final>"], reflector=[lessons(RULE)], curator=[decisions(update)]
+    )
+    await graph_of(model).ainvoke(ask(), context=ALICE)
+    contents = {b.content for b in (await store.now("alice")).playbook.bullets()}
+    assert contents == {"Learner says: call me Al", RULE}
+
+
+async def test_without_lessons_the_curator_is_not_called(graph_of: Build) -> None:
+    with ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons()]) as model:
+        await graph_of(model).ainvoke(ask(), context=ALICE)
