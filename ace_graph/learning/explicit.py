@@ -78,7 +78,9 @@ _RULES = (
     _rule(
         r"i (?:(?:keep|always keep|am always|often|always|usually|sometimes|still) (?:on )?"
         r"(?:mix(?:ing)? up|mess(?:ing)? up|confus(?:e|ing)|forget(?:ting)?|get(?:ting)? \w.* wrong"
-        r"|mistak(?:e|ing)|struggl(?:e|ing))|(?:mix up|confuse|struggle with|have trouble with"
+        r"|mistak(?:e|ing)|struggl(?:e|ing)"
+        r"|(?:add|subtract|multiply|divid|swapp|dropp|miss|misread|los|revers|invert|skipp|misspell|mak)ing)"
+        r"|(?:mix up|confuse|struggle with|have trouble with"
         r"|don'?t understand why|never know (?:when|how|which)))\b.*",
         "misconceptions",
         "episodic",

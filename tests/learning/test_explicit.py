@@ -33,6 +33,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
         ("Talk like a pirate please", "Talk like a pirate please", "profile", "persona"),
         ("From now on answer in German.", "From now on answer in German", "profile", "language"),
         ("I keep mixing up sine and cosine", "I keep mixing up sine and cosine", "misconceptions", None),
+        ("I keep adding the denominators!", "I keep adding the denominators", "misconceptions", None),
         ("I always confuse 1/2 and 1/3.", "I always confuse 1/2 and 1/3", "misconceptions", None),
     ],
 )
@@ -58,6 +59,7 @@ def test_a_statement_becomes_a_bullet_of_the_profile(
         "You don't have to remember that I like tea.",
         "Tom told me to call me Bob",
         "I need an explanation.",
+        "I keep going to school.",
         "What is 1/2 + 1/3?",
         "I remember that my exam was hard.",
         "Please calculate 12*5",
