@@ -75,10 +75,11 @@ def dump_playbook(playbook: Playbook) -> str:
     ).model_dump_json()
 
 
-def load_playbook(text: str | None) -> Playbook:
+def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
     """Return the playbook; None and `{}` (a learner known before there was a playbook) give an empty one.
 
-    Raises NewerFormat, CorruptPayload.
+    Bullets that `known` holds alike are taken from it, and with them its index where it has one: what
+    another process changed is all that is indexed anew. Raises NewerFormat, CorruptPayload.
     """
     if text is None:
         return Playbook()
@@ -86,7 +87,10 @@ def load_playbook(text: str | None) -> Playbook:
     entries = {bullet.id: bullet for bullet in stored.bullets}
     if len(entries) != len(stored.bullets):
         raise CorruptPayload(_broken("playbook", "two bullets have one id"))
-    return Playbook(
+    if known is not None:
+        held = known.entries
+        entries = {key: held[key] if held.get(key) == bullet else bullet for key, bullet in entries.items()}
+    playbook = Playbook(
         entries=MappingProxyType(entries),
         next_id=stored.next_id,
         aliases=MappingProxyType(stored.aliases),
@@ -95,6 +99,9 @@ def load_playbook(text: str | None) -> Playbook:
         votes=MappingProxyType({turn: MappingProxyType(votes) for turn, votes in stored.votes.items()}),
         base_votes=MappingProxyType(stored.base_votes),
     )
+    if known is not None:
+        playbook.inherit(known)
+    return playbook
 
 
 def dump_access(access: Access) -> str:

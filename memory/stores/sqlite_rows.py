@@ -107,9 +107,10 @@ def read_snapshot(connection: sqlite3.Connection, learner: str, known: Snapshot 
     if torn:
         raise CorruptPayload("the stored playbook is missing: restore the database from a backup")
     version = Version(epoch, n, etag)
-    unchanged = known is not None and version.same_content(held)
-    playbook = known.playbook if known is not None and unchanged else load_playbook(memory_json)
-    return Snapshot(playbook, load_access(access_json), version)
+    content = None if known is None else known.playbook
+    if content is None or not version.same_content(held):
+        content = load_playbook(memory_json, content)
+    return Snapshot(content, load_access(access_json), version)
 
 
 def read_history(connection: sqlite3.Connection, learner: str, *, everything: bool) -> History:
