@@ -98,6 +98,6 @@ def _ask_model(settings: Settings) -> Iterator[Check]:
     try:
         answer = asyncio.run(asked())
     except AceError as error:
-        yield Check("model answers", "fail", str(error), "check the key, the model's name and the network")
+        yield Check("model answers", "fail", str(error))
     else:
         yield Check("model answers", "ok", f"2 + 2: {answer[:60]!r}")

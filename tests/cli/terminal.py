@@ -1,0 +1,85 @@
+"""A terminal that a test types on: the program at its other end believes that a person sits there.
+
+Does not: wait by the clock. It reads until what is expected was shown, or the program has ended.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+LIMIT = 120.0
+"""Seconds after which a program that shows nothing has failed."""
+
+_PROGRAM = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
+
+
+class Terminal:
+    """Runs `ace-graph` with all three streams on a pseudo-terminal of its own."""
+
+    def __init__(self, folder: Path, *args: str, **environment: str) -> None:
+        self._ours, theirs = pty.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, *args],
+            cwd=folder,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=_take_terminal,
+            env={**os.environ, "TERM": "dumb", "COLUMNS": "200", **environment},
+        )
+        os.close(theirs)
+        self._shown = ""
+
+    def expect(self, text: str) -> str:
+        """Read until `text` was shown; return what came before it."""
+        while text not in self._shown:
+            piece = self._read()
+            assert piece, f"the program ended without showing {text!r}; it showed {self._shown!r}"
+            self._shown += piece
+        before, _, self._shown = self._shown.partition(text)
+        return before
+
+    def type(self, keys: str) -> None:
+        """Type `keys`; "\\x03" is Ctrl-C, "\\x04" Ctrl-D, "\\r" Enter."""
+        os.write(self._ours, keys.encode())
+
+    def end(self) -> int:
+        """Read to the end and return the exit code."""
+        while piece := self._read():
+            self._shown += piece
+        return self._process.wait()
+
+    def _read(self) -> str:
+        ready, _, _ = select.select([self._ours], [], [], LIMIT)
+        assert ready, f"nothing came for {LIMIT} s after {self._shown!r}"
+        try:
+            return os.read(self._ours, 4096).decode(errors="replace")
+        except OSError:  # Linux says so when the other side has closed
+            return ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._ours)
+
+
+def _take_terminal() -> None:
+    """Make the terminal on stdin the one whose Ctrl-C reaches this process."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -1,0 +1,176 @@
+"""`ace-graph chat`, at a terminal and from a pipe."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from ace_graph.testing import GeminiServer
+from ace_graph.testing.gemini_server import GeminiRequest
+from tests.cli.conftest import Commands
+from tests.cli.terminal import LIMIT, Terminal
+
+
+class Hanging(GeminiServer):
+    """Never answers its first request; `asked` is set when that came."""
+
+    def __init__(self, default: str) -> None:
+        super().__init__(default)
+        self.asked = threading.Event()
+        self.hang()
+
+    def take(self, request: GeminiRequest) -> Any:  # Any: a reply, whose type is the server's own
+        reply = super().take(request)
+        self.asked.set()
+        return reply
+
+
+def _chat(ace: Commands, *lines: str) -> str:
+    return ace.ok("chat", stdin="\n".join(lines) + "\n").out
+
+
+def test_a_pipe_is_one_question_a_line_and_each_turn_says_what_was_learned(ace: Commands) -> None:
+    out = _chat(ace, "Call me Ann.", "", "What is 1/2 + 1/3?", "thanks").splitlines()
+    assert "learned: + pro-00001 Learner says: Call me Ann" in out
+    assert "The answer is 5/6." in out
+    assert sum(line.startswith("learned:") for line in out) == 3
+    assert len(ace.bullets()) == 1
+
+
+def test_a_second_chat_uses_what_the_first_one_taught(ace: Commands) -> None:
+    _chat(ace, "Call me Ann. I prefer pictures.")
+    second = _chat(ace, "What is 1/2 + 1/3?")
+    assert "Ann" in second
+    assert "[#####.]" in second
+    assert "Ann" not in ace.ok("chat", "--learner", "ben", stdin="What is 1/2 + 1/3?\n").out
+
+
+def test_the_conversation_so_far_is_known(ace: Commands) -> None:
+    assert "The answer is 3/4." in _chat(ace, "What is 1/2 + 1/4?", "can you draw it?").partition("draw")[0]
+    assert "[##..]" in _chat(ace, "What is 1/2 + 1/4?", "can you draw it?")
+
+
+def test_the_playbook_can_be_looked_at(ace: Commands) -> None:
+    out = _chat(ace, "/playbook", "I prefer pictures.", "/playbook")
+    assert out.startswith("Nothing is remembered yet.\n")
+    assert "[pre-00001] +0/-0 strength=1.00 preferences: Learner says: I prefer pictures" in out
+
+
+def test_feedback_moves_the_bullets_that_the_answer_used_and_can_be_taken_back(ace: Commands) -> None:
+    out = _chat(ace, "I prefer pictures.", "What is 1/2 + 1/3?", "/feedback good clear and short")
+    assert "it moved pre-00001" in out
+    assert [(b["helpful"], b["harmful"]) for b in ace.bullets()] == [(1, 0)]
+    reasons = [entry["reason"] for entry in ace.ok("playbook", "history", "--json").json["versions"]]
+    assert reasons[0] == "feedback good clear and short"
+    _chat(ace, "What is 1/2 + 1/4?", "/feedback good", "/feedback bad")
+    assert [(b["helpful"], b["harmful"]) for b in ace.bullets()] == [(1, 1)]
+
+
+def test_feedback_before_an_answer_is_refused_and_the_chat_goes_on(ace: Commands) -> None:
+    done = ace("chat", stdin="/feedback good\nWhat is 2+2?\n")
+    assert "ask something first" in done.err
+    assert "The answer is 4." in done.out
+    assert done.code == 1, "from a pipe a line that failed is not lost"
+
+
+@pytest.mark.parametrize("line", ["/help", "/feedback", "/feedback great", "/nonsense"])
+def test_help_is_shown_on_request_and_for_what_is_no_command(ace: Commands, line: str) -> None:
+    assert "/feedback good|bad" in _chat(ace, line)
+
+
+def test_quit_leaves_the_rest_unread(ace: Commands) -> None:
+    assert _chat(ace, "/quit", "What is 2+2?") == ""
+
+
+def test_no_model_is_said_on_stderr_and_the_log_stays_quiet(
+    ace: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet = ace.ok("chat", stdin="What is 2+2?\n").err
+    assert "offline tutor" in quiet
+    assert "Loaded" not in quiet
+    monkeypatch.setenv("ACE_LOG_LEVEL", "INFO")
+    assert "[ACE Memory] Loaded 0 bullets" in ace.ok("chat", stdin="What is 2+2?\n").err
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "why"),
+    [
+        (["--mode", "weird"], 2, "cot, tot, react"),
+        (["--learner", ""], 2, "learner_id"),
+        (["--store", "sqlite:///no/such/folder/x.db"], 1, "x.db"),
+    ],
+    ids=["mode", "learner", "store"],
+)
+def test_what_can_not_work_ends_before_the_first_question(
+    ace: Commands, args: list[str], code: int, why: str
+) -> None:
+    done = ace("chat", *args, stdin="What is 2+2?\n")
+    assert (done.code, done.out) == (code, "")
+    assert why in done.err
+
+
+def test_a_mode_can_be_chosen(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACE_LOG_LEVEL", "INFO")
+    assert "received: mode=tot" in ace.ok("chat", "--mode", "tot", stdin="What is 2+2?\n").err
+
+
+def test_an_answer_of_a_model_can_not_move_the_cursor(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    with GeminiServer(default="plain \x1b[2Jtext\r") as server:
+        monkeypatch.setenv("GEMINI_API_KEY", "any-key")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        out = _chat(ace, "hello")
+    assert "plain \\x1b[2Jtext" in out
+    assert "\x1b" not in out
+
+
+def test_a_failed_question_is_told_without_the_key_and_the_next_one_is_answered(
+    ace: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with GeminiServer(default="fine now") as server:
+        server.fail(403, "no access with key any-s3cret-key")
+        monkeypatch.setenv("GEMINI_API_KEY", "any-s3cret-key")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        done = ace("chat", stdin="hello\nhello again\n")
+    assert "fine now" in done.out
+    assert "may not use this model" in done.err
+    assert "s3cret" not in done.err + done.out
+    assert "Traceback" not in done.err
+
+
+def test_at_a_terminal_it_prompts_answers_and_leaves_on_ctrl_d(ace: Commands) -> None:
+    with Terminal(ace.folder, "chat") as terminal:
+        assert "0 bullets remembered (offline, SQLite)" in terminal.expect("you> ")
+        terminal.type("What is 1/2 + 1/3?\r")
+        assert "The answer is 5/6." in terminal.expect("you> ")
+        terminal.type("\x04")
+        assert terminal.end() == 0
+
+
+def test_ctrl_c_at_the_prompt_leaves_cleanly(ace: Commands) -> None:
+    with Terminal(ace.folder, "chat") as terminal:
+        terminal.expect("you> ")
+        terminal.type("\x03")
+        assert terminal.end() == 0
+
+
+def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(ace: Commands) -> None:
+    with Hanging(default="the second answer") as server:
+        settings = {"GEMINI_API_KEY": "any-key", "GOOGLE_GEMINI_BASE_URL": server.url}
+        with Terminal(ace.folder, "chat", **settings) as terminal:
+            terminal.expect("you> ")
+            terminal.type("Remember that I like tea.\r")
+            assert server.asked.wait(LIMIT)
+            terminal.type("\x03")
+            terminal.expect("stopped; this question is forgotten")
+            terminal.expect("you> ")
+            terminal.type("hello\r")
+            terminal.expect("the second answer")
+            terminal.expect("you> ")
+            terminal.type("/quit\r")
+            assert terminal.end() == 0
+        questions = [request.text for request in server.requests if "hello" in request.text]
+        assert questions
+        assert not any("like tea" in text for text in questions)
+    assert ace.bullets() == [], "a turn that was stopped learns nothing"

@@ -1,0 +1,44 @@
+"""The command line on a real Neo4j."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Commands
+from tests.plugins.neo4j_server import Neo4jServer
+
+
+@pytest.fixture
+def shared(ace: Commands, neo4j: Neo4jServer, monkeypatch: pytest.MonkeyPatch) -> Commands:
+    monkeypatch.delenv("ACE_MEMORY_FILE")
+    monkeypatch.setenv("NEO4J_URI", neo4j.uri)
+    for name in ("username", "password", "database"):
+        value = getattr(neo4j, name)
+        if value is not None:
+            monkeypatch.setenv(f"NEO4J_{name.upper()}", value)
+    return ace
+
+
+def test_the_doctor_shows_server_schema_and_learners(shared: Commands, learner: str) -> None:
+    shared.ok("playbook", "add", "Draw it", "--learner", learner)
+    done = shared.ok("doctor")
+    line = next(line for line in done.out.splitlines() if "store versions" in line)
+    assert "Neo4j " in line
+    assert "schema 000" in line
+    assert int(line.rpartition("learners: ")[2]) >= 1
+
+
+def test_two_chats_share_a_learner_and_its_bullets_are_drawn(shared: Commands, learner: str) -> None:
+    shared.ok("chat", "--learner", learner, stdin="Call me Ann. I prefer pictures.\n")
+    second = shared.ok("chat", "--learner", learner, stdin="What is 1/2 + 1/3?\n").out
+    assert "Ann" in second
+    assert "[#####.]" in second
+    assert shared.ok("neo4j", "project", "--learner", learner).out.startswith("2 bullets drawn")
+    shared.ok("learner", "forget", learner)
+    assert shared.bullets(learner) == []
+
+
+def test_drawing_needs_a_neo4j(ace: Commands) -> None:
+    done = ace("neo4j", "project")
+    assert (done.code, done.out) == (1, "")
+    assert "NEO4J_URI" in done.err
