@@ -17,7 +17,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores import neo4j_queries as cypher
 from ace_graph.memory.stores.neo4j_connection import Link, Neo4jConnection, fetch
-from ace_graph.memory.stores.neo4j_rows import Reply, write_delta, write_state, write_turn
+from ace_graph.memory.stores.neo4j_rows import Properties, Reply, write_delta, write_state, write_turn
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["Done", "Job", "commit_once", "lock"]
@@ -53,14 +53,6 @@ class Done(NamedTuple):
     marks_move: bool = False
 
 
-class _Expected(NamedTuple):
-    """What must still be stored for a plan to be written."""
-
-    epoch: str | None
-    etag: str | None
-    clock: int | None
-
-
 async def lock(
     transaction: AsyncTransaction, learner_id: str, known: Version | None = None, key: str = ""
 ) -> Reply | None:
@@ -83,10 +75,9 @@ async def commit_once(connection: Neo4jConnection, link: Link, job: Job, base: S
     Safe to repeat: an operation that was applied gives its report. Raises LearnerForgotten,
     CommitContention, CorruptPayload, NewerFormat, and the driver's errors.
     """
-    planned, version = job.plan(base), base.version
-    expected = _Expected(version.epoch, version.etag, base.access.access_clock)
+    planned = job.plan(base)
     async with connection.session(link) as session:
-        reply = await _write(session, job, planned, expected)
+        reply = await _write_if_fresh(session, job, planned, base)
     if reply is not None and reply.fresh:
         return _done(job, planned, reply)
     newest = reply.snapshot(base) if reply is not None and reply.locked else base
@@ -108,30 +99,38 @@ async def _under_the_lock(transaction: AsyncTransaction, job: Job, held: Snapsho
     base, access = job.base, current.access
     meets(base.version, current.version, base_clock=base.access.access_clock, clock=access.access_clock)
     planned = job.plan(current)
-    expected = _Expected(None, None, None)
-    if state is not None:
-        expected = _Expected(state.epoch, state.etag, state.access_clock)
-    reply = await _write(transaction, job, planned, expected)
-    return _done(job, planned, reply) if reply is not None and reply.fresh else None
+    if state is None or state.epoch is None:
+        reply = await _write_if_fresh(transaction, job, planned, current)
+        return _done(job, planned, reply) if reply is not None and reply.fresh else None
+    (row,) = await fetch(transaction, cypher.WRITE, seq=state.seq, **_parameters(job, planned))
+    return _done(job, planned, Reply.model_validate(row))
 
 
-async def _write(
-    run: AsyncSession | AsyncTransaction, job: Job, planned: Plan, expected: _Expected
+async def _write_if_fresh(
+    run: AsyncSession | AsyncTransaction, job: Job, planned: Plan, base: Snapshot
 ) -> Reply | None:
-    """Write the plan if what is stored is as expected; None when the learner has no lock."""
-    create = expected.epoch is None
-    in_history = planned.content_changed or job.record is None
+    """Write the plan if the state is still `base`; None when there is no such learner any more."""
+    version, clock = base.version, base.access.access_clock
     rows = await fetch(
         run,
-        cypher.CREATE if create else cypher.UPDATE,
-        uid=job.learner,
+        cypher.CREATE if base.absent else cypher.UPDATE,
         key=job.key,
-        **expected._asdict(),
-        state=write_state(planned, job.learner, create=create),
-        deltas=[write_delta(planned, job.learner)] if in_history else [],
-        turns=[] if job.record is None else [write_turn(planned, job.learner, job.record)],
+        epoch=version.epoch,
+        etag=version.etag,
+        clock=clock,
+        **_parameters(job, planned, create=base.absent),
     )
     return Reply.model_validate(rows[0]) if rows else None
+
+
+def _parameters(job: Job, planned: Plan, *, create: bool = False) -> Properties:
+    in_history = planned.content_changed or job.record is None
+    return {
+        "uid": job.learner,
+        "state": write_state(planned, job.learner, create=create),
+        "deltas": [write_delta(planned, job.learner)] if in_history else [],
+        "turns": [] if job.record is None else [write_turn(planned, job.learner, job.record)],
+    }
 
 
 def _done(job: Job, planned: Plan, reply: Reply) -> Done:

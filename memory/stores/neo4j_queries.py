@@ -25,6 +25,7 @@ __all__ = [
     "PROJECT",
     "TURNS",
     "UPDATE",
+    "WRITE",
 ]
 
 _STATE = """
@@ -49,9 +50,9 @@ WITH l, m, coalesce(d.report_json, t.report_json) AS repeated
 
 _WRITE_HISTORY = """
 FOREACH (delta IN CASE WHEN fresh THEN $deltas ELSE [] END |
-  CREATE (m)-[:HAS_DELTA]->(new:AceDelta) SET new = delta, new.seq = l.seq)
+  CREATE (m)-[:HAS_DELTA]->(new:AceDelta) SET new = delta, new.seq = seq)
 FOREACH (turn IN CASE WHEN fresh THEN $turns ELSE [] END |
-  CREATE (m)-[:HAS_TURN]->(new:AceTurn) SET new = turn, new.seq = l.seq)
+  CREATE (m)-[:HAS_TURN]->(new:AceTurn) SET new = turn, new.seq = seq)
 """
 
 UPDATE = f"""
@@ -60,12 +61,12 @@ SET l.seq = l.seq + 1
 WITH l
 MATCH (m:AceMemoryState {{user_id: $uid}})
 {_REPEATED}
-WITH l, m, repeated, l.seq IS NOT NULL AND repeated IS NULL
+WITH m, repeated, l.seq AS seq, l.seq IS NOT NULL AND repeated IS NULL
   AND coalesce(m.epoch = $epoch AND m.etag = $etag AND m.access_clock = $clock, false) AS fresh
 FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END | SET m += state)
 {_WRITE_HISTORY}
-WITH l, m, repeated, fresh, fresh OR coalesce(m.epoch = $epoch AND m.etag = $etag, false) AS known
-RETURN fresh, repeated, l.seq IS NOT NULL AS locked, known, {_STATE},
+WITH m, repeated, seq, fresh, fresh OR coalesce(m.epoch = $epoch AND m.etag = $etag, false) AS known
+RETURN fresh, repeated, seq, known, {_STATE},
   CASE WHEN known THEN null ELSE m.memory_json END AS memory_json
 """
 """Lock, compare, write: one round trip when nobody is in the way. On a conflict the newer state comes
@@ -84,12 +85,12 @@ CALL (l, old, repeated) {{
   MERGE (u:User {{id: $uid}}) ON CREATE SET u.ace_created = true
   WITH l, u LIMIT 1
   CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
-  WITH l, m, true AS fresh
+  WITH m, l.seq AS seq, true AS fresh
   {_WRITE_HISTORY}
   RETURN count(m) > 0 AS fresh
 }}
 WITH l, old AS m, repeated, fresh
-RETURN fresh, repeated, l.seq IS NOT NULL AS locked, false AS known, {_STATE}, m.memory_json AS memory_json
+RETURN fresh, repeated, l.seq AS seq, false AS known, {_STATE}, m.memory_json AS memory_json
 """
 """The first commit of a learner: the same for one that is absent. A User that is there is used as it is;
 one that is made here is marked, because only such a one may be deleted again."""
@@ -100,9 +101,19 @@ SET l.seq = l.seq + 1
 WITH l
 OPTIONAL MATCH (m:AceMemoryState {{user_id: $uid}})
 {_REPEATED}
-RETURN l.seq IS NOT NULL AS locked, repeated, {_STATE}, {_NEWER_CONTENT}
+RETURN l.seq AS seq, repeated, {_STATE}, {_NEWER_CONTENT}
 """
 """Take the lock for the rest of the transaction, and read the state under it."""
+
+WRITE = f"""
+MATCH (m:AceMemoryState {{user_id: $uid}})
+SET m += $state
+WITH m, $seq AS seq, true AS fresh
+{_WRITE_HISTORY}
+RETURN fresh, seq, {_STATE}, null AS memory_json
+"""
+"""Write under the lock that the transaction holds. It doesn't touch the lock's node again: that would
+look it up in its unique index, whose entry those who wait hold, and deadlock with them."""
 
 _DELTA = """
 d.version AS n, d.op_id AS op_id, d.at AS at, d.author AS author, d.reason AS reason, d.source AS source,

@@ -44,9 +44,10 @@ def _native(moment: object) -> object:
 class Reply(BaseModel):
     """A row with a state in it; `epoch` is None where there is none.
 
-    `known` says that the content is the one the asker has already, `locked` that the lock was held
-    while it was read, `fresh` that the plan was written. `repeated` is the report of an operation
-    that was applied before. `base_version` and `next_base_version` are the marks of the history.
+    `known` says that the content is the one the asker has already. `seq` numbers the times that the lock
+    was taken; None: it was not held while this was read. `fresh` says that the plan was written.
+    `repeated` is the report of an operation that was applied before. `base_version` and
+    `next_base_version` are the marks of the history.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,7 +62,7 @@ class Reply(BaseModel):
     next_base_version: int | None
     memory_json: str | None
     known: bool = False
-    locked: bool = False
+    seq: int | None = None
     fresh: bool = False
     repeated: str | None = None
 
@@ -80,6 +81,11 @@ class Reply(BaseModel):
         if not self.locked and self.checksum != checksum(version, self.memory_json or ""):
             return None
         return Snapshot(load_playbook(self.memory_json), load_access(self.access_json), version)
+
+    @property
+    def locked(self) -> bool:
+        """Whether the learner's lock was held."""
+        return self.seq is not None
 
     @property
     def marks(self) -> Marks:

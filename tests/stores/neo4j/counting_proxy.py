@@ -18,17 +18,20 @@ __all__ = ["Traffic", "counted"]
 
 @dataclass
 class Traffic:
-    """What went through since the last `reset`. `uri` leads through the proxy."""
+    """What went through, of all connections, since the last `reset`. `uri` leads through the proxy.
+
+    `transient` counts the failures that a client is told to try again, such as deadlocks.
+    """
 
     uri: str = ""
     round_trips: int = 0
     to_server: int = 0
     from_server: int = 0
-    client_speaks: bool = False
+    transient: int = 0
     flowing: asyncio.Event = field(default_factory=asyncio.Event)
 
     def reset(self) -> None:
-        self.round_trips = self.to_server = self.from_server = 0
+        self.round_trips = self.to_server = self.from_server = self.transient = 0
 
     def pause(self) -> None:
         """Let nothing more through, as if the cable were cut."""
@@ -37,14 +40,23 @@ class Traffic:
     def resume(self) -> None:
         self.flowing.set()
 
-    def sent(self, size: int) -> None:
-        self.round_trips += not self.client_speaks
-        self.client_speaks = True
-        self.to_server += size
 
-    def received(self, size: int) -> None:
+@dataclass
+class _Connection:
+    """One connection's share of the traffic."""
+
+    traffic: Traffic
+    client_speaks: bool = False
+
+    def sent(self, data: bytes) -> None:
+        self.traffic.round_trips += not self.client_speaks
+        self.traffic.to_server += len(data)
+        self.client_speaks = True
+
+    def received(self, data: bytes) -> None:
+        self.traffic.from_server += len(data)
+        self.traffic.transient += data.count(b"Neo.TransientError.")
         self.client_speaks = False
-        self.from_server += size
 
 
 @asynccontextmanager
@@ -59,7 +71,8 @@ async def counted(uri: str) -> AsyncGenerator[Traffic]:
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection(target.hostname, target.port)
-        ways = ((reader, far_writer, traffic.sent), (far_reader, writer, traffic.received))
+        connection = _Connection(traffic)
+        ways = ((reader, far_writer, connection.sent), (far_reader, writer, connection.received))
         serving.update(asyncio.create_task(_pass_on(*way, traffic.flowing)) for way in ways)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
@@ -72,13 +85,13 @@ async def counted(uri: str) -> AsyncGenerator[Traffic]:
 async def _pass_on(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
-    count: Callable[[int], None],
+    count: Callable[[bytes], None],
     flowing: asyncio.Event,
 ) -> None:
     with suppress(ConnectionError):
         while data := await reader.read(65_536):
             await flowing.wait()
-            count(len(data))
+            count(data)
             writer.write(data)
             await writer.drain()
     writer.close()

@@ -6,9 +6,11 @@ Does not: time anything.
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
 from ace_graph.testing.conformance.writing import adding, record, touching, write
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.stores.neo4j.counting_proxy import counted
@@ -67,6 +69,24 @@ async def test_writers_of_one_process_never_meet_in_the_database(neo4j: Neo4jSer
             *(store.commit(learner, adding(f"Fact {n} is about {n * 7}"), base) for n in range(writers))
         )
         assert traffic.round_trips == writers
+
+
+async def test_writers_of_many_processes_wait_for_each_other_and_never_deadlock(
+    neo4j: Neo4jServer, learner: str
+) -> None:
+    async with counted(neo4j.uri) as traffic, AsyncExitStack() as opened:
+        stores = [await opened.enter_async_context(_through(neo4j, traffic.uri).open()) for _ in range(8)]
+        await write(stores[0], learner, adding("Draw a bar"))
+        await asyncio.gather(*(_write_often(store, learner, n) for n, store in enumerate(stores)))
+        loaded = await stores[0].load(learner)
+    assert len(loaded.playbook) == 1 + 8 * 5
+    assert traffic.transient == 0
+
+
+async def _write_often(store: Store, learner: str, number: int) -> None:
+    for n in range(5):
+        fact = 10 * number + n
+        await write(store, learner, adding(f"Fact {fact} is about {fact * 7}"), record(fact))
 
 
 def _through(server: Neo4jServer, uri: str) -> Neo4jSubject:
