@@ -1,0 +1,4 @@
+"""Benchmarks of quality: does the memory make answers better, and does it keep apart what differs.
+
+Does not: time anything.
+"""

@@ -1,0 +1,142 @@
+"""What each policy injects for a task: this memory's retrieval, and the policies it is compared with.
+
+A chooser returns bullet ids, best first, within the budget of tokens. The ceilings and the oracle are told
+what no memory can know.
+
+Does not: write to the memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.decay import decay_score
+from ace_graph.memory.index import idf
+from ace_graph.memory.retrieval import retrieve
+from ace_graph.memory.selection import line_tokens
+from ace_graph.memory.text import terms
+from ace_graph.memory.tokens import estimate_tokens
+from benchmarks.quality.learner_memory import LearnerMemory
+from benchmarks.quality.world import Lesson, Task
+
+__all__ = ["CHOOSERS", "Chooser", "Choice"]
+
+BUDGET = 2_000
+TOP = 10
+
+
+class Choice(NamedTuple):
+    """The bullets of one prompt and what they cost. `withheld`: None where there was nothing to withhold."""
+
+    ids: tuple[str, ...]
+    tokens: int
+    withheld: bool | None = None
+
+
+Chooser = Callable[[LearnerMemory, Task], Choice]
+
+
+def within_budget(bullets: Sequence[Bullet], limit: int | None = None) -> Choice:
+    """Return the first of these bullets, as many as the budget holds."""
+    ids, tokens = list[str](), 0
+    for bullet in bullets[:limit]:
+        cost = line_tokens(bullet, estimate_tokens)
+        if tokens + cost > BUDGET:
+            break
+        ids.append(bullet.id)
+        tokens += cost
+    return Choice(tuple(ids), tokens)
+
+
+def nothing(memory: LearnerMemory, task: Task) -> Choice:
+    return Choice((), 0)
+
+
+def whole_playbook(memory: LearnerMemory, task: Task) -> Choice:
+    """As kayba and ace-agent: all there is, in its order, here as far as the budget goes."""
+    return within_budget(memory.snapshot.playbook.bullets())
+
+
+def last_five(memory: LearnerMemory, task: Task) -> Choice:
+    return within_budget(memory.snapshot.playbook.bullets()[::-1], 5)
+
+
+def most_recently_used(memory: LearnerMemory, task: Task) -> Choice:
+    access = memory.snapshot.access
+    bullets = sorted(memory.snapshot.playbook.bullets(), key=lambda b: access.idle(b.id))
+    return within_budget(bullets, TOP)
+
+
+def plain_bm25(memory: LearnerMemory, task: Task) -> Choice:
+    """The ten best by BM25, no gate, no counters, no rivals."""
+    playbook = memory.snapshot.playbook
+    index = playbook.index
+    weights = {term: idf(index.frequency(term), len(index)) for term in set(terms(task.question))}
+    scores = index.scores(list(playbook.entries), weights)
+    best = sorted((b for b in playbook.bullets() if scores[b.id] > 0), key=lambda b: -scores[b.id])
+    return within_budget(best, TOP)
+
+
+def document_003(memory: LearnerMemory, task: Task) -> Choice:
+    """Decayed strength blended half and half with plain word overlap; the ten best, stamped as they are read."""
+    snapshot, asked = memory.snapshot, Counter(task.question.casefold().split())
+    bullets = snapshot.playbook.bullets()
+    strength = {b.id: decay_score(b, snapshot.access, memory.policy.decay) for b in bullets}
+    top = max(strength.values(), default=0) or 1
+
+    def score(bullet: Bullet) -> float:
+        words = Counter(bullet.content.casefold().split())
+        return strength[bullet.id] / top + (words & asked).total() / max(1, len(words))
+
+    return within_budget(sorted(bullets, key=score, reverse=True), TOP)
+
+
+def oracle(memory: LearnerMemory, task: Task) -> Choice:
+    """Knows every rule from the first turn; see simulate.py, where its success is set."""
+    return Choice((), 0)
+
+
+def told_the_truth(memory: LearnerMemory, task: Task) -> Choice:
+    """Ceiling: is told of every lesson already written whether it is true now; injects one that is."""
+    true = [n for n, lesson in _on_subject(memory, task) if lesson.claim == task.truth]
+    return Choice((str(true[-1]),), 30) if true else Choice((), 0)
+
+
+def newest_on_subject(memory: LearnerMemory, task: Task) -> Choice:
+    """Ceiling: knows of every lesson what it is about, and trusts the newest."""
+    about = _on_subject(memory, task)
+    return Choice((str(about[-1][0]),), 30) if about else Choice((), 0)
+
+
+def _on_subject(memory: LearnerMemory, task: Task) -> list[tuple[int, Lesson]]:
+    return [(n, lesson) for n, lesson in enumerate(memory.written) if lesson.skill == task.skill.number]
+
+
+def ours(memory: LearnerMemory, task: Task) -> Choice:
+    """This memory as the graph uses it."""
+    found = retrieve(
+        task.question,
+        memory.snapshot.playbook,
+        memory.snapshot.access,
+        memory.policy,
+        now=memory.now(task),
+        budget_tokens=BUDGET,
+    )
+    return Choice(tuple(s.bullet.id for s in (*found.core, *found.retrieved)), found.tokens)
+
+
+CHOOSERS: dict[str, Chooser] = {
+    "no memory": nothing,
+    "whole playbook": whole_playbook,
+    "last five": last_five,
+    "most recently used": most_recently_used,
+    "plain BM25": plain_bm25,
+    "document 003": document_003,
+    "ours": ours,
+    "ceiling: told the truth": told_the_truth,
+    "ceiling: newest on the subject": newest_on_subject,
+    "oracle": oracle,
+}

@@ -1,0 +1,91 @@
+"""The real memory of one simulated learner: resolve, apply, touch and retrieve, as the graph drives them.
+
+Does not: choose what is injected (choosers.py does), or know which lessons are true except to count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from ace_graph.learning.curator import credit_lessons, failed_advice, judge_bullets, lessons_to_operations
+from ace_graph.learning.lesson import Lesson as Told
+from ace_graph.memory.commit import plan
+from ace_graph.memory.delta import Delta, Touch
+from ace_graph.memory.evidence import Evidence, Verdict
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.turn import TurnRecord
+from benchmarks.quality.solver import Outcome
+from benchmarks.quality.world import Lesson, Task, World
+
+__all__ = ["LearnerMemory"]
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class LearnerMemory:
+    """What is remembered, and (for counting only) which lesson each text was."""
+
+    world: World
+    policy: Policy
+    contests: bool = True
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    written: list[Lesson] = field(default_factory=list[Lesson])
+    lessons: dict[str, Lesson] = field(default_factory=dict[str, Lesson])
+
+    def known(self, ids: Iterable[str]) -> dict[str, Lesson]:
+        """Return id -> lesson of these bullets; a number is the lesson's place among all ever written."""
+        entries = self.snapshot.playbook.entries
+        return {
+            key: self.written[int(key)] if key.isdigit() else self.lessons[entries[key].content] for key in ids
+        }
+
+    def learn(self, task: Task, outcome: Outcome, injected: tuple[str, ...], withheld: bool | None) -> None:
+        """Commit the turn: what was used, the verdict if there is feedback, the lesson if one comes of it."""
+        setting, dice = self.world.setting, task.dice
+        verdict: Verdict = "unknown"
+        if dice.told < setting.feedback:
+            verdict = "success" if outcome.success else "failure"
+        share = setting.reflect_on_success if outcome.success else setting.reflect_on_failure
+        reflected = task.lessons if dice.reflected < share else ()
+        self.written.extend(reflected)
+        self.lessons.update((lesson.text, lesson) for lesson in reflected)
+        injected = tuple(key for key in injected if not key.isdigit())
+        turn = f"t{task.number}-{self.world.seed}"
+        evidence = [Evidence(source="evaluator", verdict=verdict)] if verdict != "unknown" else []
+        votes = judge_bullets(turn, evidence, injected=injected, cited=outcome.cited)
+        adds = lessons_to_operations(
+            [Told(content=lesson.text) for lesson in reflected],
+            question=task.question,
+            topic=None,
+            source=turn,
+            contests=failed_advice(votes, evidence) if self.contests else (),
+        )
+        votes = credit_lessons(votes, adds)
+        blame = [vote for vote in votes if vote.verdict != "success"]
+        credit = [vote for vote in votes if vote.verdict == "success"]
+        now = self.now(task)
+        delta = Delta(op_id=turn, now=now, operations=(Touch(bullet_ids=injected), *blame, *adds, *credit))
+        record = self._record(turn, task, injected, verdict, withheld)
+        self.snapshot = plan(self.snapshot, delta, self.policy, record, lambda: "token").snapshot
+
+    def now(self, task: Task) -> datetime:
+        """Return the moment of a task: one an hour."""
+        return START + timedelta(hours=task.number)
+
+    def _record(
+        self, turn: str, task: Task, injected: tuple[str, ...], verdict: Verdict, withheld: bool | None
+    ) -> TurnRecord:
+        return TurnRecord(
+            turn_id=turn,
+            attempt_id=turn,
+            task=task.question,
+            mode="cot",
+            status="success",
+            verdict=verdict,
+            injected=injected,
+            started_at=self.now(task),
+        )

@@ -1,0 +1,73 @@
+"""One simulated life under one policy: what was right, what was injected, and what it cost.
+
+Does not: compare policies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ace_graph.memory.policy import Policy
+from benchmarks.quality.choosers import CHOOSERS
+from benchmarks.quality.learner_memory import LearnerMemory
+from benchmarks.quality.solver import WITH_RIGHT, Outcome, solve
+from benchmarks.quality.world import Setting, Task, make_world
+
+__all__ = ["Life", "Variant", "live"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A policy to try: who chooses, whether lessons contest failed advice, and the memory's settings."""
+
+    name: str
+    chooser: str = "ours"
+    contests: bool = True
+    policy: Policy = field(default_factory=Policy)
+
+
+@dataclass(frozen=True)
+class Life:
+    """What one policy made of one world, turn by turn. `on_changed`: the task's rule had changed."""
+
+    successes: tuple[bool, ...]
+    on_changed: tuple[bool, ...]
+    tokens: tuple[int, ...]
+    outdated: int
+    bullets: int
+
+    def mean(self, start: int = 0, end: int | None = None) -> float:
+        """Return the share of right answers in these turns."""
+        part = self.successes[start:end]
+        return sum(part) / len(part)
+
+    def changed(self, start: int, end: int | None = None) -> tuple[int, int]:
+        """Return (right answers, tasks) on changed rules in these turns."""
+        part = [s for s, c in zip(self.successes[start:end], self.on_changed[start:end], strict=True) if c]
+        return sum(part), len(part)
+
+
+def live(setting: Setting, seed: int, variant: Variant) -> Life:
+    """Live through the world of `seed` under one policy."""
+    world = make_world(setting, seed)
+    memory = LearnerMemory(world, variant.policy, variant.contests)
+    choose = CHOOSERS[variant.chooser]
+    successes, tokens, outdated = list[bool](), list[int](), 0
+    for task in world.tasks:
+        choice = choose(memory, task)
+        outcome = _oracle(task) if variant.chooser == "oracle" else solve(task, choice.ids, memory.known(choice.ids))
+        memory.learn(task, outcome, choice.ids, choice.withheld)
+        successes.append(outcome.success)
+        tokens.append(choice.tokens)
+        outdated += outcome.outdated > 0
+    return Life(
+        tuple(successes),
+        tuple(task.changed for task in world.tasks),
+        tuple(tokens),
+        outdated,
+        len(memory.snapshot.playbook),
+    )
+
+
+def _oracle(task: Task) -> Outcome:
+    return Outcome(task.dice.solved < WITH_RIGHT, (), 1, 0, 0)
