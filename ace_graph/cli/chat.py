@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -41,7 +42,7 @@ _HELP = """\
 Go = Callable[[Coroutine[Any, Any, None]], None]  # Any: what asyncio yields and sends
 
 
-def run_chat(url: str | None, learner: str, mode: str | None, *, debug: bool) -> None:
+def run_chat(url: str | None, learner: str, mode: str | None, base: Path | None, *, debug: bool) -> None:
     """Talk until the input ends. From a pipe, a question that failed makes the exit code 1."""
     checked_learner_id(learner)
     if mode is not None and mode not in MODES:
@@ -52,8 +53,8 @@ def run_chat(url: str | None, learner: str, mode: str | None, *, debug: bool) ->
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:
-            opening = stack.enter_async_context(opened_agent(settings, open_store(url, settings=settings)))
-            talk = Conversation(runner.run(opening), context, mode)
+            agent = opened_agent(settings, open_store(url, settings=settings), base)
+            talk = Conversation(runner.run(stack.enter_async_context(agent)), context, mode)
             runner.run(_greet(talk))
             failed = _loop(talk, runner.run, debug=debug)
         finally:
@@ -74,7 +75,7 @@ def _loop(talk: Conversation, go: Go, *, debug: bool) -> bool:
         try:
             go(_command(talk, text) if text.startswith("/") else _turn(talk, text))
         except KeyboardInterrupt:
-            console().print("\nstopped; this question is forgotten", style="dim")
+            console().print("\nstopped; the conversation goes on without this question", style="dim")
         except Exception as error:
             failed = True
             if debug:

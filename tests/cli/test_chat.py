@@ -9,7 +9,7 @@ import pytest
 
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
-from tests.cli.conftest import Commands
+from tests.cli.commands import Commands
 from tests.cli.terminal import LIMIT, Terminal
 
 
@@ -163,7 +163,7 @@ def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(ace: Commands) -> None:
             terminal.type("Remember that I like tea.\r")
             assert server.asked.wait(LIMIT)
             terminal.type("\x03")
-            terminal.expect("stopped; this question is forgotten")
+            terminal.expect("stopped; the conversation goes on without this question")
             terminal.expect("you> ")
             terminal.type("hello\r")
             terminal.expect("the second answer")

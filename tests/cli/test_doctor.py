@@ -11,7 +11,7 @@ import pytest
 
 from ace_graph.cli.checks import shown_url
 from ace_graph.testing import GeminiServer
-from tests.cli.conftest import Commands, Json
+from tests.cli.commands import Commands, Json
 
 
 def _rows(ace: Commands, *args: str, code: int = 0) -> dict[str, list[Json]]:

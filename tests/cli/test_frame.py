@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Commands
+from tests.cli.commands import Commands
 
 COMMANDS = [
     ["demo"],

@@ -9,7 +9,7 @@ import pytest
 
 from ace_graph.cli.logs import install_logging, level_of, with_content
 from ace_graph.settings import Settings
-from tests.cli.conftest import Commands
+from tests.cli.commands import Commands
 
 logger = logging.getLogger("ace_graph")
 

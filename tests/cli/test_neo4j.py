@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import Commands
+from tests.cli.commands import Commands
 from tests.plugins.neo4j_server import Neo4jServer
 
 

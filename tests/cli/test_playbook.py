@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from ace_graph.memory.bullet import Bullet
-from tests.cli.conftest import Commands
+from tests.cli.commands import Commands
 
 
 @pytest.fixture

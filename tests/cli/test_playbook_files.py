@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Commands, Json
+from tests.cli.commands import Commands, Json
 
 LESSONS = ["Draw a picture first", "Estimate the result", "Convert units before adding"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import Commands
+from tests.cli.commands import Commands
 
 
 @pytest.fixture

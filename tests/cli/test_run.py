@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
-from tests.cli.conftest import Commands, Done, Json
+from tests.cli.backend import LEARNED, Backend, answered, payload, stored
+from tests.cli.commands import Commands, Json
 
-LEARNED = '{"messages": [{"role": "user", "content": "Call me Ann. I prefer pictures."}]}'
 NOISY = """
 import os, sys
 
@@ -27,45 +24,9 @@ sys.meta_path.insert(0, Noisy())
 """
 
 
-def _payload(text: JsonValue, mode: str | None = None, **scratch: JsonValue) -> str:
-    fields: dict[str, JsonValue] = {"messages": [{"role": "user", "content": text}], "scratch": scratch}
-    return json.dumps({**fields, "mode": mode} if mode else fields)
-
-
-class Backend:
-    """Sends payloads. What is caught is the file descriptors, for that is what `run` protects."""
-
-    def __init__(self, ace: Commands, caught: pytest.CaptureFixture[str]) -> None:
-        self._ace = ace
-        self._caught = caught
-
-    def send(self, payload: str | bytes, *args: str) -> Done:
-        """Send a payload to a new graph; the store's file is all that two payloads share."""
-        self._caught.readouterr()
-        done = self._ace("run", *args, stdin=payload)
-        assert done.out == "", "the line goes past whatever libraries print"
-        caught = self._caught.readouterr()
-        return Done(done.code, caught.out, caught.err + done.err)
-
-    def ask(self, payload: str | bytes) -> Json:
-        """Send a payload that must be answered."""
-        return _answer(self.send(payload))
-
-
-@pytest.fixture
-def backend(ace: Commands, capfd: pytest.CaptureFixture[str]) -> Backend:
-    return Backend(ace, capfd)
-
-
-def _answer(done: Done) -> Json:
-    assert done.code == 0, done.err
-    assert done.out.count("\n") == 1
-    return json.loads(done.out)
-
-
 def test_the_plain_payload_is_answered_and_the_log_tells_the_way(ace: Commands) -> None:
     done = ace.program("run", stdin='{"messages":[{"role":"user","content":"Help me multiply 12 by 5."}]}')
-    answer = _answer(done)
+    answer = answered(done)
     assert list(answer) == ["answer", "mode", "result", "scratch"]
     assert "60" in answer["answer"]
     assert answer["result"]["answer"] == answer["answer"]
@@ -82,8 +43,8 @@ def test_the_plain_payload_is_answered_and_the_log_tells_the_way(ace: Commands) 
 
 def test_stdout_is_one_line_whatever_libraries_print(ace: Commands) -> None:
     (ace.folder / "sitecustomize.py").write_text(NOISY, encoding="utf-8")
-    done = ace.program("run", stdin=_payload("What is 2+2?"), PYTHONPATH=str(ace.folder))
-    assert "4" in _answer(done)["answer"]
+    done = ace.program("run", stdin=payload("What is 2+2?"), PYTHONPATH=str(ace.folder))
+    assert "4" in answered(done)["answer"]
     assert done.err.count("a library prints this") == 2
     assert done.err.count("and C code this") == 2
 
@@ -99,14 +60,14 @@ def test_stdout_is_one_line_whatever_libraries_print(ace: Commands) -> None:
 def test_the_mode_is_chosen_and_its_parameters_are_told(
     backend: Backend, question: str, mode: str, parameters: Json
 ) -> None:
-    answer = backend.ask(_payload(question))
+    answer = backend.ask(payload(question))
     assert answer["mode"] == mode
     assert {name: answer["scratch"][name] for name in parameters} == parameters
     assert ("calculator" in answer["scratch"].get("tool_names", [])) == (mode == "react")
 
 
 def test_the_callers_mode_and_parameters_win_and_memory_is_still_read(backend: Backend) -> None:
-    answer = backend.ask(_payload("calculate 12*5", "tot", breadth=2, depth=1, retrieval_budget_tokens=500))
+    answer = backend.ask(payload("calculate 12*5", "tot", breadth=2, depth=1, retrieval_budget_tokens=500))
     scratch = answer["scratch"]
     assert (answer["mode"], scratch["breadth"], scratch["depth"]) == ("tot", 2, 1)
     assert (scratch["retrieval_budget_tokens"], scratch["_ace_memory_loaded"]) == (500, True)
@@ -123,11 +84,11 @@ def test_what_one_call_learns_the_next_one_knows_and_the_delta_is_true(
     again = backend.ask(LEARNED)
     assert again["scratch"]["ace_delta"] == {"num_new_bullets": 0, "num_updates": 2, "num_removals": 0}
     assert [bullet["seen"] for bullet in ace.bullets()] == [2, 2]
-    renamed = backend.ask(_payload("Call me Countess Ann.", learner_id="local"))
+    renamed = backend.ask(payload("Call me Countess Ann.", learner_id="local"))
     assert renamed["scratch"]["ace_delta"] == {"num_new_bullets": 1, "num_updates": 0, "num_removals": 1}
     before = ace.bullets()
-    judged = backend.send(_payload("What is 1/2 + 1/3?", ground_truth="5/6"))
-    answer = _answer(judged)
+    judged = backend.send(payload("What is 1/2 + 1/3?", ground_truth="5/6"))
+    answer = answered(judged)
     assert "Countess Ann" in answer["answer"]
     assert answer["result"]["verdict"] == "success"
     assert answer["scratch"]["ace_delta"] == _difference(before, ace.bullets())
@@ -141,15 +102,15 @@ def test_what_one_call_learns_the_next_one_knows_and_the_delta_is_true(
 
 def test_learning_can_be_switched_off_and_not_a_byte_is_written(ace: Commands, backend: Backend) -> None:
     backend.ask(LEARNED)
-    before = _stored(ace)
-    answer = backend.ask(_payload("Call me Bob.", ace_online_learning=False, ground_truth="no"))
+    before = stored(ace)
+    answer = backend.ask(payload("Call me Bob.", ace_online_learning=False, ground_truth="no"))
     assert answer["scratch"]["ace_delta"] == {"num_new_bullets": 0, "num_updates": 0, "num_removals": 0}
-    assert _stored(ace) == before
+    assert stored(ace) == before
 
 
 def test_learners_are_apart(ace: Commands, backend: Backend) -> None:
-    backend.ask(_payload("Call me Ann.", learner_id="ann"))
-    assert "Ann" not in backend.ask(_payload("What is 2+2?", learner_id="ben"))["answer"]
+    backend.ask(payload("Call me Ann.", learner_id="ann"))
+    assert "Ann" not in backend.ask(payload("What is 2+2?", learner_id="ben"))["answer"]
     assert len(ace.bullets("ann")) == 1
     assert ace.bullets("ben") == []
 
@@ -172,9 +133,9 @@ def test_the_history_is_the_callers(backend: Backend) -> None:
         ("", "stdin is empty"),
         ("nonsense", "JSON"),
         ('{"messages": [{"role": "user"}]}', "content"),
-        (_payload(" "), "question"),
-        (_payload("x", "weird"), "cot, tot, react"),
-        (_payload("x", learner_id=["a"]), "learner_id"),
+        (payload(" "), "question"),
+        (payload("x", "weird"), "cot, tot, react"),
+        (payload("x", learner_id=["a"]), "learner_id"),
     ],
     ids=["empty", "no JSON", "no content", "empty question", "unknown mode", "learner of a wrong type"],
 )
@@ -194,22 +155,6 @@ def test_a_store_that_can_not_be_opened_is_an_error(ace: Commands, backend: Back
     assert "x.db" in json.loads(done.out)["error"]
 
 
-def test_a_turn_that_can_not_be_saved_is_answered_and_says_so(ace: Commands, backend: Backend) -> None:
-    backend.ask(LEARNED)
-    with closing(sqlite3.connect(ace.database)) as connection:
-        connection.execute(
-            "CREATE TRIGGER full BEFORE INSERT ON ace_turns BEGIN SELECT RAISE(ABORT, 'no room'); END"
-        )
-    before = _stored(ace)
-    done = backend.send(_payload("What is 1/2 + 1/3?", ground_truth="5/6"))
-    answer = _answer(done)
-    assert "5/6" in answer["answer"]
-    assert "ace_delta" not in answer["scratch"]
-    assert "no room" in answer["scratch"]["learning_error"]
-    assert "could not be saved" in done.err
-    assert _stored(ace) == before
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -221,19 +166,19 @@ def test_a_turn_that_can_not_be_saved_is_answered_and_says_so(ace: Commands, bac
     ids=["80 KB", "controls", "surrogate", "forgery"],
 )
 def test_odd_questions_are_answered(ace: Commands, backend: Backend, text: str) -> None:
-    answer = backend.ask(_payload(text))
+    answer = backend.ask(payload(text))
     assert answer["answer"]
     assert ace.bullets() == []
 
 
 def test_a_byte_order_mark_is_no_error(backend: Backend) -> None:
-    assert "4" in backend.ask(b"\xef\xbb\xbf" + _payload("What is 2+2?").encode())["answer"]
+    assert "4" in backend.ask(b"\xef\xbb\xbf" + payload("What is 2+2?").encode())["answer"]
 
 
 def test_settings_from_env_hold_here_too(backend: Backend) -> None:
     Path(".env").write_text("ACE_LOG_LEVEL=ERROR\nACE_MODEL=offline\n", encoding="utf-8")
-    done = backend.send(_payload("What is 2+2?"))
-    assert "4" in _answer(done)["answer"]
+    done = backend.send(payload("What is 2+2?"))
+    assert "4" in answered(done)["answer"]
     assert done.err == ""
 
 
@@ -245,12 +190,3 @@ def _difference(before: list[Json], after: list[Json]) -> dict[str, int]:
         "num_updates": sum(old[key] != new[key] for key in old.keys() & new.keys()),
         "num_removals": len(old.keys() - new.keys()),
     }
-
-
-def _stored(ace: Commands) -> list[tuple[object, ...]]:
-    """Every row of every table."""
-    with closing(sqlite3.connect(ace.database)) as connection:
-        tables = [
-            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
-        return [row for table in sorted(tables) for row in connection.execute(f"SELECT * FROM {table}")]
