@@ -1,0 +1,86 @@
+"""The log lines that the contract names, from real turns."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from ace_graph import ACEContext, Policy
+from ace_graph.memory.delta import Add
+from ace_graph.settings import Settings
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import Build, CountingStore, ask
+
+ALICE = ACEContext(learner_id="alice", reflect_when="always", ground_truth="5/6")
+RULE = "Find the least common denominator before adding fractions"
+
+
+def lessons(*contents: str) -> str:
+    return json.dumps({"lessons": [{"content": c} for c in contents]})
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level("INFO", "ace_graph")
+    return caplog
+
+
+def with_content() -> Settings:
+    return Settings().model_copy(update={"log_content": True})
+
+
+async def test_every_lesson_and_every_change_has_its_line(
+    build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
+) -> None:
+    reply = "<final>5/6</final>"
+    model = ScriptedModel(solver=[reply] * 2, reflector=[lessons(RULE, "Check the units"), lessons(RULE)])
+    graph = build(model, settings=with_content())
+    await graph.ainvoke(ask(), context=ALICE)
+    assert len(re.findall(r"\[Lesson \d\]", lines.text)) == 2
+    assert f"[ACE Memory][Delta Add] id=les-00001 content={RULE}" in lines.text
+    assert "[ACE Memory][Delta Update] id=les-00001" in lines.text, "the vote on the lesson"
+    lines.clear()
+    await graph.ainvoke(ask(), context=ALICE)
+    assert f"[Curator][Heuristic Reinforce] id=les-00001 content={RULE}" in lines.text
+    assert "[ACE Memory][Dedup Merge] kept=les-00001 merged=" in lines.text
+    assert "Delta Add" not in lines.text
+
+
+async def test_an_injected_bullet_is_described_with_score_votes_type_and_tags(
+    build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
+) -> None:
+    await store.seed("alice", Add(content=RULE, section="math", helpful=3, harmful=1, tags=("sums",)))
+    quiet = ACEContext(learner_id="alice", reflect_when="never")
+    await build(ScriptedModel(["<final>x</final>"]), settings=with_content()).ainvoke(
+        ask("adding fractions?"), context=quiet
+    )
+    [line] = [r.getMessage() for r in lines.records if "id=mat-00001 score=" in r.getMessage()]
+    assert re.search(
+        r"score=\d\.\d+ strength=3\.000 helpful=3 harmful=1 type=\w+ tags=\['sums'\] content=Find the", line
+    )
+
+
+async def test_what_made_room_under_the_cap_is_told_with_its_score(
+    build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
+) -> None:
+    store.policy = Policy(max_bullets=1)
+    await store.seed("alice", Add(content="Otters hold hands while they sleep"))
+    model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE)])
+    out = await build(model).ainvoke(ask(), context=ALICE)
+    assert out["learning"]["removed"] == ["gen-00001"]
+    assert "[ACE Memory][Prune] Pruned id=gen-00001 score=1.000" in lines.text
+    assert len((await store.now("alice")).playbook) == 1
+
+
+async def test_no_line_is_longer_than_its_bound(
+    build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
+) -> None:
+    long = "word " * 5_000
+    model = ScriptedModel(
+        solver=[f"<scratch>{long}</scratch><final>{long}</final>"], reflector=[lessons("x" * 1_900)]
+    )
+    await build(model, settings=with_content()).ainvoke(ask(long), context=ALICE)
+    assert max(len(r.getMessage()) for r in lines.records) < 400
+    assert "… [len=25000]" in lines.text
