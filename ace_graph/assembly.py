@@ -16,9 +16,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool, tool
 
 from ace_graph.context import LearningMode
-from ace_graph.errors import ConfigurationError, CorruptPayload, ModelNotConfigured
+from ace_graph.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.payload import load_playbook
+from ace_graph.memory.formats.files import read_text
+from ace_graph.memory.formats.importing import as_playbook
+from ace_graph.memory.formats.registry import read_playbook
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.models import choose_model, make_model
@@ -110,8 +112,8 @@ def offline_fallback(settings: Settings) -> Settings:
 def read_base_playbook(source: Playbook | Path | str) -> Playbook:
     """Return the playbook that every learner is given, its ids made from the bullets' content.
 
-    Quarantined bullets are left out; nothing in it is core. Raises ConfigurationError for a file that is
-    not there or no playbook.
+    A file may be in any format that `playbook import` knows. Quarantined bullets are left out; nothing in it
+    is core. Raises ConfigurationError for a file that is not there or no playbook.
     """
     playbook = source if isinstance(source, Playbook) else _read(Path(source))
     bullets = {b.content_hash: _as_base(b) for b in playbook.bullets() if b.status == "active"}
@@ -125,9 +127,16 @@ def _as_base(bullet: Bullet) -> Bullet:
 
 
 def _read(path: Path) -> Playbook:
+    """Return the playbook in a file of any format. Refused bullets are logged, the others count."""
     try:
-        return load_playbook(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        reading = read_playbook(read_text(path))
+    except OSError as error:
         raise ConfigurationError(f"the base playbook {path} can't be read: {error}") from error
-    except CorruptPayload as error:
+    except (FormatError, NewerFormat) as error:
         raise ConfigurationError(f"{path} is no playbook: {error}") from error
+    if reading.refused and not reading.bullets:
+        first = reading.refused[0]
+        raise ConfigurationError(f"{path} is no playbook: {len(reading)} bullets refused, {first.why}")
+    for refusal in reading.refused:
+        logger.warning("[ACE Memory] %s: a bullet of the base playbook is left out: %s", path, refusal.why)
+    return as_playbook(reading)

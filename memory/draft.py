@@ -121,16 +121,19 @@ class Draft:
             self._refs[ref] = bullet_id
 
     def new_id(self, section: str, wanted: str | None) -> str:
-        """Mint an id, or grant the wanted one when its number was certainly never given out."""
+        """Mint an id, or grant the wanted one when it was certainly never given out.
+
+        That is when its number is above all so far; an id without a number, when nothing was given out yet.
+        """
         number = id_number(wanted) if wanted else 0
         if (
             wanted
-            and number >= self._first_free
+            and (number >= self._first_free or (number == 0 and self._first_free == 1))
             and wanted not in self._granted
             and wanted not in self.entries
             and _fit(wanted)
         ):
-            self._next_id = max(self._next_id, number + 1)
+            self._next_id = max(self._next_id, number + 1, 2)
             self._granted.add(wanted)
             return wanted
         minted = mint_id(section, self._next_id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.memory.stores.base import Store
@@ -27,15 +28,17 @@ class Agent:
 
 
 @asynccontextmanager
-async def opened_agent(settings: Settings, store: Store) -> AsyncGenerator[Agent]:
+async def opened_agent(settings: Settings, store: Store, base: Path | None = None) -> AsyncGenerator[Agent]:
     """Yield the agent that the settings describe, on `store`; close its model and the store at the end.
+
+    `base` is the file of a playbook that every learner is given.
 
     Raises ConfigurationError, ModelNotConfigured.
     """
     async with store:
         model = make_model(settings)
         try:
-            graph = build_ace_graph(model=model, store=store, settings=settings)
+            graph = build_ace_graph(model=model, store=store, settings=settings, base_playbook=base)
             yield Agent(graph, store, choose_model(settings))
         finally:
             await close_model(model)

@@ -13,7 +13,7 @@ from ace_graph.cli.console import tolerant_streams
 from ace_graph.cli.group import AceGroup, debugging
 from ace_graph.cli.learner import learner_commands
 from ace_graph.cli.neo4j import neo4j
-from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
+from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
 from ace_graph.cli.playbook import playbook
 
 __all__ = ["app"]
@@ -75,6 +75,7 @@ def chat(
     mode: Annotated[
         str | None, typer.Option(metavar="cot|tot|react", help="Think this way about every question.")
     ] = None,
+    base: Base = None,
     store: StoreUrl = None,
 ) -> None:
     """Talk to the agent. Ctrl-C stops an answer, Ctrl-D or /quit leaves.
@@ -93,11 +94,11 @@ def chat(
     """
     from ace_graph.cli.chat import run_chat
 
-    run_chat(store, learner, mode, debug=debugging(ctx))
+    run_chat(store, learner, mode, base, debug=debugging(ctx))
 
 
 @app.command()
-def run(ctx: typer.Context, store: StoreUrl = None) -> None:
+def run(ctx: typer.Context, base: Base = None, store: StoreUrl = None) -> None:
     """Answer one JSON object on stdin with one JSON line on stdout; for backends in other languages.
 
     \b
@@ -108,7 +109,7 @@ def run(ctx: typer.Context, store: StoreUrl = None) -> None:
     """
     from ace_graph.cli.run import run_once
 
-    raise typer.Exit(run_once(store, debug=debugging(ctx)))
+    raise typer.Exit(run_once(store, base, debug=debugging(ctx)))
 
 
 @app.command()

@@ -214,13 +214,20 @@ def rollback(
 @playbook.command("export")
 def export_(
     learner: Learner = DEFAULT_LEARNER,
-    name: Annotated[str, typer.Option("--format", help="json (everything) or text (for people).")] = "json",
+    name: Annotated[str, typer.Option("--format", metavar="NAME", help="One of those below.")] = "json",
     file: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
     ] = None,
     store: StoreUrl = None,
 ) -> None:
     """Write the bullets to a file.
+
+    \b
+    json       everything, those in quarantine too
+    text       markdown, for people
+    ace        for ace-agent; ace-plain without counters
+    kayba      a kayba skillbook; kayba-v1 for one before version 2
+    lmb        the payload of LMB-ACE
 
     \b
     ace-graph playbook export --format text
@@ -235,11 +242,15 @@ def export_(
 def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or - for stdin.")],
     learner: Learner = DEFAULT_LEARNER,
-    name: Annotated[str, typer.Option("--format", help="auto, json or text.")] = "auto",
+    name: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="One that export knows, instead of finding out.")
+    ] = "auto",
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
     """Add the bullets of a file to a learner's; what is known already is merged.
+
+    Every format that export writes is known by its content.
 
     \b
     ace-graph playbook import ada.json --learner ben

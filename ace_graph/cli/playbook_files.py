@@ -19,6 +19,7 @@ from ace_graph.cli.stored import commit, on_store
 from ace_graph.errors import FormatError
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.formats.base import Reading
+from ace_graph.memory.formats.files import read_stream, read_text
 from ace_graph.memory.formats.importing import Outcome, batches, outcome_of
 from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.memory.snapshot import Snapshot
@@ -60,6 +61,9 @@ def import_playbook(url: str | None, learner: str, file: Path, name: str, *, as_
                 "merged": outcome.merged,
                 "refused": len(outcome.refused),
                 "reasons": [{"what": each.what, "why": each.why} for each in outcome.refused],
+                "renamed": outcome.renamed,
+                "core": outcome.core,
+                "left_out": dict(outcome.left_out),
                 "version": None if after.absent else after.version.n,
             }
         )
@@ -76,10 +80,7 @@ def write_text(text: str, file: Path | None) -> None:
 
 
 def _text_of(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"it is no UTF-8 text ({error.reason} at byte {error.start})") from error
+    return read_stream(sys.stdin.buffer) if str(file) == "-" else read_text(file)
 
 
 async def _add_all(store: Store, learner: str, reading: Reading, reason: str) -> tuple[Outcome, Snapshot]:
@@ -115,5 +116,12 @@ def _tell(outcome: Outcome) -> None:
         out.print(f"  refused {printable(each.what)}: {printable(each.why)}", soft_wrap=True)
     if len(outcome.refused) > _SHOWN_REFUSALS:
         out.print(f"  … and {len(outcome.refused) - _SHOWN_REFUSALS} more: --json lists all", soft_wrap=True)
+    if outcome.renamed:
+        out.print(f"  new ids for {counted(outcome.renamed, 'bullet')}: theirs were taken", soft_wrap=True)
+    if outcome.left_out:
+        fields = ", ".join(f"{printable(name)} ({count})" for name, count in outcome.left_out.items())
+        out.print(f"  left out, a bullet has no place for it: {fields}", soft_wrap=True)
+    if outcome.core:
+        out.print(f"  always in the prompt: {', '.join(outcome.core)}", soft_wrap=True)
     if outcome.displaced:
         out.print(f"  made room or were replaced: {', '.join(outcome.displaced)}", soft_wrap=True)

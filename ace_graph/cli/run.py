@@ -10,6 +10,7 @@ import logging
 import sys
 import time
 import traceback
+from pathlib import Path
 
 from ace_graph.cli.console import printable
 from ace_graph.cli.environment import load_settings
@@ -22,11 +23,11 @@ __all__ = ["run_once"]
 logger = logging.getLogger("ace_graph")
 
 
-def run_once(url: str | None, *, debug: bool) -> int:
+def run_once(url: str | None, base: Path | None, *, debug: bool) -> int:
     """Answer the request on stdin and return the exit code: 0, or 1 with `{"error": ...}` on stdout."""
     with one_line_stdout() as emit:
         try:
-            emit(_answered(url, sys.stdin.buffer.read(), debug=debug))
+            emit(_answered(url, base, sys.stdin.buffer.read(), debug=debug))
         except (Exception, KeyboardInterrupt) as error:
             if debug:
                 traceback.print_exc()
@@ -35,7 +36,7 @@ def run_once(url: str | None, *, debug: bool) -> int:
     return 0
 
 
-def _answered(url: str | None, raw: bytes, *, debug: bool) -> dict[str, object]:
+def _answered(url: str | None, base: Path | None, raw: bytes, *, debug: bool) -> dict[str, object]:
     settings = load_settings(debug=debug)
     # Imported here, behind the protected stdout, because importing may print too.
     from ace_graph.assembly import offline_fallback
@@ -51,7 +52,7 @@ def _answered(url: str | None, raw: bytes, *, debug: bool) -> dict[str, object]:
 
     async def answer(request: Request) -> dict[str, object]:
         store = WatchedStore(open_store(url, settings=ready))
-        async with opened_agent(ready, store) as agent:
+        async with opened_agent(ready, store, base) as agent:
             learner = printable(str(request.context.learner_id))
             logger.info("[ACE Runner] invoking the graph: model=%s learner=%s", agent.choice, learner)
             out: ACEOutput = await agent.graph.ainvoke(request.input, context=request.context)  # type: ignore[assignment]  # LangGraph says dict

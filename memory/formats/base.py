@@ -7,13 +7,19 @@ Does not: open files, or change a memory. Reading gives Add operations; whoever 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from ace_graph.memory.delta import Add
+from ace_graph.memory.formats.strict_json import parse
 from ace_graph.memory.playbook import Playbook
 
-__all__ = ["Format", "Reading", "Refusal"]
+__all__ = ["Document", "Format", "Reading", "Refusal"]
+
+_BULLET_LINE = re.compile(r"\[[\w.-]{1,100}-\d{1,9}\]\s")
 
 
 @dataclass(frozen=True)
@@ -26,13 +32,35 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Reading:
-    """The bullets found in a file, in its order: those that can be added, and those that can't."""
+    """The bullets found in a file, in its order: those that can be added, and those that can't.
+
+    `left_out` maps the name of a field that no bullet has a place for to how many bullets of the file had it.
+    """
 
     bullets: tuple[Add, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __len__(self) -> int:
         return len(self.bullets) + len(self.refused)
+
+
+@dataclass(frozen=True)
+class Document:
+    """The text of a file, as every format is shown it; JSON is parsed once."""
+
+    text: str
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the text begins like a JSON object or list, and not like a bullet's id in brackets."""
+        start = self.text[:200].lstrip()
+        return start.startswith(("{", "[")) and not _BULLET_LINE.match(start)
+
+    @cached_property
+    def value(self) -> object:
+        """The JSON value. Raises FormatError where the text is no valid JSON."""
+        return parse(self.text)
 
 
 class Format(Protocol):
@@ -43,12 +71,12 @@ class Format(Protocol):
         """The name that `--format` takes."""
         ...
 
-    def recognises(self, text: str) -> bool:
-        """Whether `text` looks like this format."""
+    def recognises(self, document: Document) -> bool:
+        """Whether the file looks like this format. Raises FormatError for broken JSON."""
         ...
 
-    def read(self, text: str) -> Reading:
-        """Return the bullets in `text`. Raises FormatError where it is not this format, NewerFormat."""
+    def read(self, document: Document) -> Reading:
+        """Return the bullets in a file. Raises FormatError where it is not this format, NewerFormat."""
         ...
 
     def write(self, playbook: Playbook) -> str:

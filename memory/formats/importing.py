@@ -1,19 +1,21 @@
-"""An import as deltas: which bullets are added together, and what became of each of them.
+"""A file's bullets as deltas, or as a playbook of its own, and what became of each of them.
 
 Does not: commit anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta import Add
 from ace_graph.memory.effect import Report
 from ace_graph.memory.formats.base import Reading, Refusal
-from ace_graph.memory.playbook import Playbook, id_number
+from ace_graph.memory.playbook import Playbook, id_number, mint_id
+from ace_graph.memory.taxonomy import infer_memory_type
 
-__all__ = ["BATCH", "Outcome", "batches", "outcome_of"]
+__all__ = ["BATCH", "Outcome", "as_playbook", "batches", "outcome_of"]
 
 BATCH = 500
 """Bullets in one delta: a file up to this size is imported whole or not at all, a larger one in steps that
@@ -24,7 +26,9 @@ take a second or two each."""
 class Outcome:
     """What an import came to: read = kept + merged + len(refused).
 
-    `displaced` are ids of bullets that the learner had before and that made room or were replaced.
+    `renamed` of the kept ones asked for an id and got another. `core` are ids of kept ones that are always
+    candidates for the prompt. `displaced` are ids of bullets that the learner had before and that made room
+    or were replaced. `left_out` maps fields that have no place in a bullet to how many bullets had them.
     """
 
     read: int
@@ -32,6 +36,26 @@ class Outcome:
     merged: int
     refused: tuple[Refusal, ...]
     displaced: tuple[str, ...]
+    renamed: int
+    core: tuple[str, ...]
+    left_out: Mapping[str, int]
+
+
+def as_playbook(reading: Reading) -> Playbook:
+    """Return the bullets as they stand in the file, none of them merged.
+
+    Those without an id, or with one that was there before, get the next number.
+    """
+    bullets: dict[str, Bullet] = {}
+    number = 1 + max((_number(each) for each in reading.bullets), default=0)
+    for each in reading.bullets:
+        name = each.id
+        if name is None or name in bullets:
+            name, number = mint_id(each.section, number), number + 1
+        given = each.model_dump(exclude={"op", "ref", "contests"}, exclude_none=True)
+        inferred = each.memory_type or infer_memory_type(each.content)
+        bullets[name] = Bullet.model_validate({**given, "id": name, "memory_type": inferred})
+    return Playbook.of(bullets.values())
 
 
 def batches(bullets: Sequence[Add]) -> Iterator[list[Add]]:
@@ -62,20 +86,30 @@ def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> 
     added = {name for report in reports for name in report.added}
     gone = _gone(reports)
     refused = [*reading.refused, *_rejected(reports)]
-    kept, merged = set[str](), 0
-    for bullet in reading.bullets:
-        name = given.get(bullet.ref or "")
+    kept, merged, renamed = dict[str, Bullet](), 0, 0
+    for asked in reading.bullets:
+        name = given.get(asked.ref or "")
         if name is None:
             continue
         if name in kept or name not in added:
             merged += 1
-        elif after.get_bullet(name) is None:
-            refused.append(Refusal(bullet.id or bullet.content[:60], gone.get(name, "it was archived again")))
+        elif (bullet := after.get_bullet(name)) is None:
+            refused.append(Refusal(asked.id or asked.content[:60], gone.get(name, "it was archived again")))
             added.discard(name)
         else:
-            kept.add(name)
-    displaced = tuple(name for name in gone if name not in set(given.values()))
-    return Outcome(len(reading), len(kept), merged, tuple(refused), displaced)
+            kept[name] = bullet
+            renamed += asked.id not in (None, name)
+    ours = set(given.values())
+    return Outcome(
+        read=len(reading),
+        kept=len(kept),
+        merged=merged,
+        refused=tuple(refused),
+        displaced=tuple(name for name in gone if name not in ours),
+        renamed=renamed,
+        core=tuple(name for name, bullet in kept.items() if bullet.core),
+        left_out=reading.left_out,
+    )
 
 
 def _number(bullet: Add) -> int:

@@ -6,14 +6,21 @@ Does not: know what a format looks like.
 from __future__ import annotations
 
 from ace_graph.errors import FormatError
-from ace_graph.memory.formats.base import Format, Reading
+from ace_graph.memory.formats.ace import AceFormat
+from ace_graph.memory.formats.base import Document, Format, Reading
 from ace_graph.memory.formats.json import JsonFormat
+from ace_graph.memory.formats.kayba import KaybaFormat
+from ace_graph.memory.formats.kayba_v1 import KaybaV1Format
+from ace_graph.memory.formats.lmb import LmbFormat
 from ace_graph.memory.formats.text import TextFormat
 
-__all__ = ["FORMATS", "format_named", "read_bullets"]
+__all__ = ["FORMATS", "detected", "format_named", "read_bullets", "read_playbook"]
 
-FORMATS: tuple[Format, ...] = (JsonFormat(), TextFormat())
-"""In the order in which a text is offered to them: the strictest first."""
+_KAYBA, _KAYBA_V1, _LMB, _JSON = KaybaFormat(), KaybaV1Format(), LmbFormat(), JsonFormat()
+_ACE, _ACE_PLAIN, _TEXT = AceFormat(), AceFormat(counters=False), TextFormat()
+
+FORMATS: tuple[Format, ...] = (_JSON, _TEXT, _ACE, _ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB)
+_STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _ACE, _TEXT)
 
 
 def format_named(name: str) -> Format:
@@ -21,22 +28,33 @@ def format_named(name: str) -> Format:
     for each in FORMATS:
         if each.name == name:
             return each
-    raise FormatError(f"{name!r} is no format: use one of {', '.join(each.name for each in FORMATS)}")
+    raise FormatError(f"{name!r} is no format: use one of {_names()}")
+
+
+def detected(document: Document) -> Format:
+    """Return the format of a file, by its content. Raises FormatError where it is in none."""
+    found = next((each for each in _STRICTEST_FIRST if each.recognises(document)), None)
+    if found is None:
+        raise FormatError(f"no bullet was found: the file is in none of the formats {_names()}")
+    return found
+
+
+def read_playbook(text: str, name: str = "auto") -> Reading:
+    """Return the bullets in `text`, read in the format named or, with `auto`, the one detected.
+
+    An empty playbook is one too. Raises FormatError, NewerFormat.
+    """
+    document = Document(text.removeprefix("\ufeff"))
+    return (detected(document) if name == "auto" else format_named(name)).read(document)
 
 
 def read_bullets(text: str, name: str = "auto") -> Reading:
-    """Return the bullets in `text`, read in the format named or, with `auto`, the first that recognises it.
-
-    Raises FormatError when there is none in it, NewerFormat.
-    """
-    if name == "auto":
-        chosen = next((each for each in FORMATS if each.recognises(text)), None)
-        if chosen is None:
-            known = ", ".join(each.name for each in FORMATS)
-            raise FormatError(f"no bullet was found: the file is in none of the formats {known}")
-    else:
-        chosen = format_named(name)
-    reading = chosen.read(text)
+    """Return the same as `read_playbook`. Raises FormatError also when there is no bullet in it."""
+    reading = read_playbook(text, name)
     if not len(reading):
-        raise FormatError(f"no bullet was found in it, read as {chosen.name}: check the file or its format")
+        raise FormatError("no bullet was found in it: check the file or its --format")
     return reading
+
+
+def _names() -> str:
+    return ", ".join(each.name for each in FORMATS)

@@ -61,7 +61,10 @@ def test_what_is_known_is_merged_and_what_is_bad_is_refused_with_the_reason(fill
     Path("mixed.json").write_text(json.dumps(bullets), encoding="utf-8")
     counts = _import(filled, "mixed.json")
     assert (counts["read"], counts["kept"], counts["merged"], counts["refused"]) == (6, 1, 2, 3)
-    assert [reason["why"] for reason in counts["reasons"][1:]] == ["empty text", "invalid section"]
+    assert [reason["why"] for reason in counts["reasons"][1:]] == [
+        "empty text",
+        "section: longer than 100 characters",
+    ]
     told = filled.ok("playbook", "import", "mixed.json").out
     assert told.startswith("read 6 bullets: kept 0, merged 3, refused 3\n")
     assert "refused bad: helpful" in told

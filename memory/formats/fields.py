@@ -1,0 +1,204 @@
+"""From the fields that a file gives a bullet to an Add, and the fields that a foreign format can't hold.
+
+A file's bullet is checked as strictly as a stored one, so nothing that can be read is refused later. What
+another program's format has no place for travels in an object named `ace_graph` beside its own fields; those
+programs leave unknown fields alone or drop them, and this reader puts them back.
+
+Does not: know any format.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from ace_graph.errors import FormatError
+from ace_graph.memory.bullet import MAX_KEYWORDS, Bullet, clean_line, encodable
+from ace_graph.memory.delta import Add
+from ace_graph.memory.formats.base import Reading, Refusal
+from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
+from ace_graph.memory.similarity import MAX_SOURCES, MAX_TAGS
+
+__all__ = [
+    "EXTENSION",
+    "MAX_BULLETS",
+    "Collector",
+    "avoid_shown",
+    "avoid_taken",
+    "extension_of",
+    "named",
+]
+
+EXTENSION = "ace_graph"
+AVOID = "AVOID: "
+MAX_COUNT = 999_999_999
+MAX_BULLETS = 20_000
+"""What one file may hold: twice the largest playbook that is measured."""
+
+NAME_CHARS = 60
+
+_COUNTS = ("helpful", "harmful", "neutral", "seen")
+_LONGEST = {"tags": MAX_TAGS, "keywords": MAX_KEYWORDS, "sources": MAX_SOURCES, "consolidated_from": 1_000}
+_BULLET_FIELDS = frozenset(Bullet.model_fields)
+_ALWAYS_GIVEN = {"id": "new", "section": "general"}
+
+
+class Collector:
+    """Takes the bullets of one file, one by one, and counts what had no place."""
+
+    def __init__(self) -> None:
+        self._found: list[Add] = []
+        self._refused: list[Refusal] = []
+        self._left_out: Counter[str] = Counter()
+
+    def take(self, fields: Mapping[str, object], name: str) -> None:
+        """Add a bullet with these fields, or refuse it with the reason; `name` is what it is called then.
+
+        The fields of a bullet that are missing get their defaults; `None` counts as missing.
+        """
+        given = {key: value for key, value in fields.items() if value is not None}
+        self._check_room()
+        self._shorten(given)
+        checked = _checked(given)
+        if isinstance(checked, str):
+            self.refuse(name, checked)
+        else:
+            self._found.append(_as_add(checked, given))
+
+    def objects(self, items: Iterable[tuple[str, object]]) -> Iterator[tuple[str, Fields]]:
+        """Yield those of the named `items` that are sound JSON objects; refuse the others."""
+        for name, item in items:
+            fields = as_fields(item)
+            why = "it is no JSON object" if fields is None else _repeated(fields)
+            if fields is None or why:
+                self.refuse(name, why or "")
+            else:
+                yield name, fields
+
+    def refuse(self, name: str, why: str) -> None:
+        """Count a bullet that can't be added."""
+        self._check_room()
+        line = clean_line(name)
+        self._refused.append(Refusal(line if len(line) <= NAME_CHARS else f"{line[:NAME_CHARS]}…", why))
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """Count fields that no bullet has a place for."""
+        self._left_out.update(clean_line(name)[:NAME_CHARS] for name in names)
+
+    def leave_out_all_but(self, known: frozenset[str], fields: Fields) -> None:
+        """Count the fields that hold something and are not `known`."""
+        self.leave_out(sorted(key for key, value in fields.items() if key not in known and not _empty(value)))
+
+    def extended(self, fields: Mapping[str, object], source: Fields) -> Fields:
+        """Return `fields` with what the `ace_graph` object of `source` puts in their place."""
+        more = as_fields(source.get(EXTENSION))
+        if more is None:
+            return dict(fields)
+        self.leave_out_all_but(_BULLET_FIELDS, more)
+        return {**fields, **{key: value for key, value in more.items() if key in _BULLET_FIELDS - {"id"}}}
+
+    def reading(self) -> Reading:
+        """Return all that was taken."""
+        return Reading(tuple(self._found), tuple(self._refused), dict(sorted(self._left_out.items())))
+
+    def _check_room(self) -> None:
+        if len(self._found) + len(self._refused) >= MAX_BULLETS:
+            raise FormatError(f"it holds more than {MAX_BULLETS} bullets: split it")
+
+    def _shorten(self, given: Fields) -> None:
+        """Cut lists that are longer than those of a bullet that was merged many times."""
+        for name, longest in _LONGEST.items():
+            value = given.get(name)
+            if isinstance(value, list | tuple) and len(cast("list[object]", value)) > longest:
+                given[name] = list(cast("list[object]", value))[-longest:]
+                self.leave_out([name])
+
+
+def named(items: Iterable[object]) -> Iterator[tuple[str, object]]:
+    """Yield items with what each is called in a report: its id, else its text, else its place in the file."""
+    for number, item in enumerate(items, start=1):
+        fields = as_fields(item) or {"content": item}
+        names = (fields.get(each) for each in ("id", "content"))
+        yield next((n for n in names if isinstance(n, str) and n.strip()), f"bullet {number}"), item
+
+
+def _repeated(fields: Fields) -> str | None:
+    """Return why an object is refused in which a name stands twice, else None."""
+    names = Counter(name for name, _ in pairs_of(fields))
+    twice = next((name for name, count in names.items() if count > 1), None)
+    return None if twice is None else f"{clean_line(twice)[:NAME_CHARS]} stands twice in it"
+
+
+def avoid_shown(bullet: Bullet) -> str:
+    """Return the text of a bullet for a format that can't say that it is to be avoided."""
+    return f"{AVOID}{bullet.content}" if bullet.polarity == "anti_pattern" else bullet.content
+
+
+def avoid_taken(content: object) -> Fields:
+    """Return the fields behind such a text."""
+    if isinstance(content, str) and clean_line(content).startswith(AVOID):
+        return {"content": clean_line(content).removeprefix(AVOID), "polarity": "anti_pattern"}
+    return {"content": content}
+
+
+def extension_of(bullet: Bullet, shown: Mapping[str, object]) -> Fields:
+    """Return the `ace_graph` object that makes the bullet whole again; `shown` is what is read without it."""
+    whole = _dumped(bullet)
+    checked = _checked({key: value for key, value in shown.items() if value is not None})
+    read: Fields = {} if isinstance(checked, str) else _dumped(checked)
+    missing = {name: value for name, value in whole.items() if read.get(name, object()) != value}
+    # Without a memory type it would be inferred anew.
+    return {k: v for k, v in {"memory_type": bullet.memory_type, **missing}.items() if k != "id"}
+
+
+def _dumped(bullet: Bullet) -> Fields:
+    return cast(Fields, bullet.model_dump(mode="json"))
+
+
+def _checked(given: Mapping[str, object]) -> Bullet | str:
+    """Return the bullet, or why there is none."""
+    for name, value in given.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{name}: {value} is no number to count with"
+        if name in _COUNTS and isinstance(value, int) and value > MAX_COUNT:
+            return f"{name}: more than {MAX_COUNT}"
+    try:
+        # Validated as JSON, so that lists become tuples and texts moments, and "5" stays a text.
+        text = json.dumps({name: _sound(value) for name, value in {**_ALWAYS_GIVEN, **given}.items()})
+        return Bullet.model_validate_json(text, strict=True)
+    except RecursionError:
+        return "it is nested too deep"
+    except ValidationError as error:
+        return _reason(error.errors(include_input=False, include_url=False)[0])
+
+
+def _sound(value: object) -> object:
+    """Return a text, or the texts of a list, without lone halves of characters."""
+    if isinstance(value, list):
+        return [encodable(each) for each in cast("list[object]", value)]
+    return encodable(value)
+
+
+def _reason(error: ErrorDetails) -> str:
+    """Return one clause of what pydantic found."""
+    where = ".".join(map(str, error["loc"])) or "value"
+    kind, limits = error["type"], error.get("ctx", {})
+    if where == "content" and kind in ("too_short", "missing"):
+        return "empty text"
+    why = f"longer than {limits.get('max_length')} characters" if kind == "too_long" else error["msg"]
+    return why if where == "content" and kind == "too_long" else f"{where}: {why}"
+
+
+def _as_add(bullet: Bullet, given: Mapping[str, object]) -> Add:
+    unasked = {"id", "memory_type", "created_at", "updated_at"} - given.keys()
+    return Add(**bullet.model_dump(exclude=unasked))
+
+
+def _empty(value: object) -> bool:
+    return value is None or (isinstance(value, str | list | dict) and not value)

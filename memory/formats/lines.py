@@ -1,0 +1,111 @@
+"""Playbooks as lines of text: `## section` headings, and one line per bullet in one of two styles.
+
+    - [fil-00042] Draw it first (helpful=5, harmful=0)        markdown, ours
+    [fil-00042] helpful=5 harmful=0 :: Draw it first          ace-agent, with counters
+    [fil-00042] Draw it first                                 ace-agent, without
+
+In the first, the id and the counters may be missing and `*` may stand for `-`, so that a list written by hand
+can be read. Only line breaks end a line: a form feed or a Unicode separator within a bullet can't make two of
+it, or a heading.
+
+Does not: write. Both styles are read, whichever of the two formats is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ace_graph.memory.bullet import clean_line
+from ace_graph.memory.formats.base import Reading
+from ace_graph.memory.formats.fields import NAME_CHARS, Collector, avoid_taken
+from ace_graph.memory.formats.strict_json import Fields
+
+__all__ = [
+    "fit_for_brackets",
+    "is_ace_line",
+    "is_counted_line",
+    "is_markdown_line",
+    "lines_of",
+    "numbered",
+    "read_lines",
+]
+
+_HEADING = re.compile(r"#{1,6}\s+(?P<name>\S.*)|##(?P<close>[^#\s].*)")
+_NUMBERED = r"\[(?P<id>[^\s\[\]]{1,100}-\d{1,9})\]"
+_COUNTERS = r"helpful=(?P<helpful>\d{1,9})\s{1,9}harmful=(?P<harmful>\d{1,9})"
+_ACE_COUNTED = re.compile(rf"\[(?P<id>[^\[\]]{{1,128}})\]\s{{0,9}}{_COUNTERS}\s{{0,9}}::(?P<content>.*)")
+_ACE_PLAIN = re.compile(rf"{_NUMBERED}(?:\s(?P<content>.*))?")
+_MARKDOWN = re.compile(r"[-*]\s+(?P<rest>\S.*)")
+_VOTES = r"(?P<content>.*)\(helpful=(?P<helpful>\d{1,9}), harmful=(?P<harmful>\d{1,9})\)"
+_MARKDOWN_COUNTED = re.compile(rf"(?:\[(?P<id>[^\[\]]{{1,128}})\]\s)?{_VOTES}")
+_MARKDOWN_PLAIN = re.compile(rf"{_NUMBERED}\s*(?P<content>.*)")
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Yield the lines without the space around them."""
+    for line in re.split(r"\r\n|\n|\r", text):
+        yield line.strip()
+
+
+def is_ace_line(line: str) -> bool:
+    """Whether a line is a bullet as ace-agent writes it."""
+    return _ace(line) is not None
+
+
+def is_counted_line(line: str) -> bool:
+    """Whether a line is a bullet as ace-agent writes it, with counters."""
+    return _ACE_COUNTED.fullmatch(line) is not None
+
+
+def is_markdown_line(line: str) -> bool:
+    """Whether a line is a list item."""
+    return _MARKDOWN.fullmatch(line) is not None
+
+
+def read_lines(text: str) -> Reading:
+    """Return the bullets; lines that are neither a bullet nor a heading are left out."""
+    section, collector = "general", Collector()
+    for line in lines_of(text):
+        heading = _HEADING.fullmatch(line)
+        if heading:
+            section = clean_line(heading["name"] or heading["close"]) or section
+            continue
+        fields = _ace(line) or _markdown(line)
+        if fields is not None:
+            fields = {**fields, "section": section, **avoid_taken(fields["content"])}
+            collector.take(fields, str(fields.get("id") or fields["content"] or line)[: NAME_CHARS + 1])
+    return collector.reading()
+
+
+def fit_for_brackets(bullet_id: str) -> str:
+    """Return an id that can stand in brackets."""
+    return bullet_id.replace("[", "(").replace("]", ")")
+
+
+def numbered(bullet_id: str) -> str:
+    """Return an id that is known as one where no counters follow: it ends in a number and has no spaces."""
+    fit = re.sub(r"\s", "_", fit_for_brackets(bullet_id))
+    return fit if re.fullmatch(_NUMBERED, f"[{fit}]") else f"{fit[:100]}-0"
+
+
+def _ace(line: str) -> Fields | None:
+    match = _ACE_COUNTED.fullmatch(line) or _ACE_PLAIN.fullmatch(line)
+    return None if match is None else _fields(match)
+
+
+def _markdown(line: str) -> Fields | None:
+    item = _MARKDOWN.fullmatch(line)
+    if item is None:
+        return None
+    for pattern in (_MARKDOWN_COUNTED, _MARKDOWN_PLAIN):
+        match = pattern.fullmatch(item["rest"])
+        if match:
+            return _fields(match)
+    return {"content": item["rest"]}
+
+
+def _fields(match: re.Match[str]) -> Fields:
+    found = match.groupdict()
+    counters = {name: int(found[name]) for name in ("helpful", "harmful") if found.get(name)}
+    return {"id": found.get("id"), "content": (found["content"] or "").strip(), **counters}
