@@ -65,7 +65,7 @@ async def write_all(work: Work, writer: int) -> None:
 async def _until_written(store: Store, work: Work, writer: int, turn: int) -> None:
     tries = AsyncRetrying(
         retry=retry_if_exception_type((StoreUnavailable, CommitContention)),
-        stop=stop_after_delay(60 if work.patient else 0),
+        stop=stop_after_delay(300 if work.patient else 0),
         wait=wait_fixed(0.2),
         reraise=True,
     )
