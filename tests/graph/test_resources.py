@@ -40,7 +40,7 @@ def test_studio_falls_back_to_the_offline_tutor_and_says_so(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where no developer's .env lies
-    monkeypatch.setenv("ACE_STORE", "memory://")
+    monkeypatch.setenv("ACE_STORE", f"sqlite:///{tmp_path}/ace.db")  # settings of its own: a graph of its own
     graph = make_graph()
     assert make_graph() is graph, "one graph per process and settings"
     assert caplog.text.count("offline tutor") == 1, "said once, not at every request"
