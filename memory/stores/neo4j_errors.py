@@ -6,6 +6,9 @@ cause (`__cause__`) of the one raised.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from typing import cast
 from urllib.parse import SplitResult, urlsplit
 
 from neo4j.exceptions import (
@@ -14,7 +17,6 @@ from neo4j.exceptions import (
     DriverError,
     IncompleteCommit,
     Neo4jError,
-    ServiceUnavailable,
     TransientError,
 )
 
@@ -68,7 +70,7 @@ def explained(error: Exception, place: str, user: str | None, database: str | No
         return StoreUnavailable(
             f"Neo4j at {place} did not answer in time: check that it runs and that NEO4J_URI is right."
         )
-    reason = "" if isinstance(error, ServiceUnavailable) and not str(error) else f" ({_first_line(error)})"
+    reason = next(filter(None, map(_reason, _causes(error))), "")
     return StoreUnavailable(
         f"Neo4j at {place} can't be reached{reason}: check that it runs and that NEO4J_URI is right."
     )
@@ -109,5 +111,19 @@ def _of_login(code: str, place: str, who: str) -> StoreAuthError:
     return StoreAuthError(f"Neo4j at {place} refused {who}: check NEO4J_USERNAME and NEO4J_PASSWORD.")
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0][:200]
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what led to it, into the first of each group."""
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+        else:
+            error = error.__cause__ or error.__context__
+
+
+def _reason(cause: BaseException) -> str:
+    if "looks like HTTP" in str(cause):
+        return " (that port speaks HTTP; Bolt is usually on 7687)"
+    if not isinstance(cause, OSError) or cause.errno is None:
+        return ""
+    return f" ({os.strerror(cause.errno) if cause.errno > 0 else cause.strerror})"

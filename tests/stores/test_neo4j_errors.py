@@ -50,7 +50,7 @@ def test_an_address_that_is_none_is_refused_at_once(uri: str) -> None:
 async def test_nobody_at_the_port_is_said_at_once(scheme: str) -> None:
     async with Neo4jStore(f"{scheme}://127.0.0.1:9", username="neo4j", password=_SECRET) as store:
         for call in (store.load("ada"), store.commit("ada", adding("Draw a bar"), Snapshot())):
-            await _unavailable(call, "127.0.0.1:9")
+            await _unavailable(call, "127.0.0.1:9", "(Connection refused)")
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
@@ -61,7 +61,7 @@ async def test_a_host_that_does_not_exist_is_said_at_once(scheme: str) -> None:
 
 async def test_a_port_that_speaks_http_is_no_neo4j() -> None:
     async with _listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port, _at(port) as store:
-        await _unavailable(store.load("ada"), f"127.0.0.1:{port}")
+        await _unavailable(store.load("ada"), f"127.0.0.1:{port}", "speaks HTTP")
 
 
 async def test_a_server_that_never_answers_is_given_up_within_ten_seconds() -> None:
@@ -106,10 +106,11 @@ def test_only_what_can_pass_is_tried_again() -> None:
     assert not worth_retrying(ValueError("ours"))
 
 
-async def _unavailable(call: object, place: str) -> None:
+async def _unavailable(call: object, place: str, reason: str = "") -> None:
     with pytest.raises(StoreUnavailable, match="NEO4J_URI") as raised:
         await call  # type: ignore[misc] # pyright: ignore[reportGeneralTypeIssues] any coroutine
     assert place in str(raised.value)
+    assert reason in str(raised.value)
     assert _SECRET not in str(raised.value)
 
 
