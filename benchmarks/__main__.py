@@ -1,0 +1,86 @@
+"""Runs the benchmarks, prints their tables, and writes benchmarks/RESULTS.md.
+
+Does not: write the file in quick mode or for a part. What stands below its mark was written by a person, and
+stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.core import measure_core
+from benchmarks.footprint import measure_footprint
+from benchmarks.goals import goals_table
+from benchmarks.machine import describe_machine, load_now
+from benchmarks.plan import FULL, QUICK, Findings, Plan
+from benchmarks.stores import measure_stores
+from benchmarks.stores_here import Places, places
+from benchmarks.turns import measure_turns
+from benchmarks.writers import measure_writers
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+MARK = "<!-- Below this line nothing is generated. -->"
+PARTS = ("core", "turns", "stores", "writers", "footprint")
+
+
+def main() -> None:
+    """Read the arguments, measure, report."""
+    options = _options()
+    os.environ["LANGSMITH_TRACING"] = "false"
+    plan, findings, console = QUICK if options.quick else FULL, Findings(), Console(width=120)
+    parts: list[str] = options.only or list(PARTS)
+    began, load_before = time.monotonic(), load_now()
+    with places() as found:
+        _measure(parts, plan, found, findings, console)
+        machine = describe_machine(found.neo4j_version)
+    machine.append(
+        f"Load average {load_before:.1f} at the start and {load_now():.1f} at the end; "
+        f"it took {time.monotonic() - began:.0f} s"
+    )
+    goals = goals_table(findings.goals)
+    goals.show(console)
+    for line in machine:
+        console.print(line, highlight=False)
+    if not options.quick and not options.only:
+        tables = "\n".join(table.markdown() for table in (goals, *findings.tables))
+        _write(machine, tables)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures this project.")
+    quick = os.environ.get("QUICK", "") not in ("", "0")
+    parser.add_argument("--quick", action="store_true", default=quick, help="under a minute; or QUICK=1")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="only these parts")
+    return parser.parse_args()
+
+
+def _measure(parts: list[str], plan: Plan, found: Places, findings: Findings, console: Console) -> None:
+    shown = 0
+    for part in parts:
+        if part == "core":
+            measure_core(plan, findings)
+        elif part == "footprint":
+            measure_footprint(plan, findings)
+        else:
+            measure = {"turns": measure_turns, "stores": measure_stores, "writers": measure_writers}[part]
+            asyncio.run(measure(plan, found, findings))
+        for table in findings.tables[shown:]:
+            table.show(console)
+        shown = len(findings.tables)
+
+
+def _write(machine: list[str], tables: str) -> None:
+    old = RESULTS.read_text("utf-8") if RESULTS.exists() else ""
+    notes = old.partition(MARK)[2].strip()
+    head = "# Results\n\n`make bench` writes this file.\n\n" + "".join(f"- {line}\n" for line in machine)
+    RESULTS.write_text(f"{head}\n{tables}\n{MARK}\n\n{notes}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""A learner in a store, and a graph of its own, as one process would have it.
+
+Does not: measure.
+"""
+
+# LangGraph leaves type arguments of its own signatures open.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from langchain_core.messages import HumanMessage
+
+from ace_graph import ACEContext, ACEGraph, build_ace_graph
+from ace_graph.memory.stores.base import Store
+from ace_graph.settings import Settings
+from benchmarks.stub import LESSON, StubModel
+
+__all__ = ["Learner", "with_graph"]
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Its turns run through the whole graph, on the caller's event loop."""
+
+    graph: ACEGraph
+    store: Store
+    learner_id: str
+
+    async def turn(self, question: str, lesson: str | None = None) -> None:
+        """Ask; with a lesson, the reflector finds it and it is stored.
+
+        Raises RuntimeError when the turn learned anything else, or failed.
+        """
+        LESSON.set(lesson)
+        context = ACEContext(learner_id=self.learner_id)
+        out = await self.graph.ainvoke({"messages": [HumanMessage(question)]}, context=context)
+        learned = out["learning"]
+        if learned["error"] or len(learned["added"]) != (lesson is not None):
+            raise RuntimeError(f"this turn did not do what it was to do: {learned}")
+
+
+def with_graph(store: Store, learner_id: str) -> Learner:
+    """Return the learner with a new graph, whose snapshot cache is empty."""
+    settings = Settings.model_construct()  # nothing of this machine's environment
+    graph = build_ace_graph(model=StubModel(), store=store, settings=settings)
+    return Learner(graph, store, learner_id)

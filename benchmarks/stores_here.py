@@ -1,0 +1,124 @@
+"""The stores that are compared: one in memory, a new SQLite file, and a real Neo4j where there is one.
+
+Neo4j is the server that NEO4J_TEST_URI names (with NEO4J_TEST_PASSWORD), else one of our own, in Docker or
+put together from jars, as the tests have it; it is gone with its data afterwards.
+
+Does not: leave a learner behind in a server that is not its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+from neo4j import GraphDatabase
+
+from ace_graph.memory.delta import Delta, Reset, Touch
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.in_memory import InMemoryStore, Learners
+from ace_graph.memory.stores.neo4j import Neo4jStore
+from ace_graph.memory.stores.sqlite import SQLiteStore
+from benchmarks.corpus import START, bullets
+from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
+from tests.plugins.neo4j_source import VERSIONS, look_around
+
+__all__ = ["ROOMY", "Place", "Places", "places", "seeded"]
+
+ROOMY = Policy(max_bullets=100_000)
+"""A cap that no benchmark reaches, where it is not the cap that is measured."""
+
+_TOUCHES = 10
+
+
+@dataclass(frozen=True)
+class Place:
+    """One kind of store, and how to open it. Stores of one place hold the same data, like processes do."""
+
+    name: str
+    url: str
+    learners: Learners = field(default_factory=Learners)
+
+    def open(self, policy: Policy = ROOMY) -> Store:
+        """Return a new store on this data."""
+        if self.url.startswith("memory"):
+            return InMemoryStore(policy, learners=self.learners)
+        if self.url.startswith("sqlite"):
+            return SQLiteStore(self.url.removeprefix("sqlite:///"), policy)
+        password = os.environ.get("NEO4J_TEST_PASSWORD")
+        return Neo4jStore(self.url, username="neo4j", password=password, policy=policy)
+
+
+@dataclass(frozen=True)
+class Places:
+    """All places, and the version of the Neo4j server, None where there is none."""
+
+    all: tuple[Place, ...]
+    neo4j_version: str | None
+
+
+async def seeded(store: Store, size: int) -> str:
+    """Give a new learner `size` bullets, all of them used before; return its id."""
+    learner, made = f"bench-{uuid4()}", bullets(size)
+    commit = await store.commit(learner, _delta("seed", Reset(bullets=made)), Snapshot())
+    for n in range(_TOUCHES):
+        used = tuple(bullet.id for bullet in made[n::_TOUCHES])
+        commit = await store.commit(learner, _delta(f"touch-{n}", Touch(bullet_ids=used)), commit.snapshot)
+    return learner
+
+
+def _delta(op_id: str, operation: Reset | Touch) -> Delta:
+    return Delta(op_id=op_id, now=START, operations=(operation,), author="benchmark")
+
+
+@contextmanager
+def places() -> Generator[Places]:
+    """The places for as long as the block runs."""
+    with tempfile.TemporaryDirectory(prefix="ace-bench-") as folder, _neo4j(Path(folder)) as uri:
+        found = [Place("memory", "memory://"), Place("SQLite", f"sqlite:///{folder}/bench.db")]
+        if uri is not None:
+            found.append(Place("Neo4j", uri))
+        yield Places(tuple(found), None if uri is None else _server_version(uri))
+
+
+@contextmanager
+def _neo4j(folder: Path) -> Generator[str | None]:
+    means, version, name = look_around(), VERSIONS[0], f"ace-bench-{uuid4().hex[:8]}"
+    if means.uri is not None:
+        yield means.uri
+    elif means.docker:
+        try:
+            yield start_in_docker(name)
+        finally:
+            stop_in_docker(name)
+    elif means.can_serve(version):
+        fetch_jars(version, _tell)
+        server = LocalServer(version, means.javas[version], folder / "neo4j")
+        try:
+            server.start()
+            yield server.uri
+        finally:
+            if server.pid:
+                kill(server.pid)
+            shutil.rmtree(server.home, ignore_errors=True)
+    else:
+        _tell("No Neo4j: set NEO4J_TEST_URI, start Docker, or install Java 17 or 21 and Maven.")
+        yield None
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _server_version(uri: str) -> str:
+    password = os.environ.get("NEO4J_TEST_PASSWORD")
+    with GraphDatabase.driver(uri, auth=("neo4j", password) if password else None) as driver:
+        return str(driver.get_server_info().agent).removeprefix("Neo4j/")

@@ -1,0 +1,101 @@
+"""A whole turn beside a bare five-node graph with the same model: what is left is our own work.
+
+Does not: count the model's time; the stub answers at once, in both graphs.
+"""
+
+# LangGraph leaves type arguments of its own signatures open.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+
+from langchain_core.messages import HumanMessage
+
+from ace_graph.memory.policy import Policy
+from benchmarks.corpus import lessons, questions
+from benchmarks.goals import Goal
+from benchmarks.learner import Learner, with_graph
+from benchmarks.plan import Findings, Plan
+from benchmarks.stores_here import ROOMY, Place, Places, seeded
+from benchmarks.stub import StubModel, bare_graph
+from benchmarks.table import Table
+from benchmarks.timing import Job, Times, number, timed_async
+
+__all__ = ["measure_turns"]
+
+UNCHANGED, ADDED, AT_CAP, ELSEWHERE = (
+    "content unchanged",
+    "one bullet added",
+    "one added at the cap",
+    "unchanged here, changed by another process",
+)
+_GOALS = {
+    ("SQLite", UNCHANGED): 10.0,
+    ("SQLite", ADDED): 15.0,
+    ("Neo4j", UNCHANGED): 15.0,
+    ("Neo4j", ADDED): 25.0,
+}
+
+
+async def measure_turns(plan: Plan, found: Places, findings: Findings) -> None:
+    """Add one table per size."""
+    for size in plan.sizes:
+        names, jobs, opened = ["bare graph"], [Job(_bare(plan))], list[Learner]()
+        for place in found.all:
+            for what, job, made in await _scenarios(place, size, plan):
+                names.append(f"{place.name}, {what}")
+                jobs.append(job)
+                opened += made
+        times = await timed_async(plan.turns, jobs)
+        findings.tables.append(_table(size, names, times))
+        if size == 1_000:
+            findings.goals += _goals(names, times)
+        for one in opened:
+            await one.store.forget(one.learner_id)
+            await one.store.close()
+
+
+def _bare(plan: Plan) -> Callable[[int], Awaitable[object]]:
+    graph, asked = bare_graph(StubModel()), questions(plan.questions)
+    return lambda n: graph.ainvoke({"messages": [HumanMessage(asked[n])], "plan": {}, "verdict": ""})
+
+
+async def _scenarios(place: Place, size: int, plan: Plan) -> list[tuple[str, Job, list[Learner]]]:
+    asked, new = questions(plan.questions), iter(lessons(4 * (plan.turns + 10)))
+    plain, adding = await _opened(place, size), await _opened(place, size)
+    capped = await _opened(place, size, Policy(max_bullets=size))
+    scenarios = [
+        (UNCHANGED, Job(lambda n: plain.turn(asked[n], None)), [plain]),
+        (ADDED, Job(lambda n: adding.turn(asked[n], next(new))), [adding]),
+        (AT_CAP, Job(lambda n: capped.turn(asked[n], next(new))), [capped]),
+    ]
+    if place.url != "memory://":
+        reader = await _opened(place, size)
+        writer = with_graph(place.open(), reader.learner_id)
+        job = Job(lambda n: reader.turn(asked[n], None), prepare=lambda n: writer.turn(asked[n], next(new)))
+        scenarios.append((ELSEWHERE, job, [reader, writer]))
+    return scenarios
+
+
+async def _opened(place: Place, size: int, policy: Policy = ROOMY) -> Learner:
+    store = place.open(policy)
+    return with_graph(store, await seeded(store, size))
+
+
+def _table(size: int, names: list[str], times: list[Times]) -> Table:
+    rows = [(names[0], times[0].told(), "", number(times[0].cpu_p50), "")]
+    for name, own in zip(names[1:], times[1:], strict=True):
+        more = own.over(times[0])
+        rows.append((name, own.told(), more.told(), number(own.cpu_p50), number(more.cpu_p50)))
+    columns = ("turn", "p50 / p95", "our own work p50 / p95", "cpu", "our own")
+    note = "Milliseconds. Our own work is what a turn takes longer than the bare graph's in the same round."
+    return Table(f"A turn at {size:,} bullets", columns, rows, note)
+
+
+def _goals(names: list[str], times: list[Times]) -> Iterator[Goal]:
+    for name, own in zip(names, times, strict=True):
+        place, _, what = name.partition(", ")
+        limit = _GOALS.get((place, what))
+        if limit is not None:
+            yield Goal(f"our own work in a turn, {name}, 1,000 bullets", own.over(times[0]).p50, limit)
