@@ -70,7 +70,8 @@ def explained(error: Exception, place: str, user: str | None, database: str | No
         return StoreUnavailable(
             f"Neo4j at {place} did not answer in time: check that it runs and that NEO4J_URI is right."
         )
-    reason = next(filter(None, map(_reason, _causes(error))), "")
+    reasons = [_reason(cause) for cause in _causes(error)]
+    reason = next((found for found in reasons if found), "")
     return StoreUnavailable(
         f"Neo4j at {place} can't be reached{reason}: check that it runs and that NEO4J_URI is right."
     )
@@ -111,14 +112,15 @@ def _of_login(code: str, place: str, who: str) -> StoreAuthError:
     return StoreAuthError(f"Neo4j at {place} refused {who}: check NEO4J_USERNAME and NEO4J_PASSWORD.")
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _causes(error: BaseException) -> Iterator[BaseException]:
     """The error and what led to it, into the first of each group."""
-    while error is not None:
-        yield error
-        if isinstance(error, BaseExceptionGroup):
-            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        if isinstance(cause, BaseExceptionGroup):
+            cause = cast("BaseExceptionGroup[BaseException]", cause).exceptions[0]
         else:
-            error = error.__cause__ or error.__context__
+            cause = cause.__cause__ or cause.__context__
 
 
 def _reason(cause: BaseException) -> str:
