@@ -80,7 +80,8 @@ class Reply(BaseModel):
             return Snapshot(known.playbook, load_access(self.access_json), known.version)
         if not self.locked and self.checksum != checksum(version, self.memory_json or ""):
             return None
-        return Snapshot(load_playbook(self.memory_json), load_access(self.access_json), version)
+        content = load_playbook(self.memory_json, known.playbook)
+        return Snapshot(content, load_access(self.access_json), version)
 
     @property
     def locked(self) -> bool:
