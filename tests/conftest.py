@@ -11,4 +11,5 @@ pytest_plugins = [
     "tests.plugins.neo4j_server",
     "tests.plugins.neo4j_wanted",
     "tests.plugins.no_skips",
+    "tests.plugins.shared_data",
 ]

@@ -19,7 +19,8 @@ from ace_graph.memory.playbook import Playbook
 
 __all__ = ["Document", "Format", "Reading", "Refusal"]
 
-_BULLET_LINE = re.compile(r"\[[\w.-]{1,100}-\d{1,9}\]\s")
+_JSON = re.compile(r"\s*(?:\{|\[\s*(?:[{\[\"\]\d-]|null\b))")
+_BULLET_LINE = re.compile(r"\s*\[[\w.-]{1,100}-\d{1,9}\]\s")
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,8 @@ class Document:
 
     @property
     def is_json(self) -> bool:
-        """Whether the text begins like a JSON object or list, and not like a bullet's id in brackets."""
-        start = self.text[:200].lstrip()
-        return start.startswith(("{", "[")) and not _BULLET_LINE.match(start)
+        """Whether the text begins like a JSON object or list, not like a link or an id in brackets."""
+        return _JSON.match(self.text) is not None and _BULLET_LINE.match(self.text) is None
 
     @cached_property
     def value(self) -> object:

@@ -42,6 +42,7 @@ MAX_BULLETS = 20_000
 """What one file may hold: twice the largest playbook that is measured."""
 
 NAME_CHARS = 60
+MAX_NAMED = 30
 
 _COUNTS = ("helpful", "harmful", "neutral", "seen")
 _LONGEST = {"tags": MAX_TAGS, "keywords": MAX_KEYWORDS, "sources": MAX_SOURCES, "consolidated_from": 1_000}
@@ -105,7 +106,10 @@ class Collector:
 
     def reading(self) -> Reading:
         """Return all that was taken."""
-        return Reading(tuple(self._found), tuple(self._refused), dict(sorted(self._left_out.items())))
+        most = self._left_out.most_common()
+        others = sum(count for _, count in most[MAX_NAMED:])
+        left_out = dict(most[:MAX_NAMED]) | ({"other fields": others} if others else {})
+        return Reading(tuple(self._found), tuple(self._refused), left_out)
 
     def _check_room(self) -> None:
         if len(self._found) + len(self._refused) >= MAX_BULLETS:

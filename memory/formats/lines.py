@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _HEADING = re.compile(r"#{1,6}\s+(?P<name>\S.*)|##(?P<close>[^#\s].*)")
+_HEADING_CHARS = 1_000
 _NUMBERED = r"\[(?P<id>[^\s\[\]]{1,100}-\d{1,9})\]"
 _COUNTERS = r"helpful=(?P<helpful>\d{1,9})\s{1,9}harmful=(?P<harmful>\d{1,9})"
 _ACE_COUNTED = re.compile(rf"\[(?P<id>[^\[\]]{{1,128}})\]\s{{0,9}}{_COUNTERS}\s{{0,9}}::(?P<content>.*)")
@@ -43,9 +44,10 @@ _MARKDOWN_PLAIN = re.compile(rf"{_NUMBERED}\s*(?P<content>.*)")
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """Yield the lines without the space around them."""
-    for line in re.split(r"\r\n|\n|\r", text):
-        yield line.strip()
+    """Yield the lines that are not blank, without the space around them."""
+    for line in re.split(r"[\r\n]+", text):
+        if bare := line.strip():
+            yield bare
 
 
 def is_ace_line(line: str) -> bool:
@@ -60,16 +62,16 @@ def is_counted_line(line: str) -> bool:
 
 def is_markdown_line(line: str) -> bool:
     """Whether a line is a list item."""
-    return _MARKDOWN.fullmatch(line) is not None
+    return line.startswith(("-", "*")) and _MARKDOWN.fullmatch(line) is not None
 
 
 def read_lines(text: str) -> Reading:
     """Return the bullets; lines that are neither a bullet nor a heading are left out."""
     section, collector = "general", Collector()
     for line in lines_of(text):
-        heading = _HEADING.fullmatch(line)
+        heading = _HEADING.fullmatch(line) if line.startswith("#") else None
         if heading:
-            section = clean_line(heading["name"] or heading["close"]) or section
+            section = clean_line((heading["name"] or heading["close"])[:_HEADING_CHARS]) or section
             continue
         fields = _ace(line) or _markdown(line)
         if fields is not None:
@@ -90,12 +92,14 @@ def numbered(bullet_id: str) -> str:
 
 
 def _ace(line: str) -> Fields | None:
+    if not line.startswith("["):
+        return None
     match = _ACE_COUNTED.fullmatch(line) or _ACE_PLAIN.fullmatch(line)
     return None if match is None else _fields(match)
 
 
 def _markdown(line: str) -> Fields | None:
-    item = _MARKDOWN.fullmatch(line)
+    item = _MARKDOWN.fullmatch(line) if line.startswith(("-", "*")) else None
     if item is None:
         return None
     for pattern in (_MARKDOWN_COUNTED, _MARKDOWN_PLAIN):
