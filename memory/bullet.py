@@ -133,7 +133,12 @@ class Bullet(BaseModel):
     @property
     def core(self) -> bool:
         """Whether it is always a candidate for the prompt: pinned, or part of the learner's profile."""
-        return self.pinned or self.slot is not None or self.section in PROFILE_SECTIONS
+        return self.pinned or self.profile
+
+    @property
+    def profile(self) -> bool:
+        """Whether it is the learner's own statement, and so no advice: it takes no votes."""
+        return self.slot is not None or self.section in PROFILE_SECTIONS
 
     @property
     def reliability(self) -> float:

@@ -38,7 +38,9 @@ class Judging:
         named = self._named(operation)
         before = self._votes.get(operation.turn_id, {})
         after: dict[EvidenceSource, Vote] = {**before, operation.source: Vote(operation.verdict, named)}
-        if before.get(operation.source) == after[operation.source]:
+        if before.get(operation.source) == after[operation.source] or not (
+            named or operation.source in before
+        ):
             return
         self._votes[operation.turn_id] = after
         self._draft.changes.append(
@@ -63,9 +65,12 @@ class Judging:
                 found[name] = None
                 continue
             try:
-                found[self._draft.locate(name).id] = None
+                bullet = self._draft.locate(name)
             except Refused as refusal:
                 self._draft.reject("judge", name, str(refusal))
+                continue
+            if not bullet.profile:  # a wrong answer must not take the learner's name away
+                found[bullet.id] = None
         return tuple(found)
 
     def _tags(self, votes: Mapping[EvidenceSource, Vote]) -> TurnTags:

@@ -161,3 +161,12 @@ def test_an_effect_says_who_did_what_when_and_why() -> None:
         "because",
         "turn 7",
     )
+
+
+def test_the_learners_own_statements_take_neither_credit_nor_blame() -> None:
+    name = bullet(1, "Learner says: call me Al", section="profile", slot="name")
+    life = Life(name, bullet(2))
+    assert life.does(_judge("failure", name.id)).changes == ()
+    report = life.does(_judge("failure", name.id, "gen-00002", turn="t2")).report
+    assert (report.tagged, report.rejected) == (("gen-00002",), ())
+    assert life[name.id] == name
