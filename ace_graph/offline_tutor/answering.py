@@ -52,6 +52,8 @@ def problem_of(prompt: Prompt) -> Problem | None:
         return problem
     if len(prompt.question.split()) > _GOES_ON_WORDS or not _GOES_ON.search(prompt.question):
         return None
+    if is_statement(prompt.question) or explain_idea(prompt.question) is not None:
+        return None  # a wish for the future, or a question about the idea, is not about that problem
     earlier = (find_problem(question) for question in prompt.earlier_questions)
     return next((found for found in earlier if found is not None), None)
 

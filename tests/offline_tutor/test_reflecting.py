@@ -73,7 +73,7 @@ async def test_evidence_gives_one_short_lesson_about_the_topic() -> None:
     assert "common denominator" in proven.content
     assert proven.topic == "fraction_addition"
     long = " ".join(["drawing bars made the difference clear to me at last and"] * 5)
-    [told] = await lessons(f'{{"source": "learner", "verdict": "failure", "text": "{long}"}}', "Tell me more")
+    [told] = await lessons(f'{{"source": "evaluator", "verdict": "failure", "text": "{long}"}}', "Tell me more")
     assert "drawing bars" in told.content
     assert len(told.content.split()) < 25
 
@@ -118,7 +118,7 @@ async def test_a_demanding_schema_is_filled_with_what_it_allows() -> None:
     ("evidence", "said"),
     [
         ('{"source": "ground_truth", "verdict": "failure", "text": "it differs"}', "second way"),
-        ('{"source": "learner", "verdict": "success", "text": "the bars helped"}', "the bars helped"),
+        ('{"source": "evaluator", "verdict": "success", "text": "the bars helped"}', "the bars helped"),
         ("source: evaluator, verdict: failure, text: the sign was wrong", "the sign was wrong"),
     ],
 )
