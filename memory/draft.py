@@ -79,6 +79,7 @@ class Draft:
         self.changes: list[Change] = []
         self.touched: dict[str, None] = {}
         self.access_reset = False
+        self.upheld: set[str] = set()
         self._next_id = snapshot.playbook.next_id
         self._first_free = snapshot.playbook.next_id
         self._granted: set[str] = set()
@@ -103,6 +104,13 @@ class Draft:
         if not follow_aliases:
             raise Refused("merged")
         return self.locate(survivor)
+
+    def present(self, name: str) -> Bullet | None:
+        """Return the bullet that `name` means, None where it means none."""
+        try:
+            return self.locate(name)
+        except Refused:
+            return None
 
     def validated(self, fields: Mapping[str, object]) -> Bullet:
         """Return a bullet of these fields. Raises Refused naming those that are out of range."""

@@ -10,12 +10,12 @@ from datetime import datetime
 from heapq import nsmallest
 
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, clean_line, content_hash
-from ace_graph.memory.contest import contests
+from ace_graph.memory.contest import contests, repeats
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta import Add
 from ace_graph.memory.draft import Draft, Refused
 from ace_graph.memory.effect import Archived
-from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope
+from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope, taught
 from ace_graph.memory.taxonomy import infer_memory_type
 
 __all__ = ["add", "archive_beyond_cap", "checked_text", "merge_pair", "slot_occupant", "supersede"]
@@ -80,14 +80,24 @@ def supersede(draft: Draft, old: Bullet, successor_id: str) -> None:
 
 
 def _contest(draft: Draft, operation: Add, bullet_id: str) -> None:
-    """Supersede what the lesson corrects of the advice that failed; what is gone already can't fail again."""
+    """Supersede what the lesson corrects of the advice that failed, and what repeats that advice.
+
+    Advice that a lesson of the same delta gives again is upheld; what is gone already can't fail again.
+    """
+    similarity = draft.policy.similarity
     for name in operation.contests:
-        try:
-            failed = draft.locate(name)
-        except Refused:
+        failed = draft.present(name)
+        if failed is None or failed.id in draft.upheld:
             continue
-        if contests(draft.entries[bullet_id], failed, draft.policy.similarity):
-            supersede(draft, failed, bullet_id)
+        lesson = draft.entries[bullet_id]
+        if lesson.id == failed.id:
+            draft.upheld.add(failed.id)
+        elif contests(lesson, failed, similarity):
+            known = [b for b in draft.alike(failed) if b.id in draft.playbook.entries]
+            for lost in (failed, *repeats(failed, lesson, known, similarity)):
+                supersede(draft, lost, bullet_id)
+                lesson = taught(lesson, lost)
+            draft.put(lesson)
 
 
 def _same_text(a: Bullet, b: Bullet) -> bool:

@@ -20,7 +20,7 @@ from ace_graph.memory.claims import Claim, read
 from ace_graph.memory.guards import judge
 from ace_graph.memory.text import content_words, language_of
 
-__all__ = ["Comparison", "choose_survivor", "compare", "merge", "mergeable_scope"]
+__all__ = ["Comparison", "choose_survivor", "compare", "merge", "mergeable_scope", "taught"]
 
 _ALIKE_IN_LETTERS = 0.6
 _ALIKE_IN_WORDS = 0.5
@@ -123,6 +123,12 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "updated_at": now,
         }
     )
+
+
+def taught(bullet: Bullet, other: Bullet) -> Bullet:
+    """Return the bullet with the words of the other that it lacks as keywords (at most MAX_KEYWORDS)."""
+    learned = _united(bullet.keywords, other.keywords, _new_words(bullet, other))
+    return bullet.model_copy(update={"keywords": learned[:MAX_KEYWORDS]})
 
 
 def _share_hardly_a_word(a: str, b: str) -> bool:

@@ -22,7 +22,7 @@ from ace_graph.memory.tokens import estimate_tokens
 from benchmarks.quality.learner_memory import LearnerMemory
 from benchmarks.quality.world import Lesson, Task
 
-__all__ = ["CHOOSERS", "Chooser", "Choice"]
+__all__ = ["CHOOSERS", "Choice", "Chooser"]
 
 BUDGET = 2_000
 TOP = 10
@@ -81,7 +81,7 @@ def plain_bm25(memory: LearnerMemory, task: Task) -> Choice:
 
 
 def document_003(memory: LearnerMemory, task: Task) -> Choice:
-    """Decayed strength blended half and half with plain word overlap; the ten best, stamped as they are read."""
+    """Decayed strength and plain word overlap, half and half; the ten best, stamped as they are read."""
     snapshot, asked = memory.snapshot, Counter(task.question.casefold().split())
     bullets = snapshot.playbook.bullets()
     strength = {b.id: decay_score(b, snapshot.access, memory.policy.decay) for b in bullets}

@@ -40,7 +40,8 @@ class LearnerMemory:
         """Return id -> lesson of these bullets; a number is the lesson's place among all ever written."""
         entries = self.snapshot.playbook.entries
         return {
-            key: self.written[int(key)] if key.isdigit() else self.lessons[entries[key].content] for key in ids
+            key: self.written[int(key)] if key.isdigit() else self.lessons[entries[key].content]
+            for key in ids
         }
 
     def learn(self, task: Task, outcome: Outcome, injected: tuple[str, ...], withheld: bool | None) -> None:
@@ -66,7 +67,9 @@ class LearnerMemory:
         )
         votes = credit_lessons(votes, adds)
         blame = [vote for vote in votes if vote.verdict != "success"]
-        credit = [vote for vote in votes if vote.verdict == "success"]
+        credit = [
+            vote.model_copy(update={"question": task.question}) for vote in votes if vote.verdict == "success"
+        ]
         now = self.now(task)
         delta = Delta(op_id=turn, now=now, operations=(Touch(bullet_ids=injected), *blame, *adds, *credit))
         record = self._record(turn, task, injected, verdict, withheld)

@@ -55,7 +55,11 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
     successes, tokens, outdated = list[bool](), list[int](), 0
     for task in world.tasks:
         choice = choose(memory, task)
-        outcome = _oracle(task) if variant.chooser == "oracle" else solve(task, choice.ids, memory.known(choice.ids))
+        outcome = (
+            _oracle(task)
+            if variant.chooser == "oracle"
+            else solve(task, choice.ids, memory.known(choice.ids))
+        )
         memory.learn(task, outcome, choice.ids, choice.withheld)
         successes.append(outcome.success)
         tokens.append(choice.tokens)

@@ -1,4 +1,4 @@
-"""The simulated solver: how likely it is to be right, given what is in its prompt, and which advice it follows.
+"""The simulated solver: how likely it is right with such a prompt, and which advice it follows.
 
 Does not: read text. It knows of every lesson which rule it is about, as the simulation's omniscient part.
 """

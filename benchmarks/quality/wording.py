@@ -1,8 +1,9 @@
 """The words of the simulated learners: skills that share words with each other, said in four ways each.
 
-A skill is an action on an object in a context. Action and context have two names each, which gives the four
-variants of a rule; the object's name is in all of them, and belongs to other skills as well. So a task is
-found by its words, but never by one of them alone.
+A skill is an action on an object in a context. The action has four names, which gives the four variants of a
+rule; object and context are named in all of them, and each belongs to other skills as well. So a task is
+found by its words, but never by one of them alone. In the hard wording the context has two names, too, so
+that two variants may share one word of the subject only.
 
 Does not: know rules or learners.
 """
@@ -10,20 +11,20 @@ Does not: know rules or learners.
 from __future__ import annotations
 
 ACTIONS = (
-    ("rounding", "approximating"),
-    ("sorting", "ordering"),
-    ("converting", "transforming"),
-    ("labelling", "tagging"),
-    ("citing", "referencing"),
-    ("naming", "titling"),
-    ("verifying", "proofing"),
-    ("drawing", "sketching"),
-    ("storing", "archiving"),
-    ("splitting", "dividing"),
-    ("counting", "tallying"),
-    ("comparing", "contrasting"),
-    ("abbreviating", "shortening"),
-    ("copying", "duplicating"),
+    ("rounding", "approximating", "estimating", "trimming"),
+    ("sorting", "ordering", "ranking", "arranging"),
+    ("converting", "transforming", "translating", "adapting"),
+    ("labelling", "tagging", "marking", "captioning"),
+    ("citing", "referencing", "quoting", "crediting"),
+    ("naming", "titling", "heading", "christening"),
+    ("verifying", "proofing", "checking", "auditing"),
+    ("drawing", "sketching", "plotting", "illustrating"),
+    ("storing", "archiving", "filing", "saving"),
+    ("splitting", "dividing", "partitioning", "separating"),
+    ("counting", "tallying", "numbering", "totalling"),
+    ("comparing", "contrasting", "matching", "weighing"),
+    ("abbreviating", "shortening", "condensing", "summarizing"),
+    ("copying", "duplicating", "cloning", "reproducing"),
 )
 OBJECTS = (
     "invoice", "fraction", "essay", "recipe", "map", "budget", "poem", "graph", "letter", "contract",

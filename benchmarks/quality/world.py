@@ -46,6 +46,7 @@ class Setting:
     feedback: float = 0.7
     misconceptions: float = 0.3
     changed_rules: float = 1 / 3
+    hard_wording: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,9 @@ class Skill:
     """What is asked, in its words, and the values its rule can have; `changes` half way or not."""
 
     number: int
-    action: tuple[str, str]
+    action: tuple[str, ...]
     object: str
-    context: tuple[str, str]
+    context: tuple[str, ...]
     claims: tuple[str, ...]
     misconception: bool
     changes: bool
@@ -63,9 +64,9 @@ class Skill:
     def words(self, variant: int) -> dict[str, str]:
         """Return the subject's words in one of the four variants."""
         return {
-            "action": self.action[variant % 2],
+            "action": self.action[variant],
             "object": self.object,
-            "context": self.context[variant // 2 % 2],
+            "context": self.context[variant % len(self.context)],
         }
 
 
@@ -91,7 +92,7 @@ class Dice:
 
 @dataclass(frozen=True)
 class Task:
-    """One turn: the skill, the question, whether its rule has changed, and the lessons that may come of it."""
+    """One turn: the skill, the question, whether its rule has changed, the lessons that may come of it."""
 
     number: int
     skill: Skill
@@ -133,7 +134,7 @@ def _skills(setting: Setting, chance: Random) -> list[Skill]:
             number=number,
             action=action,
             object=thing,
-            context=chance.choice(CONTEXTS),
+            context=chance.choice(CONTEXTS)[: 1 + setting.hard_wording],
             claims=tuple(chance.sample(VALUES, CLAIMS)),
             misconception=chance.random() < setting.misconceptions,
             changes=chance.random() < setting.changed_rules and setting.changes,
