@@ -135,8 +135,8 @@ def _read(path: Path) -> Playbook:
     except (FormatError, NewerFormat) as error:
         raise ConfigurationError(f"{path} is no playbook: {error}") from error
     if reading.refused and not reading.bullets:
-        first = reading.refused[0]
-        raise ConfigurationError(f"{path} is no playbook: {len(reading)} bullets refused, {first.why}")
+        why = reading.refused[0].why
+        raise ConfigurationError(f"{path} is no playbook: none of its bullets can be used ({why})")
     for refusal in reading.refused:
         logger.warning("[ACE Memory] %s: a bullet of the base playbook is left out: %s", path, refusal.why)
     return as_playbook(reading)
