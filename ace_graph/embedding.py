@@ -67,7 +67,7 @@ async def semantic_scores(query: str, playbook: Playbook, parts: _Embedding) -> 
     except Exception as error:
         logger.warning("[ACE Memory] embeddings failed, retrieving by words alone: %s", type(error).__name__)
         return None
-    fresh = dict(zip(missing, made, strict=True))
+    fresh: dict[str, Sequence[float]] = dict(zip(missing, made, strict=True))
     for key, vector in fresh.items():
         parts.vectors.put(key, vector)
     known = {key: fresh.get(key) or parts.vectors.get(key) for key in hashes.values()}

@@ -54,7 +54,9 @@ def run_demo(keep: str | None, *, debug: bool = False) -> None:
             f"The memory is kept: ace-graph chat --learner ada --store sqlite:///{file}", soft_wrap=True
         )
     took = time.perf_counter() - began
-    console().print(f"\nDone in {took:.1f} s. Now you: ace-graph chat (in this folder: make chat)", style="bold")
+    console().print(
+        f"\nDone in {took:.1f} s. Now you: ace-graph chat (in this folder: make chat)", style="bold"
+    )
 
 
 async def _play(settings: Settings, file: Path) -> None:

@@ -73,7 +73,8 @@ async def test_evidence_gives_one_short_lesson_about_the_topic() -> None:
     assert "common denominator" in proven.content
     assert proven.topic == "fraction_addition"
     long = " ".join(["drawing bars made the difference clear to me at last and"] * 5)
-    [told] = await lessons(f'{{"source": "evaluator", "verdict": "failure", "text": "{long}"}}', "Tell me more")
+    judged = f'{{"source": "evaluator", "verdict": "failure", "text": "{long}"}}'
+    [told] = await lessons(judged, "Tell me more")
     assert "drawing bars" in told.content
     assert len(told.content.split()) < 25
 
