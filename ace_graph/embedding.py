@@ -68,14 +68,10 @@ async def semantic_scores(query: str, playbook: Playbook, parts: _Embedding) -> 
         logger.warning("[ACE Memory] embeddings failed, retrieving by words alone: %s", type(error).__name__)
         return None
     fresh: dict[str, Sequence[float]] = dict(zip(missing, made, strict=True))
-    for key, vector in fresh.items():
-        parts.vectors.put(key, vector)
-    known = {key: fresh.get(key) or parts.vectors.get(key) for key in hashes.values()}
-    return {
-        bullet_id: _cosine(asked, vector)
-        for bullet_id, key in hashes.items()
-        if (vector := known[key]) is not None
-    }
+    for key, made_now in fresh.items():
+        parts.vectors.put(key, made_now)
+    known = {bullet_id: fresh.get(key) or parts.vectors.get(key) for bullet_id, key in hashes.items()}
+    return {bullet_id: _cosine(asked, vector) for bullet_id, vector in known.items() if vector is not None}
 
 
 def _cosine(a: Sequence[float], b: Sequence[float]) -> float:

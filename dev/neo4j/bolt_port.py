@@ -1,4 +1,4 @@
-"""A port for a Neo4j server: `bolt_port.py free` prints one, `bolt_port.py answers PORT` exits 0 once Bolt answers.
+"""A port for a Neo4j server: `bolt_port.py free` prints one, `bolt_port.py answers PORT` exits 0 once it answers.
 
 Does not: log in. It needs no driver, so that start.sh works before anything is installed.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import socket
 import sys
 
-# The Bolt magic and four proposals: the manifest handshake, 5.8 down to 5.0, 4.4, none. The server answers with
-# the version it takes.
+# The Bolt magic and four proposals: the manifest handshake, 5.8 down to 5.0, 4.4, none. The server answers
+# with the version it takes.
 HELLO = bytes.fromhex("6060b017 000001ff 00080805 00000404 00000000")
 
 
