@@ -1,4 +1,4 @@
-"""A port for a Neo4j server: `bolt_port.py free` prints one, `bolt_port.py answers PORT` exits 0 once it answers.
+"""A port for Neo4j: `bolt_port.py free` prints one, `bolt_port.py answers PORT` exits 0 once Bolt answers.
 
 Does not: log in. It needs no driver, so that start.sh works before anything is installed.
 """
