@@ -29,7 +29,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_r
 from ace_graph.memory.portal import Portal, portal
 from ace_graph.memory.stores.base import CommitQueue
 from ace_graph.memory.stores.neo4j_errors import checked_uri, explained, worth_retrying
-from ace_graph.memory.stores.neo4j_migrations import APPLIED, MIGRATIONS, REMEMBER, Migration
+from ace_graph.memory.stores.neo4j_migrations import APPLIED, REMEMBER, Migration, missing_migrations
 
 __all__ = ["WRITE_SECONDS", "Link", "Login", "Neo4jConnection", "Row", "fetch"]
 
@@ -118,7 +118,7 @@ class Neo4jConnection:
         """Return what `attempt` returns, tried again where that can help, within `seconds`.
 
         `attempt` must be safe to repeat. Raises StoreUnavailable, StoreAuthError, CommitContention,
-        StoreError, and what `attempt` raises of its own.
+        NewerFormat, StoreError, and what `attempt` raises of its own.
         """
         login = self._login
         link = self.link
@@ -186,7 +186,7 @@ class Neo4jConnection:
             return
         async with asyncio.timeout(READ_SECONDS):
             applied = await self._again(link, lambda: self._applied(link))
-        missing = [migration for migration in MIGRATIONS if migration.name not in applied]
+        missing = missing_migrations(applied)
         if missing:
             async with asyncio.timeout(SCHEMA_SECONDS), link.migrating:
                 for migration in missing:

@@ -8,9 +8,12 @@ Does not: delete or rename anything that holds data.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, LiteralString, NamedTuple
 
-__all__ = ["APPLIED", "MIGRATIONS", "REMEMBER", "Migration"]
+from ace_graph.errors import NewerFormat
+
+__all__ = ["APPLIED", "MIGRATIONS", "REMEMBER", "Migration", "missing_migrations"]
 
 
 class Migration(NamedTuple):
@@ -57,3 +60,14 @@ APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"
 REMEMBER: Final = """
 MERGE (n:AceMigration {name: $name}) ON CREATE SET n.applied_at = datetime()
 """
+
+
+def missing_migrations(applied: Collection[str]) -> list[Migration]:
+    """Return the steps that the database lacks, in order.
+
+    Raises NewerFormat for a database with steps that are unknown here.
+    """
+    unknown = sorted(set(applied) - {migration.name for migration in MIGRATIONS})
+    if unknown:
+        raise NewerFormat(f"the database has the migration {unknown[-1]}, unknown here: upgrade ace-graph")
+    return [migration for migration in MIGRATIONS if migration.name not in applied]

@@ -12,7 +12,7 @@ from asyncio.subprocess import PIPE, Process
 
 import pytest
 
-from ace_graph.errors import StoreAuthError
+from ace_graph.errors import NewerFormat, StoreAuthError
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.neo4j import Neo4jStore
 from ace_graph.memory.stores.neo4j_migrations import MIGRATIONS
@@ -31,10 +31,10 @@ async def test_8_processes_start_on_a_new_server_and_lose_nothing_when_it_is_kil
 ) -> None:
     server = own_neo4j()
     await asyncio.to_thread(server.start)
-    writers, turns = 8, 12
+    writers, turns = 8, 6
     work = Work(server.uri, learner, writers, turns, patient=True)
     running = await asyncio.create_subprocess_exec(*command(work), stdout=PIPE)
-    await _until_done(running, 3 * writers)
+    await _until_done(running, 2 * writers)
     await asyncio.to_thread(server.kill)
     await asyncio.to_thread(server.start)
     await running.communicate()
@@ -48,7 +48,10 @@ async def test_8_processes_start_on_a_new_server_and_lose_nothing_when_it_is_kil
         assert loaded.access.access_clock == loaded.version.n == writers * turns
         assert len(await store.turns(learner, 1000)) == writers * turns
         assert await check(store, learner) == []
-    await _migrated_once(Neo4jSubject(Neo4jServer(server.uri)))
+    subject = Neo4jSubject(Neo4jServer(server.uri))
+    await _schema_is_complete(subject)
+    await _an_older_schema_is_brought_up_to_date(subject)
+    await _a_newer_schema_is_refused(subject)
 
 
 async def _until_done(process: Process, commits: int) -> None:
@@ -59,12 +62,28 @@ async def _until_done(process: Process, commits: int) -> None:
         commits -= line.startswith(b"done")
 
 
-async def _migrated_once(subject: Neo4jSubject) -> None:
+async def _schema_is_complete(subject: Neo4jSubject) -> None:
     rows = await subject.cypher("MATCH (n:AceMigration) RETURN n.name AS name ORDER BY name")
     assert [row["name"] for row in rows] == [migration.name for migration in MIGRATIONS]
     rows = await subject.cypher("SHOW INDEXES YIELD name, state WHERE name STARTS WITH 'ace_'")
     assert {row["state"] for row in rows} == {"ONLINE"}
     assert len(rows) == sum(len(migration.statements) for migration in MIGRATIONS)
+
+
+async def _an_older_schema_is_brought_up_to_date(subject: Neo4jSubject) -> None:
+    await subject.cypher("DROP CONSTRAINT ace_bullet_key")
+    await subject.cypher("MATCH (n:AceMigration {name: '0003_bullets'}) DELETE n")
+    async with subject.open() as store:
+        await store.load("ada")
+    await subject.cypher("CALL db.awaitIndexes(30)")
+    await _schema_is_complete(subject)
+
+
+async def _a_newer_schema_is_refused(subject: Neo4jSubject) -> None:
+    await subject.cypher("CREATE (:AceMigration {name: '9999_from_the_future'})")
+    async with subject.open() as store:
+        with pytest.raises(NewerFormat, match="upgrade ace-graph"):
+            await store.load("ada")
 
 
 async def test_a_login_that_is_wrong_is_said_and_a_right_one_works(own_neo4j: OwnNeo4j, learner: str) -> None:
