@@ -98,7 +98,7 @@ def _overrides(folder: Path) -> dict[str, str]:
 
 
 def _check(name: str, text: str) -> None:
-    found, wanted = set(_PLACE.findall(text)), PROMPT_VARIABLES[name]
+    found, wanted = frozenset[str](_PLACE.findall(text)), PROMPT_VARIABLES[name]
     if found != wanted:
         missing, unknown = sorted(wanted - found), sorted(found - wanted)
         raise PromptError(f"prompt {name}.md: missing variables {missing}, unknown variables {unknown}")
