@@ -214,7 +214,7 @@ def rollback(
 @playbook.command("export")
 def export_(
     learner: Learner = DEFAULT_LEARNER,
-    name: Annotated[str, typer.Option("--format", metavar="NAME", help="One of those below.")] = "json",
+    name: Annotated[str, typer.Option("--format", metavar="NAME", help="One of those named above.")] = "json",
     file: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
     ] = None,
