@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 
 from ace_graph.embedding import semantic_scores
 from ace_graph.memory.retrieval import Retrieval, Scored, retrieve
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.trust import arm_of
+from ace_graph.memory.turn import Arm
 from ace_graph.reasoning.prompt import format_context, recent_insights
 from ace_graph.run import Run, log_text
-from ace_graph.state import Plan
+from ace_graph.state import Plan, Turn
 
 __all__ = ["Injection", "inject"]
 
@@ -25,23 +28,31 @@ MAX_QUERY_CHARS = 4_000
 
 @dataclass(frozen=True)
 class Injection:
-    """The playbook block of the prompt ('' for none), the ids in it, and the insights beside it."""
+    """The playbook block of the prompt ('' for none), the ids in it, and the insights beside it.
+
+    `arm` says whether unproven bullets were shown or withheld, None where there were none.
+    """
 
     text: str = ""
     ids: tuple[str, ...] = ()
     insights: tuple[str, ...] = ()
+    arm: Arm | None = None
 
 
-async def inject(question: str, plan: Plan, snapshot: Snapshot | None, run: Run) -> Injection:
-    """Retrieve for this question, under the plan's token budget.
+async def inject(turn: Turn, plan: Plan, snapshot: Snapshot | None, run: Run) -> Injection:
+    """Retrieve for the turn's question, under the plan's token budget.
+
+    On some turns what is unproven is withheld (memory.trust); the turn's id decides.
 
     Without a learner only the base playbook, if there is one, is searched.
     """
     resources, base = run.resources, run.resources.base_playbook
+    question, turn_id = turn["question"], turn["turn_id"]
     if snapshot is None and base is None:
         return Injection()
     memory, query = snapshot or Snapshot(), _searched(question)
-    found = retrieve(
+    ask = partial(
+        retrieve,
         query,
         memory.playbook,
         memory.access,
@@ -54,11 +65,25 @@ async def inject(question: str, plan: Plan, snapshot: Snapshot | None, run: Run)
         base=base,
         semantic=await semantic_scores(query, memory.playbook, resources),
     )
+    found = ask()
+    arm = _arm(found, memory, turn_id, run)
+    if arm == "without":
+        logger.info("[ACE Memory][Inject] unproven bullets are withheld in this turn, to measure their worth")
+        found = ask(proven_only=True)
     _log(question, found, run)
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
     ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
-    return Injection(format_context(found), ids, tuple(insights))
+    return Injection(format_context(found), ids, tuple(insights), arm)
+
+
+def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | None:
+    """Whether this turn shows its unproven bullets. One that leaves no record measures nothing."""
+    if run.learning == "off":
+        return None
+    rate, access = run.resources.store.policy.holdout_rate, memory.access
+    bullets = [scored.bullet for scored in found.retrieved]
+    return arm_of(bullets, access.trial, access.access_clock, turn_id, rate)
 
 
 def _searched(question: str) -> str:

@@ -17,6 +17,7 @@ from typing_extensions import TypedDict  # pydantic refuses the one of typing be
 
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.turn import Arm
 
 __all__ = [
     "MODES",
@@ -111,6 +112,7 @@ class Attempt(TypedDict):
     reasoning: str
     injected: list[str]
     cited: list[str]
+    arm: NotRequired[Arm | None]
     trace: list[str]
     tool_evidence: list[EvidenceJSON]
     problem: str | None
@@ -137,12 +139,16 @@ class EvidenceJSON(TypedDict):
 
 
 class Result(TypedDict):
-    """What the caller gets of the turn (document 000's generator output, and the critic's verdict)."""
+    """What the caller gets of the turn (document 000's generator output, and the critic's verdict).
+
+    `withheld`: what is unproven was left out of this turn's prompt, to measure its worth (memory.trust).
+    """
 
     answer: str
     reasoning: str
     bullet_ids: list[str]
     injected: list[str]
+    withheld: bool
     verdict: Verdict
     evidence: list[EvidenceJSON]
     problem: str | None

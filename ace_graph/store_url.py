@@ -50,6 +50,7 @@ def policy_of(settings: Settings) -> Policy:
     return Policy(
         max_bullets=settings.max_bullets,
         similarity=settings.curator_similarity,
+        holdout_rate=settings.holdout_rate,
         decay=DecayRates(
             semantic=settings.decay_semantic,
             episodic=settings.decay_episodic,

@@ -1,7 +1,7 @@
 """The access part of a learner's memory: small, and rewritten on every commit.
 
-It holds the access clock, when each bullet was last used, and the last turns. The content (the
-playbook) is apart, because every turn moves the clock and few turns change a bullet.
+It holds the access clock, when each bullet was last used, the last turns, and the counts of the trial. The
+content (the playbook) is apart, because every turn moves the clock and few turns change a bullet.
 
 Does not: change a bullet.
 """
@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.trust import Trial, counted, pooled
 from ace_graph.memory.turn import RecentTurn, TurnRecord
 
 __all__ = ["RECENT_TURNS_KEPT", "Access", "touch"]
@@ -21,11 +23,12 @@ RECENT_TURNS_KEPT = 20
 
 @dataclass(frozen=True)
 class Access:
-    """`stamps` maps a bullet's id to the access clock at its last use."""
+    """`stamps` maps a bullet's id to the access clock at its last use; `trial` counts what trust rests on."""
 
     access_clock: int = 0
     stamps: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     recent_turns: tuple[RecentTurn, ...] = ()
+    trial: Trial = Trial()  # noqa: RUF009  a frozen value
 
     def idle(self, bullet_id: str) -> int:
         """Return the access events since the bullet was last used; 0 for one never stamped."""
@@ -39,11 +42,13 @@ def touch(
     *,
     gone: Iterable[str] = (),
     reset: bool = False,
+    verdicts: Mapping[str, Verdict] = MappingProxyType({}),
 ) -> Access:
     """Return the access part after one commit: the clock one further, `ids` stamped, `gone` forgotten.
 
     `record` joins the last 20 turns; the same turn coming again takes its old place. With `reset`
-    everything starts anew at clock 0 (the playbook was cleared).
+    everything starts anew at clock 0 (the playbook was cleared). `verdicts` are those of turns that were
+    judged now: of a recent one, the later verdict replaces the earlier.
     """
     if reset:
         return Access()
@@ -51,7 +56,24 @@ def touch(
     stamps = {**access.stamps, **dict.fromkeys(ids, clock)}
     for bullet_id in gone:
         stamps.pop(bullet_id, None)
-    return Access(clock, MappingProxyType(stamps), _with_turn(access.recent_turns, record))
+    known = tuple(_judged(turn, verdicts) for turn in access.recent_turns)
+    turns = _with_turn(known, record)
+    trial = _recounted(access.trial, access.recent_turns, (*known, *turns[-1:]) if record else known)
+    return Access(clock, MappingProxyType(stamps), turns, trial)
+
+
+def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict]) -> RecentTurn:
+    verdict = verdicts.get(turn.turn_id, turn.verdict)
+    return turn if verdict == turn.verdict else turn.model_copy(update={"verdict": verdict})
+
+
+def _recounted(trial: Trial, before: Iterable[RecentTurn], after: Iterable[RecentTurn]) -> Trial:
+    """Count each turn once, as it stands now; one that left the recent turns stays counted."""
+    old, new = ({turn.turn_id: turn for turn in turns} for turns in (before, after))
+    changed = [key for key in new if new[key] != old.get(key)]
+    added = pooled([trial, *(counted(new[key]) for key in changed)])
+    gone = pooled([counted(old.get(key)) for key in changed])
+    return Trial(*(max(0, a - b) for a, b in zip(added, gone, strict=True)))
 
 
 def _with_turn(turns: tuple[RecentTurn, ...], record: TurnRecord | None) -> tuple[RecentTurn, ...]:

@@ -17,6 +17,7 @@ from ace_graph.errors import HistoryTooShort, LearnerForgotten
 from ace_graph.memory.access import touch
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.effect import Effect, Report, apply
+from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.resolve import resolve
@@ -112,14 +113,40 @@ def plan(
     """
     effect = resolve(current, delta, policy)
     changed = bool(effect.changes)
-    access = touch(current.access, effect.touched, record, gone=effect.gone, reset=effect.access_reset)
+    playbook = apply(current.playbook, effect)
+    access = touch(
+        current.access,
+        effect.touched,
+        record,
+        gone=effect.gone,
+        reset=effect.access_reset,
+        verdicts=_judged_now(delta, playbook),
+    )
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
         n=old.n + changed,
         etag=new_token() if changed or not old.etag else old.etag,
     )
-    return Plan(effect, Snapshot(apply(current.playbook, effect), access, version), changed)
+    return Plan(effect, Snapshot(playbook, access, version), changed)
+
+
+def _judged_now(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
+    """Return the verdicts of the turns that this delta judges, by the strongest source of each.
+
+    A judgement that names no bullet is no vote, but it counts here.
+    """
+    judged: dict[str, list[Evidence]] = {}
+    for operation in delta.operations:
+        if operation.op == "judge":
+            told = Evidence(source=operation.source, verdict=operation.verdict)
+            judged.setdefault(operation.turn_id, []).append(told)
+    return {turn: verdict_of((*_standing(playbook, turn), *now)) for turn, now in judged.items()}
+
+
+def _standing(playbook: Playbook, turn: str) -> list[Evidence]:
+    votes = playbook.votes.get(turn, {})
+    return [Evidence(source=source, verdict=vote.verdict) for source, vote in votes.items()]
 
 
 def playbook_at(history: History, n: int) -> Playbook:

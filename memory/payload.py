@@ -20,6 +20,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.effect import Effect, Report
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, Vote
+from ace_graph.memory.trust import Trial
 from ace_graph.memory.turn import RecentTurn, TurnRecord
 
 __all__ = [
@@ -60,6 +61,7 @@ class _StoredAccess(_Stored):
     access_clock: Number = 0
     stamps: dict[str, Number] = Field(default_factory=dict)
     recent_turns: list[RecentTurn] = Field(default_factory=list[RecentTurn])
+    trial: Trial = Trial()
 
 
 def dump_playbook(playbook: Playbook) -> str:
@@ -110,6 +112,7 @@ def dump_access(access: Access) -> str:
         access_clock=access.access_clock,
         stamps=dict(access.stamps),
         recent_turns=list(access.recent_turns),
+        trial=access.trial,
     ).model_dump_json()
 
 
@@ -118,7 +121,8 @@ def load_access(text: str | None) -> Access:
     if text is None:
         return Access()
     stored = _read(_StoredAccess, text, "access part")
-    return Access(stored.access_clock, MappingProxyType(stored.stamps), tuple(stored.recent_turns))
+    stamps = MappingProxyType(stored.stamps)
+    return Access(stored.access_clock, stamps, tuple(stored.recent_turns), stored.trial)
 
 
 def dump_effect(effect: Effect) -> str:

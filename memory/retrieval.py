@@ -24,6 +24,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.relevance import Hit, read_question, relevant
 from ace_graph.memory.selection import Candidate, Scored, Selection
 from ace_graph.memory.tokens import estimate_tokens
+from ace_graph.memory.trust import proven
 
 __all__ = ["Retrieval", "Scored", "estimate_tokens", "retrieve"]
 
@@ -64,6 +65,7 @@ def retrieve(
     count_tokens: Callable[[str], int] = estimate_tokens,
     base: Playbook | None = None,
     semantic: Mapping[str, float] | None = None,
+    proven_only: bool = False,
 ) -> Retrieval:
     """Return the bullets of `playbook` and of the read-only `base` that this question gets.
 
@@ -71,11 +73,12 @@ def retrieve(
     most half, and what of it does not fit competes by relevance. `max_bullets` limits the retrieved part.
     `topic` boosts bullets of that topic. `memory_types` keeps all others out. `semantic` are cosine
     similarities (0-1) to the question by bullet id: they open the gate, too, and share in the rank.
+    `proven_only` withholds what has not earned its place yet (memory.trust).
 
     Never injected are bullets that are expired, quarantined or more harmful than helpful, and more than one
     of a group of rivals. The same bullets in another order give the same result.
     """
-    scope = _Scope(playbook, base, access, policy, now, memory_types)
+    scope = _Scope(playbook, base, access, policy, now, memory_types, proven_only)
     query = read_question(question, topic, scope.indexes())
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
@@ -104,6 +107,7 @@ class _Scope:
     policy: Policy
     now: datetime
     memory_types: Collection[MemoryType] | None
+    proven_only: bool
 
     def indexes(self) -> list[tuple[Index, bool]]:
         base = [(self.base.index, True)] if self.base is not None else []
@@ -127,7 +131,8 @@ class _Scope:
                     "neutral": bullet.neutral + votes.neutral,
                 }
             )
-        return bullet if bullet.injectable(self.now) else None
+        withheld = self.proven_only and not proven(bullet)
+        return bullet if bullet.injectable(self.now) and not withheld else None
 
     def strength(self, bullet: Bullet) -> float:
         return decay_score(bullet, self.access, self.policy.decay)

@@ -13,9 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.memory.bullet import Moment, Text
 from ace_graph.memory.evidence import Evidence, Verdict
 
-__all__ = ["MAX_TASK_CHARS", "RecentTurn", "TurnRecord", "TurnStatus", "answer_hash"]
+__all__ = ["MAX_TASK_CHARS", "Arm", "RecentTurn", "TurnRecord", "TurnStatus", "answer_hash"]
 
 MAX_TASK_CHARS = 2_000
+
+Arm = Literal["with", "without"]
+"""Whether a turn showed its unproven bullets or withheld them (memory.trust)."""
 
 TurnStatus = Literal["in_progress", "success", "failure", "partial"]
 Amount = Annotated[int, Field(ge=0)]
@@ -37,6 +40,7 @@ class RecentTurn(BaseModel):
     injected: Ids = ()
     cited: Ids = ()
     verdict: Verdict = "unknown"
+    arm: Arm | None = None
 
 
 class TurnRecord(BaseModel):
@@ -68,6 +72,7 @@ class TurnRecord(BaseModel):
     duration_ms: Annotated[float, Field(ge=0)] = 0
     injected: Ids = ()
     cited: Ids = ()
+    arm: Arm | None = None
     evidence: tuple[Evidence, ...] = ()
     started_at: Moment
     completed_at: Moment | None = None
@@ -80,4 +85,5 @@ class TurnRecord(BaseModel):
             injected=self.injected,
             cited=self.cited,
             verdict=self.verdict,
+            arm=self.arm,
         )

@@ -36,7 +36,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     """
     memory, plan, turn = await ensure_memory(state, run), state["plan"], state["turn"]
     earlier = state.get("attempt")
-    injection = await inject(turn["question"], plan, memory.snapshot, run)
+    injection = await inject(turn, plan, memory.snapshot, run)
     answer_id = earlier["answer_id"] if earlier else f"answer-{turn['turn_id']}"
     model = await run.resources.ready_model(run.context)
     talk = Talk(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
@@ -104,6 +104,7 @@ def _attempt(
         "answer_id": answer_id,
         "reasoning": solution.reasoning,
         "injected": list(injection.ids),
+        "arm": injection.arm,
         "cited": [name for name in dict.fromkeys(solution.used) if name in shown],
         "trace": trace_lines(solution.trace),
         "tool_evidence": to_json(solution.tool_evidence),

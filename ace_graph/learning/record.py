@@ -45,6 +45,7 @@ def make_record(state: ACEState, attempt: Attempt, run: Run, usage: Usage) -> Tu
         duration_ms=max(0.0, (completed - started).total_seconds() * 1000),
         injected=tuple(attempt["injected"]),
         cited=tuple(attempt["cited"]),
+        arm=attempt.get("arm"),
         evidence=tuple(to_evidence(item) for item in (result["evidence"] if result else [])),
         started_at=started,
         completed_at=completed,

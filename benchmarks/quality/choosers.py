@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
@@ -19,6 +20,8 @@ from ace_graph.memory.retrieval import retrieve
 from ace_graph.memory.selection import line_tokens
 from ace_graph.memory.text import terms
 from ace_graph.memory.tokens import estimate_tokens
+from ace_graph.memory.trust import arm_of
+from ace_graph.memory.turn import Arm
 from benchmarks.quality.learner_memory import LearnerMemory
 from benchmarks.quality.world import Lesson, Task
 
@@ -29,11 +32,11 @@ TOP = 10
 
 
 class Choice(NamedTuple):
-    """The bullets of one prompt and what they cost. `withheld`: None where there was nothing to withhold."""
+    """The bullets of one prompt, what they cost, and whether unproven ones were shown or withheld."""
 
     ids: tuple[str, ...]
     tokens: int
-    withheld: bool | None = None
+    arm: Arm | None = None
 
 
 Chooser = Callable[[LearnerMemory, Task], Choice]
@@ -117,7 +120,8 @@ def _on_subject(memory: LearnerMemory, task: Task) -> list[tuple[int, Lesson]]:
 
 def ours(memory: LearnerMemory, task: Task) -> Choice:
     """This memory as the graph uses it."""
-    found = retrieve(
+    ask = partial(
+        retrieve,
         task.question,
         memory.snapshot.playbook,
         memory.snapshot.access,
@@ -125,7 +129,13 @@ def ours(memory: LearnerMemory, task: Task) -> Choice:
         now=memory.now(task),
         budget_tokens=BUDGET,
     )
-    return Choice(tuple(s.bullet.id for s in (*found.core, *found.retrieved)), found.tokens)
+    found, access = ask(), memory.snapshot.access
+    bullets = [scored.bullet for scored in found.retrieved]
+    rate = memory.policy.holdout_rate
+    arm = arm_of(bullets, access.trial, access.access_clock, memory.turn_id(task), rate)
+    if arm == "without":
+        found = ask(proven_only=True)
+    return Choice(tuple(s.bullet.id for s in (*found.core, *found.retrieved)), found.tokens, arm)
 
 
 CHOOSERS: dict[str, Chooser] = {

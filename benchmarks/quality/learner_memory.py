@@ -16,7 +16,7 @@ from ace_graph.memory.delta import Delta, Touch
 from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.turn import Arm, TurnRecord
 from benchmarks.quality.solver import Outcome
 from benchmarks.quality.world import Lesson, Task, World
 
@@ -44,7 +44,7 @@ class LearnerMemory:
             for key in ids
         }
 
-    def learn(self, task: Task, outcome: Outcome, injected: tuple[str, ...], withheld: bool | None) -> None:
+    def learn(self, task: Task, outcome: Outcome, injected: tuple[str, ...], arm: Arm | None) -> None:
         """Commit the turn: what was used, the verdict if there is feedback, the lesson if one comes of it."""
         setting, dice = self.world.setting, task.dice
         verdict: Verdict = "unknown"
@@ -55,7 +55,7 @@ class LearnerMemory:
         self.written.extend(reflected)
         self.lessons.update((lesson.text, lesson) for lesson in reflected)
         injected = tuple(key for key in injected if not key.isdigit())
-        turn = f"t{task.number}-{self.world.seed}"
+        turn = self.turn_id(task)
         evidence = [Evidence(source="evaluator", verdict=verdict)] if verdict != "unknown" else []
         votes = judge_bullets(turn, evidence, injected=injected, cited=outcome.cited)
         adds = lessons_to_operations(
@@ -72,15 +72,19 @@ class LearnerMemory:
         ]
         now = self.now(task)
         delta = Delta(op_id=turn, now=now, operations=(Touch(bullet_ids=injected), *blame, *adds, *credit))
-        record = self._record(turn, task, injected, verdict, withheld)
+        record = self._record(turn, task, injected, verdict, arm)
         self.snapshot = plan(self.snapshot, delta, self.policy, record, lambda: "token").snapshot
+
+    def turn_id(self, task: Task) -> str:
+        """Return the id of a task's turn."""
+        return f"t{task.number}-{self.world.seed}"
 
     def now(self, task: Task) -> datetime:
         """Return the moment of a task: one an hour."""
         return START + timedelta(hours=task.number)
 
     def _record(
-        self, turn: str, task: Task, injected: tuple[str, ...], verdict: Verdict, withheld: bool | None
+        self, turn: str, task: Task, injected: tuple[str, ...], verdict: Verdict, arm: Arm | None
     ) -> TurnRecord:
         return TurnRecord(
             turn_id=turn,
@@ -90,5 +94,6 @@ class LearnerMemory:
             status="success",
             verdict=verdict,
             injected=injected,
+            arm=arm,
             started_at=self.now(task),
         )

@@ -60,7 +60,7 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
             if variant.chooser == "oracle"
             else solve(task, choice.ids, memory.known(choice.ids))
         )
-        memory.learn(task, outcome, choice.ids, choice.withheld)
+        memory.learn(task, outcome, choice.ids, choice.arm)
         successes.append(outcome.success)
         tokens.append(choice.tokens)
         outdated += outcome.outdated > 0
