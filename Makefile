@@ -13,7 +13,7 @@ test docs studio demo: export LANGSMITH_TRACING = false
 test docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test coverage lint format type bench docs capabilities neo4j neo4j-stop studio wheel clean
+.PHONY: help setup demo chat test coverage lint format type bench bench-quality docs capabilities neo4j neo4j-stop studio wheel clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,10 @@ type: ## mypy strict on the package, pyright strict on package, tests and benchm
 bench: ## time the memory, the stores and a whole turn; writes benchmarks/RESULTS.md
 	@$(DEV)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+bench-quality: ## does the memory make answers better: the learning simulation; QUICK=1 for a minute
+	@$(DEV)
+	@$(BIN)/python -m benchmarks.quality.learning_simulation
 
 docs: ## run every example of README, docs/ and notebooks/, and check the capability table
 	@$(DEV)

@@ -20,6 +20,7 @@ from ace_graph.memory.decay import decay_score
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
+from ace_graph.memory.trust import lift, proven, share_withheld
 
 __all__ = ["bullet_table", "bullets_json", "print_bullets", "search", "show", "stats"]
 
@@ -66,12 +67,21 @@ def stats(url: str | None, learner: str, *, as_json: bool) -> None:
         "mean_strength": sum(scores) / len(scores) if scores else 0.0,
         "access_clock": snapshot.access.access_clock,
         "max_bullets": policy.max_bullets,
+        "proven": sum(map(proven, active)),
+        "withheld_share": share_withheld(snapshot.access.trial, policy.holdout_rate),
+        "lift": _lift(snapshot),
     }
     if as_json:
         print_json(figures)
         return
     for name, value in figures.items():
         console().print(f"{name.replace('_', ' ')}: {_told(value)}", soft_wrap=True)
+
+
+def _lift(snapshot: Snapshot) -> dict[str, float] | None:
+    """The lift of the unproven bullets with its 95 % interval; None until turns on both sides were judged."""
+    found = lift(snapshot.access.trial)
+    return None if found is None else {name: round(value, 4) for name, value in found._asdict().items()}
 
 
 def bullets_json(snapshot: Snapshot, bullets: Sequence[Bullet]) -> dict[str, object]:

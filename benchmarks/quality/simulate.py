@@ -16,6 +16,9 @@ from benchmarks.quality.world import Setting, Task, make_world
 __all__ = ["Life", "Variant", "live"]
 
 
+FAILURES = 2
+
+
 @dataclass(frozen=True)
 class Variant:
     """A policy to try: who chooses, whether lessons contest failed advice, and the memory's settings."""
@@ -28,12 +31,17 @@ class Variant:
 
 @dataclass(frozen=True)
 class Life:
-    """What one policy made of one world, turn by turn. `on_changed`: the task's rule had changed."""
+    """What one policy made of one world, turn by turn. `on_changed`: the task's rule had changed.
+
+    `outdated` counts turns with an outdated bullet in the prompt, `late_lies` bullets with a wrong claim that
+    were shown after two evidenced failures of theirs.
+    """
 
     successes: tuple[bool, ...]
     on_changed: tuple[bool, ...]
     tokens: tuple[int, ...]
     outdated: int
+    late_lies: int
     bullets: int
 
     def mean(self, start: int = 0, end: int | None = None) -> float:
@@ -52,7 +60,7 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
     world = make_world(setting, seed)
     memory = LearnerMemory(world, variant.policy, variant.contests)
     choose = CHOOSERS[variant.chooser]
-    successes, tokens, outdated = list[bool](), list[int](), 0
+    successes, tokens, outdated, late = list[bool](), list[int](), 0, 0
     for task in world.tasks:
         choice = choose(memory, task)
         outcome = (
@@ -60,6 +68,7 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
             if variant.chooser == "oracle"
             else solve(task, choice.ids, memory.known(choice.ids))
         )
+        late += _late_lies(memory, task, choice.ids)
         memory.learn(task, outcome, choice.ids, choice.arm)
         successes.append(outcome.success)
         tokens.append(choice.tokens)
@@ -69,9 +78,16 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
         tuple(task.changed for task in world.tasks),
         tuple(tokens),
         outdated,
+        late,
         len(memory.snapshot.playbook),
     )
 
 
 def _oracle(task: Task) -> Outcome:
     return Outcome(task.dice.solved < WITH_RIGHT, (), 1, 0, 0)
+
+
+def _late_lies(memory: LearnerMemory, task: Task, shown: tuple[str, ...]) -> int:
+    entries = memory.snapshot.playbook.entries
+    failed = [key for key in shown if key in entries and entries[key].harmful >= FAILURES]
+    return sum(lesson.claim not in (None, task.truth) for lesson in memory.known(failed).values())

@@ -48,6 +48,11 @@ def test_show_prints_totals_sections_and_the_bullets_strongest_first(filled: Com
     assert "2 more" in limited[3]
 
 
+def test_stats_tell_what_trust_rests_on(filled: Commands) -> None:
+    figures = filled.ok("playbook", "stats", "--json").json
+    assert (figures["proven"], figures["withheld_share"], figures["lift"]) == (3, 0.05, None)
+
+
 def test_stats_counts_and_gives_the_mean_of_the_decayed_strengths(filled: Commands) -> None:
     figures = filled.ok("playbook", "stats", "--json").json
     assert (figures["bullets"], figures["sections"]) == (3, {"lessons": 2, "preferences": 1})

@@ -1,0 +1,24 @@
+"""RESULTS.md: each benchmark replaces its own section and leaves the others alone.
+
+Does not: know what a section says.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+__all__ = ["replace_section"]
+
+TITLE = "# Quality\n\nWritten by `make bench-quality`.\n"
+
+
+def replace_section(path: Path, name: str, text: str) -> None:
+    """Put `text` under the heading `## name`; the section is added where there is none."""
+    page = path.read_text("utf-8") if path.exists() else TITLE
+    section = f"## {name}\n\n{text.strip()}\n"
+    found = re.compile(rf"^## {re.escape(name)}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    changed = (
+        found.sub(lambda _: f"{section}\n", page) if found.search(page) else f"{page.rstrip()}\n\n{section}"
+    )
+    path.write_text(f"{changed.rstrip()}\n", "utf-8")

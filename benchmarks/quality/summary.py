@@ -1,0 +1,86 @@
+"""The tables of the learning simulation: means over lives with their 95 % intervals.
+
+Does not: run anything.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import mean, stdev
+
+from benchmarks.quality.simulate import Life
+
+__all__ = ["Row", "learning_table", "machine", "poison_table"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One policy in one setting."""
+
+    name: str
+    lives: Sequence[Life]
+
+    def mean(self, start: int = 0, end: int | None = None) -> float:
+        """Return the mean share of right answers in these turns."""
+        return mean(life.mean(start, end) for life in self.lives)
+
+    def half_interval(self) -> float:
+        """Return half the 95 % interval of the mean over all turns, between lives."""
+        shares = [life.mean() for life in self.lives]
+        return 1.96 * stdev(shares) / sqrt(len(shares)) if len(shares) > 1 else 0.0
+
+    def changed(self, start: int, end: int | None = None) -> str:
+        """Return the share of right answers on changed rules in these turns, '-' where there are none."""
+        counts = [life.changed(start, end) for life in self.lives]
+        tasks = sum(total for _, total in counts)
+        return f"{sum(right for right, _ in counts) / tasks:.3f}" if tasks else "-"
+
+    def tokens(self) -> float:
+        """Return the mean tokens of bullets in a prompt."""
+        return mean(mean(life.tokens) for life in self.lives)
+
+
+def learning_table(name: str, rows: Sequence[Row]) -> str:
+    """Return one setting's table in Markdown, the best last in its order of running."""
+    lines = [
+        f"### {name}",
+        "",
+        "| policy | all turns | changed rules, first 60 turns | changed rules, last 100 | tokens a prompt |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        lines.append(
+            f"| {row.name} | {row.mean():.3f} ± {row.half_interval():.3f} | {row.changed(300, 360)} "
+            f"| {row.changed(500)} | {row.tokens():.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def poison_table(rows: Mapping[str, Sequence[Row]]) -> str:
+    """Return the table of the lying reflector."""
+    lines = [
+        "### Poison: a reflector that lies",
+        "",
+        "| lies | policy | all turns | last 200 turns | wrong advice shown after 2 failures, times a life |",
+        "|---|---|---|---|---|",
+    ]
+    for lies, group in rows.items():
+        for row in group:
+            late = mean(life.late_lies for life in row.lives)
+            lines.append(
+                f"| {lies} | {row.name} | {row.mean():.3f} ± {row.half_interval():.3f} "
+                f"| {row.mean(-200):.3f} | {late:.2f} |"
+            )
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    """Return what the figures were made on."""
+    return (
+        f"Machine: {platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}."
+    )

@@ -1,0 +1,71 @@
+"""A short learning simulation: the real memory learns, follows a change, and does not keep lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean
+
+from ace_graph.memory.policy import Policy
+from benchmarks.quality.results import replace_section
+from benchmarks.quality.simulate import Variant, live
+from benchmarks.quality.solver import solve
+from benchmarks.quality.world import Lesson, Setting, make_world
+
+SHORT = Setting(skills=12, turns=240)
+SEEDS = range(3)
+NOTHING = Variant("no memory", "no memory")
+
+
+def share(setting: Setting, variant: Variant, start: int = 0) -> float:
+    return mean(live(setting, seed, variant).mean(start) for seed in SEEDS)
+
+
+def test_a_seed_gives_one_world_and_one_life() -> None:
+    assert make_world(SHORT, 1) == make_world(SHORT, 1) != make_world(SHORT, 2)
+    assert live(SHORT, 1, Variant("ours")) == live(SHORT, 1, Variant("ours"))
+
+
+def test_the_memory_is_far_better_than_none_and_than_the_newest_lessons() -> None:
+    ours = share(SHORT, Variant("ours"))
+    assert ours > share(SHORT, NOTHING) + 0.3
+    assert ours > share(SHORT, Variant("last five", "last five")) + 0.2
+
+
+def test_contest_lets_less_outdated_advice_into_prompts() -> None:
+    def outdated(contests: bool) -> int:
+        return sum(live(SHORT, seed, Variant("ours", contests=contests)).outdated for seed in SEEDS)
+
+    assert outdated(True) < 0.9 * outdated(False)
+
+
+def test_lies_do_not_stay() -> None:
+    lies = Setting(skills=12, turns=240, lies=1.0)
+    without_trust = Variant("ours", policy=Policy(holdout_rate=0))
+    late = 120
+    assert share(lies, without_trust, late) < share(lies, NOTHING, late) - 0.05
+    assert share(lies, Variant("ours"), late) > share(lies, NOTHING, late) - 0.05
+
+
+def test_the_solver_follows_what_is_in_its_prompt() -> None:
+    task = next(task for task in make_world(SHORT, 0).tasks if task.dice.solved < 0.1)
+    known = {
+        "right": Lesson("r", "right", task.skill.number, task.truth),
+        "wrong": Lesson("w", "wrong", task.skill.number, "another value"),
+        "other": Lesson("o", "useless", None, None),
+    }
+    found = solve(task, ("right", "other"), known)
+    assert (found.success, found.cited, found.unrelated) == (True, ("right",), 1)
+    assert solve(task, ("wrong",), known).cited == ("wrong",)
+    assert solve(task, (), known).cited == ()
+    assert solve(task, ("right", "wrong"), known).cited in (("right",), ("wrong",))
+
+
+def test_a_benchmark_replaces_its_own_section_only(tmp_path: Path) -> None:
+    page = tmp_path / "RESULTS.md"
+    replace_section(page, "One", "first")
+    replace_section(page, "Two", "second")
+    replace_section(page, "One", "again")
+    text = page.read_text("utf-8")
+    assert "first" not in text
+    assert text.index("again") < text.index("second")
+    assert text.count("## ") == 2
