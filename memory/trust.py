@@ -25,6 +25,9 @@ __all__ = ["Lift", "Trial", "arm_of", "counted", "lift", "pooled", "proven", "sh
 PROVEN_VOTES = 2
 """So many successes prove a bullet: the first may be the vote it was born with."""
 
+GIVEN = frozenset({"cli", "learner"})
+"""Sources of a bullet that say that a person put it there."""
+
 GRACE = 20
 """Nothing is withheld from a learner before so many commits: a start is no time for experiments."""
 
@@ -64,9 +67,11 @@ class Lift(NamedTuple):
 def proven(bullet: Bullet) -> bool:
     """Whether a bullet has earned its place: by evidence, or because somebody put it there on purpose.
 
-    Learned bullets name the turns they are from in `sources`; what has none was given by the host.
+    Learned bullets name the turns they are from in `sources`. What has none, or names a person's hand, was
+    given by the learner or the host.
     """
-    given = bullet.core or bullet.id.startswith("base:") or not bullet.sources
+    by_hand = not bullet.sources or not GIVEN.isdisjoint(bullet.sources)
+    given = bullet.core or bullet.id.startswith("base:") or by_hand
     return given or (bullet.helpful >= PROVEN_VOTES and bullet.helpful > bullet.harmful)
 
 

@@ -44,6 +44,8 @@ def record(turn_id: str, verdict: str = "unknown", arm: Arm | None = "with") -> 
         ({"pinned": True}, True),
         ({"section": "preferences"}, True),
         ({"sources": ()}, True),
+        ({"sources": ("cli", "t1")}, True),
+        ({"sources": ("t1", "learner")}, True),
         ({"id": "base:12ab"}, True),
     ],
     ids=str,
