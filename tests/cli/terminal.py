@@ -17,7 +17,10 @@ from typing import Self
 LIMIT = 120.0
 """Seconds after which a program that shows nothing has failed."""
 
-_PROGRAM = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
+_PROGRAM = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a background job ignores it
+    "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
+)
 
 
 class Terminal:

@@ -58,13 +58,18 @@ def test_the_playbook_can_be_looked_at(ace: Commands) -> None:
     assert "[pre-00001] +0/-0 strength=1.00 preferences: Learner says: I prefer pictures" in out
 
 
+_ADVICE = "Rewrite both fractions with their smallest common denominator, then add the tops only."
+
+
 def test_feedback_moves_the_bullets_that_the_answer_used_and_can_be_taken_back(ace: Commands) -> None:
-    out = _chat(ace, "I prefer pictures.", "What is 1/2 + 1/3?", "/feedback good clear and short")
-    assert "it moved pre-00001" in out
+    ace.ok("playbook", "add", _ADVICE)
+    [advice] = ace.bullets()
+    out = _chat(ace, "Adding fractions: what is 1/2 + 1/3?", "/feedback good clear and short")
+    assert f"it moved {advice['id']}" in out
     assert [(b["helpful"], b["harmful"]) for b in ace.bullets()] == [(1, 0)]
     reasons = [entry["reason"] for entry in ace.ok("playbook", "history", "--json").json["versions"]]
     assert reasons[0] == "feedback good clear and short"
-    _chat(ace, "What is 1/2 + 1/4?", "/feedback good", "/feedback bad")
+    _chat(ace, "Adding fractions: what is 1/2 + 1/4?", "/feedback good", "/feedback bad")
     assert [(b["helpful"], b["harmful"]) for b in ace.bullets()] == [(1, 1)]
 
 

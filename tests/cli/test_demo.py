@@ -35,7 +35,7 @@ def test_the_second_session_uses_what_the_first_one_taught_each_learner(ace: Com
 
 def test_votes_move_where_the_right_answer_is_known(ace: Commands) -> None:
     first, _, second = ace.ok("demo").out.partition("Session 2")
-    row = re.compile(r"│ pre-00002 .*│ (\+\d/-\d) │")
+    row = re.compile(r"│ str-00004 .*│ (\+\d/-\d) │")
     before, after = row.findall(first), row.findall(second)
     assert (before, after) == (["+1/-0"], ["+2/-0"])
     told = _answer(first, "ada", "Call me Ada. I prefer pictures.")

@@ -18,6 +18,7 @@ from collections.abc import Awaitable
 from ace_graph.errors import StoreError
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.sqlite import SQLiteStore
+from ace_graph.memory.text import terms
 from ace_graph.testing.conformance.writing import adding
 
 
@@ -31,6 +32,7 @@ async def _say(verb: str, call: Awaitable[object]) -> None:
 
 
 async def main(path: str, user_id: int, max_file_bytes: int) -> None:
+    terms("loads the stemmer, which another user may not be able to read")
     if os.geteuid() == 0:
         os.setgroups([])
         os.setegid(user_id)
