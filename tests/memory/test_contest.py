@@ -99,3 +99,28 @@ def test_a_pinned_bullet_survives_a_contest_and_a_quarantined_lesson_wins_none()
     life.does(Quarantine(bullet_id=life.does(Add(content=OTHER)).report.added[0], why="test"))
     told = Add(content="Rounding invoice totals: keep the cents", status="quarantined", contests=(plain,))
     assert life.does(told).report.superseded == ()
+
+
+def test_what_repeats_the_failed_advice_goes_with_it_and_its_words_are_learned() -> None:
+    life = Life()
+    [old] = life.does(Add(content="When rounding invoice totals, use the Harvard style")).report.added
+    [clone] = life.does(
+        Add(content="The estimated invoice totals: choose the Harvard style for rounding")
+    ).report.added
+    [other] = life.does(Add(content="Rounding invoice totals is taught in the first lesson")).report.added
+    effect = life.does(Add(content="For rounding invoice totals, the right way is red ink", contests=(old,)))
+    [new] = effect.report.added
+    assert {pair.gone for pair in effect.report.superseded} == {old, clone}
+    assert other in life.playbook.entries
+    assert "estimated" in life[new].keywords
+
+
+def test_advice_that_the_same_reflection_gives_again_is_upheld() -> None:
+    life = Life()
+    [old] = life.does(Add(content=OLD)).report.added
+    report = life.does(
+        Add(content=OLD, contests=(old,)),
+        Add(content="Double-check the work when rounding invoice totals", contests=(old,)),
+    ).report
+    assert report.reinforced == (old,)
+    assert report.superseded == ()
