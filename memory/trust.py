@@ -31,10 +31,10 @@ GIVEN = frozenset({"cli", "learner"})
 GRACE = 20
 """Nothing is withheld from a learner before so many commits: a start is no time for experiments."""
 
-EXPLORED = 0.05
+EXPLORED = 0.02
 """Unproven bullets are shown on at least so many turns, whatever speaks against them."""
 
-_DOUBT, _DISTRUST = 0.4, 0.8
+_DOUBT, _DISTRUST = 0.4, 0.65
 """The probability of harm from which more is withheld, and from which all but the exploration is."""
 
 _PRIOR_WITH, _PRIOR_WITHOUT = (2.0, 1.0), (1.0, 1.0)
