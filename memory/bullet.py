@@ -96,6 +96,7 @@ class Bullet(BaseModel):
     came and carries no weight. `importance` is in [0, 1]. `ttl_days` counts from `updated_at`.
     `keywords` are words learned from bullets that this one absorbed: it is found by them, they are
     never shown. `slot` names a profile value of which there is one at a time (name, persona, ...).
+    `quarantine_reason` says why no prompt holds it; None while it is active.
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
@@ -119,6 +120,7 @@ class Bullet(BaseModel):
     pinned: bool = False
     slot: ShortLine | None = None
     status: Literal["active", "quarantined"] = "active"
+    quarantine_reason: ShortLine | None = None
     created_at: Moment = EPOCH_START
     updated_at: Moment = EPOCH_START
     ttl_days: Days | None = None

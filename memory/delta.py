@@ -48,7 +48,8 @@ class Add(_Operation):
     """Add a bullet, or reinforce the one that already says the same.
 
     `ref` names the bullet for later operations of the same delta. `id` asks for an id (an import); it
-    is given when it is certain that it was never used. Counters and status are those it arrives with.
+    is given when it is certain that it was never used. Counters and status are those it arrives with; the
+    reason for a quarantine is dropped where there is none.
     `contests` names bullets whose advice has just failed on evidence: those that the new one corrects are
     superseded by it.
     """
@@ -68,6 +69,7 @@ class Add(_Operation):
     pinned: bool = False
     slot: Text | None = None
     status: Literal["active", "quarantined"] = "active"
+    quarantine_reason: Text | None = None
     ttl_days: Days | None = None
     sources: tuple[Text, ...] = ()
     consolidated_from: tuple[Text, ...] = ()

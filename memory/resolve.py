@@ -35,6 +35,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.resolve_add import (
     add,
     archive_beyond_cap,
+    bounded_reason,
     checked_text,
     merge_pair,
     slot_occupant,
@@ -191,12 +192,13 @@ def _restore(draft: Draft, operation: Restore) -> None:
 def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
     bullet = draft.locate(operation.bullet_id)
     if isinstance(operation, Quarantine):
-        status, note = "quarantined", "quarantined"
+        status, why, note = "quarantined", bounded_reason(operation.why), "quarantined"
     else:
-        status, note = "active", "released"
+        status, why, note = "active", None, "released"
     if bullet.status == status:
         raise Refused(f"it is {status} already")
-    draft.put(bullet.model_copy(update={"status": status, "updated_at": draft.now}))
+    changed = {"status": status, "quarantine_reason": why, "updated_at": draft.now}
+    draft.put(bullet.model_copy(update=changed))
     draft.note(note, bullet.id)
 
 

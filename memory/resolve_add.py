@@ -18,8 +18,17 @@ from ace_graph.memory.effect import Archived
 from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope, taught
 from ace_graph.memory.taxonomy import infer_memory_type
 
-__all__ = ["add", "archive_beyond_cap", "checked_text", "merge_pair", "slot_occupant", "supersede"]
+__all__ = [
+    "add",
+    "archive_beyond_cap",
+    "bounded_reason",
+    "checked_text",
+    "merge_pair",
+    "slot_occupant",
+    "supersede",
+]
 
+MAX_REASON_CHARS = 256
 
 _OWN_FIELDS = {"op", "ref", "id", "memory_type", "created_at", "updated_at", "contests"}
 """What an Add has that no bullet takes from it as it stands."""
@@ -33,6 +42,11 @@ def checked_text(text: str) -> str:
     if len(line) > MAX_CONTENT_CHARS:
         raise Refused(f"longer than {MAX_CONTENT_CHARS} characters")
     return line
+
+
+def bounded_reason(why: str | None) -> str | None:
+    """Return the reason for a quarantine as one short line, None where none is given."""
+    return clean_line(why or "")[:MAX_REASON_CHARS].rstrip() or None
 
 
 def add(draft: Draft, operation: Add) -> None:
@@ -54,6 +68,8 @@ def add(draft: Draft, operation: Add) -> None:
 def _arriving(draft: Draft, operation: Add) -> Bullet:
     given = operation.model_dump(exclude=_OWN_FIELDS)
     given["content"] = checked_text(operation.content)
+    kept_back = operation.status == "quarantined"
+    given["quarantine_reason"] = bounded_reason(operation.quarantine_reason) if kept_back else None
     created: datetime = operation.created_at or draft.now
     return draft.validated(
         given

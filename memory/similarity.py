@@ -115,6 +115,7 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "importance": max(survivor.importance, dropped.importance),
             "pinned": survivor.pinned or dropped.pinned,
             "slot": survivor.slot or dropped.slot,
+            "quarantine_reason": _reason(survivor, dropped),
             "ttl_days": ttl,
             "sources": _united(survivor.sources, dropped.sources)[-MAX_SOURCES:],
             "consolidated_from": _united(
@@ -147,6 +148,11 @@ def _similarity(a: Claim, b: Claim) -> float:
 
 def _compatible_topics(a: Bullet, b: Bullet) -> bool:
     return a.topic is None or b.topic is None or a.topic.casefold() == b.topic.casefold()
+
+
+def _reason(survivor: Bullet, dropped: Bullet) -> str | None:
+    kept_back = survivor.status == "quarantined"
+    return survivor.quarantine_reason or dropped.quarantine_reason if kept_back else None
 
 
 def _standing(bullet: Bullet) -> tuple[int, datetime, datetime, str]:

@@ -156,7 +156,8 @@ def _marked(bullet: Bullet) -> str:
     marks = [bullet.section]
     marks += ["pinned"] if bullet.pinned else []
     marks += ["avoid"] if bullet.polarity == "anti_pattern" else []
-    marks += ["quarantined"] if bullet.status == "quarantined" else []
+    if bullet.status == "quarantined":
+        marks.append(f"quarantined: {bullet.quarantine_reason or 'no reason given'}")
     return " ".join([marks[0], *(f"({mark})" for mark in marks[1:])])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 from hypothesis import given, settings
@@ -36,6 +37,15 @@ def test_what_is_read_beside_a_known_playbook_is_the_same_index_and_hashes_inclu
     assert list(read.entries) == list(stored.entries)
     assert read.index == Index.build(stored.entries.values())
     assert read.hashes == stored.hashes
+
+
+def test_a_bullet_that_was_stored_before_there_were_reasons_is_read_without_one() -> None:
+    kept = Bullet(id="les-00001", section="lessons", content="Reveal it", status="quarantined")
+    whole = json.loads(dump_playbook(Playbook.of([kept])))
+    del whole["bullets"][0]["quarantine_reason"]
+    read = load_playbook(json.dumps(whole)).get_bullet("les-00001")
+    assert read == kept
+    assert kept.quarantine_reason is None
 
 
 def test_bullets_that_did_not_change_stay_the_same_objects() -> None:
