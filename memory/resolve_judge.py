@@ -2,13 +2,15 @@
 
 Every source has one standing vote per turn; the strongest source that names a bullet decides its tag.
 A later vote of the same source replaces the earlier, so the difference is what moves (the only
-negative increment there is).
+negative increment there is). Bullets that merged since they were voted on brought their credits along, and
+a new judgement of that turn takes all but one of them back.
 
 Does not: decide who deserves credit or blame. The writer of the Judge operation does.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from ace_graph.memory.bullet import BulletTag
@@ -20,7 +22,9 @@ from ace_graph.memory.playbook import BaseVotes, Vote
 
 __all__ = ["Judging"]
 
-TurnTags = dict[str, BulletTag]
+TurnVotes = Mapping[EvidenceSource, Vote]
+Moved = Counter[tuple[str, BulletTag]]
+"""How often a turn has moved a counter of a bullet."""
 
 
 class Judging:
@@ -28,7 +32,7 @@ class Judging:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
-        self._votes: dict[str, Mapping[EvidenceSource, Vote]] = dict(draft.playbook.votes)
+        self._votes: dict[str, TurnVotes] = dict(draft.playbook.votes)
         self._base: dict[str, BaseVotes] = dict(draft.playbook.base_votes)
 
     def judge(self, operation: Judge) -> None:
@@ -37,21 +41,24 @@ class Judging:
             raise Refused("a model's opinion moves no counter")
         named = self._named(operation)
         before = self._votes.get(operation.turn_id, {})
-        after: dict[EvidenceSource, Vote] = {**before, operation.source: Vote(operation.verdict, named)}
-        if before.get(operation.source) == after[operation.source] or not (
+        standing = {source: self._as_of_now(vote) for source, vote in before.items()}
+        after: dict[EvidenceSource, Vote] = {**standing, operation.source: Vote(operation.verdict, named)}
+        if standing.get(operation.source) == after[operation.source] or not (
             named or operation.source in before
         ):
             return
         self._votes[operation.turn_id] = after
-        self._draft.changes.append(
-            Voted(
-                turn_id=operation.turn_id,
-                source=operation.source,
-                verdict=operation.verdict,
-                bullet_ids=named,
-            )
-        )
-        self._move(self._tags(before), self._tags(after))
+        for source, vote in after.items():
+            if before.get(source) != vote:
+                self._draft.changes.append(
+                    Voted(
+                        turn_id=operation.turn_id,
+                        source=source,
+                        verdict=vote.verdict,
+                        bullet_ids=vote.bullet_ids,
+                    )
+                )
+        self._move(self._moved(before), self._moved(after))
 
     def forget(self) -> None:
         """Start from no votes: the playbook was reset."""
@@ -73,18 +80,25 @@ class Judging:
                 found[bullet.id] = None
         return tuple(found)
 
-    def _tags(self, votes: Mapping[EvidenceSource, Vote]) -> TurnTags:
-        tags: TurnTags = {}
+    def _as_of_now(self, vote: Vote) -> Vote:
+        """The vote with the ids that its bullets have now; one that is archived keeps the id it had."""
+        return Vote(vote.verdict, tuple(dict.fromkeys(self._present(n) or n for n in vote.bullet_ids)))
+
+    def _moved(self, votes: TurnVotes) -> Moved:
+        """The counters that these votes moved: each name by its strongest source, once."""
+        tags: dict[str, BulletTag] = {}
         for source in EVIDENCE_SOURCES:
             vote = votes.get(source)
             tag = tag_of(vote.verdict) if vote else None
-            if vote is None or tag is None:
-                continue
-            for name in vote.bullet_ids:
-                bullet_id = self._present(name)
-                if bullet_id is not None:
-                    tags.setdefault(bullet_id, tag)
-        return tags
+            if vote is not None and tag is not None:
+                for name in vote.bullet_ids:
+                    tags.setdefault(name, tag)
+        moved: Moved = Counter()
+        for name, tag in tags.items():
+            bullet_id = self._present(name)
+            if bullet_id is not None:
+                moved[bullet_id, tag] += 1
+        return moved
 
     def _present(self, name: str) -> str | None:
         """The bullet that an id of an earlier vote means now; None when it was archived since."""
@@ -95,31 +109,23 @@ class Judging:
         except Refused:
             return None
 
-    def _move(self, before: TurnTags, after: TurnTags) -> None:
-        for bullet_id in dict.fromkeys([*before, *after]):
-            old, new = before.get(bullet_id), after.get(bullet_id)
-            if old == new:
-                continue
+    def _move(self, before: Moved, after: Moved) -> None:
+        changed = [key for key in {**before, **after} if before[key] != after[key]]
+        for bullet_id, tag in changed:
+            by = after[bullet_id, tag] - before[bullet_id, tag]
             if bullet_id.startswith("base:"):
-                self._move_base(bullet_id, old, new)
+                self._move_base(bullet_id, tag, by)
             else:
-                self._move_own(bullet_id, old, new)
+                self._move_own(bullet_id, tag, by)
             self._draft.note("tagged", bullet_id)
 
-    def _move_own(self, bullet_id: str, old: BulletTag | None, new: BulletTag | None) -> None:
+    def _move_own(self, bullet_id: str, tag: BulletTag, by: int) -> None:
         bullet = self._draft.entries[bullet_id]
-        moved: dict[str, object] = {"updated_at": self._draft.now}
-        if old:
-            moved[old] = max(0, getattr(bullet, old) - 1)
-        if new:
-            moved[new] = getattr(bullet, new) + 1
+        moved = {tag: max(0, getattr(bullet, tag) + by), "updated_at": self._draft.now}
         self._draft.put(bullet.model_copy(update=moved))
 
-    def _move_base(self, bullet_id: str, old: BulletTag | None, new: BulletTag | None) -> None:
-        votes = self._base.get(bullet_id, BaseVotes())
-        if old:
-            votes = votes._replace(**{old: max(0, getattr(votes, old) - 1)})
-        if new:
-            votes = votes._replace(**{new: getattr(votes, new) + 1})
+    def _move_base(self, bullet_id: str, tag: BulletTag, by: int) -> None:
+        old = self._base.get(bullet_id, BaseVotes())
+        votes = old._replace(**{tag: max(0, getattr(old, tag) + by)})
         self._base[bullet_id] = votes
         self._draft.changes.append(BaseVoted(bullet_id=bullet_id, **votes._asdict()))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ace_graph.memory.access import Access
 from ace_graph.memory.delta import (
     Add,
@@ -52,6 +54,29 @@ def test_a_later_vote_of_the_same_source_replaces_the_earlier() -> None:
     assert (life["gen-00002"].helpful, life["gen-00002"].harmful) == (0, 0)
     life.does(_judge("unknown", "gen-00001"))
     assert life["gen-00001"].harmful == 0
+
+
+@pytest.mark.parametrize("verdict", ["failure", "unknown", "partial"])
+def test_a_vote_on_two_bullets_that_merged_since_is_taken_back_whole(verdict: Any) -> None:
+    life = Life(bullet(1, helpful=5), bullet(2))
+    life.does(_judge("success", "gen-00001", "gen-00002"))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002")))
+    assert life["gen-00001"].helpful == 7
+    life.does(_judge(verdict, "gen-00002"))
+    one = life["gen-00001"]
+    assert (one.helpful, one.harmful + one.neutral) == (5, int(verdict != "unknown"))
+    life.does(_judge("success", "gen-00001"))
+    assert (life["gen-00001"].helpful, life["gen-00001"].harmful) == (6, 0)
+
+
+def test_after_a_merge_the_strongest_source_still_decides_for_the_survivor() -> None:
+    life = Life(bullet(1, helpful=5), bullet(2))
+    life.does(_judge("success", "gen-00001", "gen-00002", source="learner"))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002")))
+    life.does(_judge("failure", "gen-00001", source="ground_truth"))
+    assert (life["gen-00001"].helpful, life["gen-00001"].harmful) == (5, 1)
+    assert life.does(_judge("success", "gen-00001", source="learner")).changes == ()
+    assert life.playbook.votes["t1"]["learner"].bullet_ids == ("gen-00001",)
 
 
 def test_the_strongest_source_decides_and_a_turn_moves_a_bullet_once() -> None:
