@@ -41,7 +41,7 @@ class Judging:
             raise Refused("a model's opinion moves no counter")
         named = self._named(operation)
         before = self._votes.get(operation.turn_id, {})
-        standing = {source: self._as_of_now(vote) for source, vote in before.items()}
+        standing: dict[EvidenceSource, Vote] = {s: self._as_of_now(vote) for s, vote in before.items()}
         after: dict[EvidenceSource, Vote] = {**standing, operation.source: Vote(operation.verdict, named)}
         if standing.get(operation.source) == after[operation.source] or not (
             named or operation.source in before
