@@ -21,7 +21,16 @@
     │   ├── CommitContention           other writers always won; the commit can be made again
     │   └── HistoryTooShort            the version asked for was compacted away
     ├── ChangeRefused                  a change of the memory that was asked for can't be made
+    │   ├── TrajectoryNotFound         the learner has no such trajectory, or no such pending work
+    │   └── TrajectoryClosed           the trajectory was completed; its outcome stays as it is
+    ├── ToolServerError                an MCP server can't be started or reached, or gave no reply
+    ├── RequestRefused                 the web backend refuses a request; carries the HTTP status
     ├── FormatError                    a file holds no bullets, or is not in the format it is read as
+    ├── DatasetError                   a file of tasks can't be read, or no row of it can be used
+    ├── AdaptationError                an adaptation can't go on; what was done is kept and can be resumed
+    │   ├── EnvironmentFailed          the function that judges answers raised, or gave no judgement
+    │   ├── ModelOutage                one model call after the other failed
+    │   └── RunFolderError             the run's folder can't be written or read, or holds another run
     └── LearningError                  reflecting or curating failed; the answer stands
 
 Does not: hold errors of other libraries. They are turned into one of these where they enter.
@@ -31,10 +40,13 @@ from __future__ import annotations
 
 __all__ = [
     "AceError",
+    "AdaptationError",
     "ChangeRefused",
     "CommitContention",
     "ConfigurationError",
     "CorruptPayload",
+    "DatasetError",
+    "EnvironmentFailed",
     "FormatError",
     "HistoryTooShort",
     "InvalidContext",
@@ -45,13 +57,17 @@ __all__ = [
     "ModelError",
     "ModelNotAllowed",
     "ModelNotConfigured",
+    "ModelOutage",
     "NewerFormat",
     "PromptError",
+    "RunFolderError",
+    "RequestRefused",
     "StoreAuthError",
     "StoreError",
     "StoreUnavailable",
     "StoreUrlError",
     "SyncCallOnPortal",
+    "ToolServerError",
     "UsageError",
 ]
 
@@ -147,9 +163,55 @@ class ChangeRefused(AceError):
     """The change can't be made; the memory is as it was."""
 
 
+class TrajectoryNotFound(ChangeRefused):
+    """The learner has no trajectory of that id, or nothing is pending under it."""
+
+
+class TrajectoryClosed(ChangeRefused):
+    """The trajectory was completed: no step and no second outcome is taken."""
+
+
+class ToolServerError(AceError):
+    """An MCP server can't be started or reached, or a call of its tool got no reply."""
+
+
+class RequestRefused(AceError):
+    """The web backend refuses a request, before or while it is worked on.
+
+    `status` is the HTTP status, `code` one word for programs, and `retry_after` the seconds after which
+    asking again makes sense, where it does.
+    """
+
+    def __init__(self, status: int, code: str, message: str, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.retry_after = retry_after
+
+
 class FormatError(AceError):
     """A file can't be read as a playbook, or no bullet was found in it."""
 
 
 class LearningError(AceError):
     """Reflecting or curating failed. The answer stands; the result reports this."""
+
+
+class DatasetError(AceError):
+    """A file of tasks can't be read, or holds no row that can be used."""
+
+
+class AdaptationError(AceError):
+    """An adaptation can't go on. What was done is kept; resumed, it goes on from there."""
+
+
+class EnvironmentFailed(AdaptationError):
+    """The function that judges answers raised, or gave something that is no judgement."""
+
+
+class ModelOutage(AdaptationError):
+    """So many model calls failed one after the other that going on makes no sense."""
+
+
+class RunFolderError(AdaptationError):
+    """The folder of a run can't be written or read, or what it holds is not this run."""
