@@ -1,12 +1,14 @@
 """From arguments and settings to the resources of one graph.
 
-Does not: do I/O but reading prompt files and the base playbook; models and connections are made on use.
+Does not: do I/O but reading prompt files, the base playbook and the list of MCP servers; models and
+connections are made on use.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -25,11 +27,13 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.models import choose_model, make_model
 from ace_graph.prompts import Prompts
-from ace_graph.resources import Evaluator, ModelRouter, Resources
+from ace_graph.resources import Evaluator, LateTools, ModelRouter, Resources
 from ace_graph.settings import Settings
 from ace_graph.store_url import open_store
 from ace_graph.tools.calculator import calculator
 from ace_graph.tools.graph_qa import memory_tools
+from ace_graph.tools.mcp import McpTools
+from ace_graph.tools.mcp_config import read_servers
 from ace_graph.tools.web_search import web_search
 
 __all__ = ["assemble", "offline_fallback", "read_base_playbook"]
@@ -63,14 +67,16 @@ def assemble(
     opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
     own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]
     folder = Path(prompts_dir) if prompts_dir is not None else settings.prompts_dir
+    every = (calculator, *_search(settings), *memory_tools(opened), *own)
     resources = Resources(
         settings=settings,
         store=opened,
         make_model=lambda name, temperature: make_model(settings, model=name, temperature=temperature),
         prompts=Prompts.load(folder),
         injected_model=model,
-        tools=(calculator, *_search(settings), *memory_tools(opened), *own),
+        tools=every,
         own_tool_names=tuple(made.name for made in own),
+        late_tools=_late_tools(settings, [made.name for made in every]),
         embeddings=embeddings,
         evaluator=evaluator,
         mode_router=mode_router,
@@ -92,6 +98,13 @@ def assemble(
 
 def _search(settings: Settings) -> list[BaseTool]:
     return [web_search(settings)]
+
+
+def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:
+    """Return what opens the MCP servers of ACE_MCP_CONFIG at first use; they are closed with the process."""
+    if settings.mcp_config is None:
+        return None
+    return McpTools(read_servers(settings.mcp_config, os.environ), taken).ready
 
 
 def offline_fallback(settings: Settings) -> Settings:

@@ -88,8 +88,8 @@ def build_ace_graph(
     do whose context does not say: "inline" or "off". With a `checkpointer` threads keep their messages.
     `count_tokens`, `clock` and `new_id` replace the token estimate, the time and the ids.
 
-    Building does no I/O but reading prompt files and the base playbook. Raises ModelNotConfigured and
-    other ConfigurationErrors, which name the setting to fix.
+    Building does no I/O but reading prompt files, the base playbook and ACE_MCP_CONFIG. Raises
+    ModelNotConfigured and other ConfigurationErrors, which name the setting to fix.
     """
     resources = assemble(
         settings=settings,

@@ -28,7 +28,7 @@ from ace_graph.prompts import Prompts
 from ace_graph.schemas import Schemas
 from ace_graph.settings import Settings
 
-__all__ = ["Evaluator", "MakeModel", "ModelRouter", "Resources"]
+__all__ = ["Evaluator", "LateTools", "MakeModel", "ModelRouter", "Resources"]
 
 Evaluator = Callable[[str, str, ACEContext], Awaitable[Evidence | None] | Evidence | None]
 """Judges an answer: (question, answer, context) -> Evidence, or None for no opinion. May be async."""
@@ -38,6 +38,9 @@ ModelRouter = Callable[[str], str | Awaitable[str]]
 
 MakeModel = Callable[[str | None, float | None], BaseChatModel]
 """Makes the model that the settings describe, with the run's overrides of name and temperature."""
+
+LateTools = Callable[[], Awaitable[Sequence[BaseTool]]]
+"""Returns the tools that are known only once something has been started: those of MCP servers."""
 
 _ModelsByLoop = WeakKeyDictionary[
     asyncio.AbstractEventLoop, dict[tuple[str | None, float | None], BaseChatModel]
@@ -56,7 +59,8 @@ def _new_id() -> str:
 class Resources:
     """What one graph works with. `injected_model` is the caller's; else `make_model` makes one per loop.
 
-    `tools` are all tools of react, `own_tool_names` those that the caller brought.
+    `tools` are the tools of react that are known from the start, `own_tool_names` those of them that the
+    caller brought; `late_tools` joins them in a run.
     """
 
     settings: Settings
@@ -66,6 +70,7 @@ class Resources:
     injected_model: BaseChatModel | None = None
     tools: Sequence[BaseTool] = ()
     own_tool_names: tuple[str, ...] = ()
+    late_tools: LateTools | None = None
     embeddings: Embeddings | None = None
     evaluator: Evaluator | None = None
     mode_router: ModelRouter | None = None
@@ -103,9 +108,15 @@ class Resources:
                 made[wanted] = await asyncio.to_thread(self.make_model, *wanted)
         return self.model(context)
 
-    def tools_by_name(self) -> Mapping[str, BaseTool]:
+    async def tools_by_name(self) -> Mapping[str, BaseTool]:
         """Return the tools by name; of two with one name the later one, which is the user's."""
-        return {tool.name: tool for tool in self.tools}
+        late = await self.late_tools() if self.late_tools is not None else ()
+        return {tool.name: tool for tool in (*late, *self.tools)}
+
+    async def callers_tool_names(self) -> Sequence[str]:
+        """Return the names of the tools that the caller brought, those of MCP servers among them."""
+        late = await self.late_tools() if self.late_tools is not None else ()
+        return [*self.own_tool_names, *(tool.name for tool in late)]
 
 
 def _with_temperature(model: BaseChatModel, temperature: float | None) -> BaseChatModel:

@@ -94,6 +94,7 @@ class Settings(BaseSettings):
     decay_episodic: Rate = 0.05
     decay_procedural: Rate = 0.002
     prompts_dir: Folder | None = None
+    mcp_config: Folder | None = None
 
     jwt_secret: SecretStr | None = None
     jwks: str | None = None

@@ -11,7 +11,8 @@ from ace_graph.context import ACEContext
 from ace_graph.memory.taxonomy import infer_topic
 from ace_graph.memory.window import adaptive_size
 from ace_graph.run import Run
-from ace_graph.state import ACEState, Plan, PlannerUpdate, Turn
+from ace_graph.state import ACEState, Plan, Turn
+from ace_graph.updates import PlannerUpdate
 
 __all__ = ["plan_turn", "planner"]
 
@@ -22,7 +23,8 @@ DEFAULT_MAX_TURNS = 8
 
 async def planner(state: ACEState, run: Run) -> PlannerUpdate:
     """Plan this turn."""
-    return {"plan": plan_turn(state["turn"], run.context, list(run.resources.tools_by_name()))}
+    names = list(await run.resources.tools_by_name()) if state["turn"]["mode"] == "react" else []
+    return {"plan": plan_turn(state["turn"], run.context, names)}
 
 
 def plan_turn(turn: Turn, context: ACEContext, tool_names: Sequence[str]) -> Plan:

@@ -16,7 +16,8 @@ from ace_graph.errors import InvalidMessage, InvalidMode
 from ace_graph.loading import load_memory
 from ace_graph.reasoning.prompt import last_question
 from ace_graph.run import Run, log_text, logger
-from ace_graph.state import MODES, ACEState, Mode, RouterUpdate, Turn
+from ace_graph.state import MODES, ACEState, Mode, Turn
+from ace_graph.updates import RouterUpdate
 
 __all__ = ["choose_mode", "router"]
 
@@ -107,7 +108,7 @@ def _names_a_tool(question: str, tool_names: Iterable[str]) -> bool:
 
 async def _chosen(question: str, run: Run) -> Mode:
     if run.resources.mode_router is None:
-        return choose_mode(question, run.resources.own_tool_names)
+        return choose_mode(question, await run.resources.callers_tool_names())
     answer = run.resources.mode_router(question)
     return _checked(await answer if inspect.isawaitable(answer) else answer)
 

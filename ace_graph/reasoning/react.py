@@ -29,7 +29,7 @@ _LAST_WORD = "This is your last reply: give the answer now, with what you have."
 
 async def react(prompt: Prompt, plan: Plan, talk: Talk) -> Solution:
     """Answer with tools; the trace holds every tool call with its result."""
-    by_name = talk.run.resources.tools_by_name()
+    by_name = await talk.run.resources.tools_by_name()
     tools = [by_name[name] for name in plan.get("tool_names", []) if name in by_name]
     max_turns = plan.get("max_turns", 8)
     told = talk.run.resources.prompts.render("react", max_turns=str(max_turns))
