@@ -17,7 +17,14 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.run import Run
 from ace_graph.state import Attempt, EvidenceJSON
 
-__all__ = ["gather_evidence", "matches_ground_truth", "parse_number", "to_evidence", "to_json"]
+__all__ = [
+    "gather_evidence",
+    "matches_ground_truth",
+    "parse_number",
+    "quotes_truth",
+    "to_evidence",
+    "to_json",
+]
 
 logger = logging.getLogger("ace_graph")
 
@@ -28,11 +35,14 @@ _EDGES = re.compile(r"^[\s\"'`*_(\[]+|[\s\"'`*_.!)\]]+$")
 async def gather_evidence(question: str, attempt: Attempt, run: Run) -> list[Evidence]:
     """Return every judgement there is of this answer, the strongest source first.
 
-    An evaluator that fails gives no evidence; the failure is logged.
+    An evaluator that fails gives no evidence; the failure is logged. One that compares with the ground truth
+    itself takes the place of the comparison here: it knows what counts as equal.
     """
     found: list[Evidence] = []
     truth = run.context.ground_truth
-    if truth is not None:
+    judged = await _evaluate(question, attempt["answer"], run)
+    compared = judged is not None and judged.source == "ground_truth"
+    if truth is not None and not compared:
         met = matches_ground_truth(attempt["answer"], truth)
         found.append(
             Evidence(
@@ -46,8 +56,9 @@ async def gather_evidence(question: str, attempt: Attempt, run: Run) -> list[Evi
             )
         )
     found.extend(to_evidence(item) for item in attempt["tool_evidence"])
-    judged = await _evaluate(question, attempt["answer"], run)
-    return [*found, judged] if judged else found
+    if judged is None:
+        return found
+    return [judged, *found] if compared else [*found, judged]
 
 
 async def _evaluate(question: str, answer: str, run: Run) -> Evidence | None:
@@ -79,6 +90,17 @@ def matches_ground_truth(answer: str, truth: str) -> bool:
         numbers = _NUMBER.findall(answer)
         return bool(numbers) and parse_number(numbers[-1]) == number
     return bool(re.search(rf"(?:^|[\s:]){re.escape(true)}$", said))
+
+
+def quotes_truth(text: str, truth: str) -> bool:
+    """Whether a text holds the true value, in words or as a number of the same value."""
+    true = _folded(truth)
+    if not true:
+        return False
+    number = parse_number(true)
+    if number is not None and any(parse_number(said) == number for said in _NUMBER.findall(text)):
+        return True
+    return bool(re.search(rf"(?<!\w){re.escape(true)}(?!\w)", _folded(text)))
 
 
 def parse_number(text: str) -> Fraction | None:

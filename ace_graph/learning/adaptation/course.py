@@ -1,0 +1,134 @@
+"""A run under way: its phases, each of which begins where an earlier run had got to.
+
+Failed calls count as wrong. So many in a row are an outage: the run stops, and they are asked again when it
+is resumed, for they say nothing of the agent.
+
+Does not: know what phases there are, or their order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+
+from ace_graph.errors import ModelError, ModelOutage
+from ace_graph.learning.adaptation.frozen import Frozen
+from ace_graph.learning.adaptation.journal import Journal
+from ace_graph.learning.adaptation.measured import Measured
+from ace_graph.learning.adaptation.options import AdaptationOptions, Progress
+from ace_graph.learning.adaptation.practice import Place, Practice
+from ace_graph.learning.adaptation.sample import Sample
+from ace_graph.learning.adaptation.step import Step
+
+__all__ = ["Course"]
+
+_REFUSED = frozenset({401, 403, 404})
+"""Statuses that the next call gets too: the key or the model's name is wrong."""
+
+_MOST_REFUSED = 3
+
+
+class _Failures:
+    """Holds failed steps back until a call succeeds: then they are failures of their own, and count."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held: list[Step] = []
+        self._one_succeeded = False
+
+    def sort(self, step: Step, error: ModelError | None) -> list[Step]:
+        """Return the steps that are to be kept now. Raises ModelOutage."""
+        if error is None:
+            kept, self._held, self._one_succeeded = [*self._held, step], [], True
+            return kept
+        self._held.append(step)
+        limit = min(self._limit, _MOST_REFUSED) if error.status in _REFUSED else self._limit
+        if len(self._held) >= limit:
+            raise self._outage(error)
+        return []
+
+    def rest(self, *, earlier: bool) -> list[Step]:
+        """Return the failures at the end of a phase; `earlier` says that an earlier run had successes."""
+        if len(self._held) >= _MOST_REFUSED and not (self._one_succeeded or earlier):
+            raise self._outage(self._held[-1].error or "no answer")
+        return self._held
+
+    def _outage(self, last: object) -> ModelOutage:
+        return ModelOutage(
+            f"{len(self._held)} model calls in a row failed, so the run stopped; the last one: {last} "
+            "What was done before is kept: resume the run when the model answers again"
+        )
+
+
+class Course:
+    """One run: where its steps are kept, and whether it was asked to stop."""
+
+    def __init__(self, journal: Journal, options: AdaptationOptions) -> None:
+        self._journal = journal
+        self._options = options
+        self.stopped = False
+
+    async def practise(
+        self, practice: Practice, samples: Sequence[Sample], order: Sequence[int], phase: str, epoch: int
+    ) -> Measured:
+        """Learn from the samples in `order`, one after the other; return the first answers."""
+        measured = Measured(len(samples))
+        for step in self._journal.recorded(phase, epoch):
+            practice.replay(step)
+            measured.add(step)
+        begun = measured.total
+        self._tell(phase, epoch, measured)
+        failures = _Failures(self._options.max_failures)
+        for number in range(begun, len(order)):
+            if self._must_stop():
+                return measured
+            place = Place(phase, epoch, number + 1, order[number])
+            step, error = await practice.step(samples[order[number]], place)
+            self._keep(failures.sort(step, error), measured)
+        self._keep(failures.rest(earlier=begun > 0), measured)
+        return measured
+
+    async def measure(self, frozen: Frozen, samples: Sequence[Sample], phase: str, epoch: int) -> Measured:
+        """Ask all samples without learning, several at once; return the answers."""
+        measured = Measured(len(samples))
+        for step in self._journal.recorded(phase, epoch):
+            measured.add(step)
+        begun = measured.total
+        self._tell(phase, epoch, measured)
+        failures = _Failures(self._options.max_failures)
+        left = (index for index in range(len(samples)) if not measured.done(index))
+
+        async def work() -> None:
+            for index in left:
+                if self._must_stop():
+                    return
+                step, error = await frozen.step(samples[index], phase, epoch, index + 1, index)
+                self._keep(failures.sort(step, error), measured)
+
+        await _together(work, self._options.concurrency)
+        if not self.stopped:
+            self._keep(failures.rest(earlier=begun > 0), measured)
+        return measured
+
+    def _keep(self, steps: Iterable[Step], measured: Measured) -> None:
+        for step in steps:
+            self._journal.append(step)
+            measured.add(step)
+            self._tell(step.phase, step.epoch, measured)
+
+    def _tell(self, phase: str, epoch: int, measured: Measured) -> None:
+        self._options.on_progress(Progress(phase, epoch, measured))
+
+    def _must_stop(self) -> bool:
+        self.stopped = self.stopped or self._options.should_stop()
+        return self.stopped
+
+
+async def _together(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:
+    """Run `workers` of them at once; the first error ends the others and is raised alone."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None

@@ -1,0 +1,163 @@
+"""The steps of a run in the order in which they were done: read again when it is resumed, then added to.
+
+`FileJournal` is `steps.jsonl`: one line a step, written whole. A line that a crash or a full disk tore is cut
+off when the file is opened, so its step did not happen.
+
+Does not: know what a run does. It asks for the steps of one phase after the other, in their order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from pydantic import ValidationError
+
+from ace_graph.errors import RunFolderError
+from ace_graph.learning.adaptation.step import Step
+
+__all__ = ["FileJournal", "Journal", "MemoryJournal"]
+
+
+class Journal(Protocol):
+    """Where steps go, and where they come from."""
+
+    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
+        """Yield the steps of an earlier run that come next and belong to this phase."""
+        ...
+
+    def append(self, step: Step) -> None:
+        """Add a step. Raises RunFolderError when it can't be kept; then it is as if it had not been done."""
+        ...
+
+    def steps(self) -> Iterator[Step]:
+        """Yield every step so far."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file, if there is one."""
+        ...
+
+
+class MemoryJournal:
+    """A journal of this process only."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+
+    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
+        """Yield nothing: there was no earlier run."""
+        return iter(())
+
+    def append(self, step: Step) -> None:
+        """Add a step."""
+        self._steps.append(step)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield every step so far."""
+        return iter(tuple(self._steps))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class FileJournal:
+    """The journal in a file, which only one run may have open at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._old: BinaryIO | None = None
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            _lock(self._file, path)
+            self._end = _cut_torn_line(self._file)
+            self._old = path.open("rb")
+        except OSError as error:
+            raise _unusable(path, error) from error
+        self._next = self._read()
+
+    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
+        """Yield the steps of an earlier run that come next and belong to this phase."""
+        while self._next is not None and (self._next.phase, self._next.epoch) == (phase, epoch):
+            step, self._next = self._next, self._read()
+            yield step
+
+    def append(self, step: Step) -> None:
+        """Add a step's line, whole or not at all. Raises RunFolderError."""
+        if self._next is not None:
+            raise RunFolderError(
+                f"{self._path} goes on with a step of {self._next.phase!r} that this run would not do: "
+                "choose another folder"
+            )
+        line = f"{step.model_dump_json(exclude_none=True)}\n".encode()
+        left = memoryview(line)
+        try:
+            while left:
+                left = left[os.write(self._file, left) :]
+        except OSError as error:
+            os.ftruncate(self._file, self._end)
+            raise _unusable(self._path, error) from error
+        self._end += len(line)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield every step so far, read from the file."""
+        with self._path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                yield _step(line, number, self._path)
+
+    def close(self) -> None:
+        """Close the file; what was written is on the disk then."""
+        if self._old is not None:
+            self._old.close()
+            self._old = None
+            os.fsync(self._file)
+            os.close(self._file)
+
+    def _read(self) -> Step | None:
+        line = self._old.readline() if self._old is not None else b""
+        return _step(line, None, self._path) if line else None
+
+
+def _step(line: bytes, number: int | None, path: Path) -> Step:
+    try:
+        return Step.model_validate_json(line)
+    except ValidationError as error:
+        where = f"line {number}" if number is not None else "a line"
+        raise RunFolderError(
+            f"{where} of {path} is no step of this version's: begin anew in another folder"
+        ) from error
+
+
+def _lock(file: int, path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # a system without it: two runs in one folder are then not found out
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(file)
+        raise RunFolderError(f"another run writes to {path.parent}: wait for it, or stop it first") from error
+
+
+def _cut_torn_line(file: int) -> int:
+    """Return the size of the file after cutting off what follows its last line break."""
+    size = os.lseek(file, 0, os.SEEK_END)
+    end = size
+    while end > 0:
+        start = max(0, end - 65_536)
+        piece = os.pread(file, end - start, start)
+        found = piece.rfind(b"\n")
+        if found >= 0:
+            end = start + found + 1
+            break
+        end = start
+    if end < size:
+        os.ftruncate(file, end)
+    return end
+
+
+def _unusable(path: Path, error: OSError) -> RunFolderError:
+    return RunFolderError(f"{path}: {error.strerror}: make it writable or make room, and resume the run")
