@@ -134,11 +134,11 @@ def plan(
 def _judged_now(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
     """Return the verdicts of the turns that this delta judges, by the strongest source of each.
 
-    A judgement that names no bullet is no vote, but it counts here.
+    A judgement that names no bullet is no vote, but it counts here; one that refines says nothing new.
     """
     judged: dict[str, list[Evidence]] = {}
     for operation in delta.operations:
-        if operation.op == "judge":
+        if operation.op == "judge" and not operation.refines:
             told = Evidence(source=operation.source, verdict=operation.verdict)
             judged.setdefault(operation.turn_id, []).append(told)
     return {turn: verdict_of((*_standing(playbook, turn), *now)) for turn, now in judged.items()}

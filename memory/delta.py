@@ -114,7 +114,9 @@ class Judge(_Operation):
     """One source's verdict on one turn, and the bullets it credits or blames.
 
     The same source judging the same turn again replaces its earlier vote. A turn moves a bullet's
-    counters at most once, whatever the number of sources: the strongest source decides.
+    counters at most once, whatever the number of sources: the strongest source decides. With `refines`
+    it only says more exactly which bullets an earlier vote is about: where the source has changed its
+    verdict since, nothing happens.
     """
 
     op: Literal["judge"] = "judge"
@@ -122,6 +124,7 @@ class Judge(_Operation):
     source: EvidenceSource
     verdict: Verdict
     bullet_ids: tuple[BulletRef, ...]
+    refines: bool = False
 
 
 class Merge(_Operation):

@@ -32,14 +32,16 @@ def problems(exported: LearnerExport) -> list[str]:
     if snapshot.absent:
         return _left_behind(exported)
     found = [*_gaps(history, snapshot.version.n), *_doubled(exported), *_loose_ends(snapshot)]
+    found += _loose_work(exported)
     if not found:
         found += _differences(history, snapshot)
     return found
 
 
 def _left_behind(exported: LearnerExport) -> list[str]:
-    entries, turns = len(exported.history.entries), len(exported.turns)
-    return [f"no state, but {entries} deltas and {turns} turns"] if entries or turns else []
+    entries, turns, items = len(exported.history.entries), len(exported.turns), len(exported.pending)
+    left = f"no state, but {entries} deltas, {turns} turns and {items} pending"
+    return [left] if entries or turns or items else []
 
 
 def _gaps(history: History, n: int) -> Iterator[str]:
@@ -60,6 +62,16 @@ def _doubled(exported: LearnerExport) -> Iterator[str]:
     attempts = [(turn.turn_id, turn.attempt_id) for turn in exported.turns]
     if len(set(attempts)) != len(attempts):
         yield "an attempt at a turn was recorded twice"
+
+
+def _loose_work(exported: LearnerExport) -> Iterator[str]:
+    applied = {entry.op_id for entry in exported.history.entries}
+    turns = {turn.turn_id for turn in exported.turns}
+    for item in exported.pending:
+        if item.pending_id in applied:
+            yield f"the work {item.pending_id} is done and still pending"
+        if item.turn_id not in turns:
+            yield f"work is pending for the turn {item.turn_id}, which is not there"
 
 
 def _loose_ends(snapshot: Snapshot) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""The store protocol: one load and one commit a turn; and the queue that commits of one learner form.
+"""The store protocol: one load and one commit a turn; what learning in the background needs on top of it;
+and the queue that commits of one learner form.
 
 Anything with these methods is a store. `ace_graph.testing.conformance` holds the suite that tells
 whether it keeps the promises written here.
@@ -12,12 +13,14 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from datetime import datetime
+from typing import Protocol, TypeGuard, runtime_checkable
 from uuid import uuid4
 
 from ace_graph.errors import InvalidContext
 from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta import Delta
+from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
@@ -26,8 +29,11 @@ __all__ = [
     "MAX_LEARNER_ID_CHARS",
     "CommitQueue",
     "LearnerExport",
+    "PendingStore",
+    "Place",
     "Store",
     "checked_learner_id",
+    "keeps_pending",
     "random_token",
 ]
 
@@ -42,6 +48,7 @@ class LearnerExport:
     snapshot: Snapshot
     history: History
     turns: tuple[TurnRecord, ...]
+    pending: tuple[PendingItem, ...] = ()
 
 
 @runtime_checkable
@@ -115,6 +122,83 @@ class Store(Protocol):
     async def __aenter__(self) -> Store: ...
 
     async def __aexit__(self, *exc_info: object) -> None: ...
+
+
+class PendingStore(Store, Protocol):
+    """A store that keeps work for later, which learning in the background needs. All three here do.
+
+    Times are the caller's, so that a test may choose them; workers on several machines need clocks that
+    agree within a few seconds. `forget` deletes the learner's items with the rest.
+    """
+
+    async def commit(
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
+    ) -> Commit:
+        """Do what `Store.commit` says, and atomically with it, in the same transaction:
+
+        `record` may be an Amend: the stored record of that turn is changed. A `Pending` is stored; a
+        `PendingItem`, which the caller has claimed, is completed: deleted when its `pending_id` is the
+        delta's op id. An item that is not there any more, while its op id was never applied, went with a
+        learner who was forgotten: LearnerForgotten. A lease that ran out meanwhile does no harm, because
+        the op id is applied once. Also raises TrajectoryNotFound and what the Amend raises.
+        """
+        ...
+
+    async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
+        """Change a turn's record outside of a commit; return it as it is then.
+
+        The access clock stays where it is. None where there is no such turn and `missing_ok` says so.
+        Raises TrajectoryNotFound, and what the Amend raises.
+        """
+        ...
+
+    async def claim(
+        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
+    ) -> PendingItem | None:
+        """Lease the item that is next, of all learners or of one, for `seconds`; None when none may be had.
+
+        Next is the highest priority, then the oldest, among those that are the first of their learner,
+        free at `now`, and of a learner none of whose items is leased. Dead letters hold nobody up.
+        """
+        ...
+
+    async def renew(self, item: PendingItem, until: datetime) -> bool:
+        """Extend the lease; False when it is not the caller's any more, or the item is gone."""
+        ...
+
+    async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+        """Give the item back with the error, to be claimed again from `retry_at` on; None: a dead letter.
+
+        False, and nothing is changed, when the lease is not the caller's any more.
+        """
+        ...
+
+    async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
+        """Make a dead letter pending again, from `now` on, its attempts forgotten; False: there is none."""
+        ...
+
+    async def list_pending(
+        self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
+    ) -> tuple[PendingItem, ...]:
+        """Return at most `limit` items, in the order in which they are next; `dead` chooses one kind."""
+        ...
+
+    async def count_pending(self) -> PendingCounts:
+        """Return how many items there are, of all learners."""
+        ...
+
+
+_PENDING_PART = ("amend", "claim", "renew", "fail", "retry", "list_pending", "count_pending")
+
+
+def keeps_pending(store: Store) -> TypeGuard[PendingStore]:
+    """Whether a store has the pending part; a wrapper that hands the calls on has it as well."""
+    return all(callable(getattr(store, name, None)) for name in _PENDING_PART)
 
 
 def random_token() -> str:

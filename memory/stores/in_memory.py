@@ -10,17 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Self, TypeVar
 
+from ace_graph.errors import LearnerForgotten, TrajectoryNotFound
 from ace_graph.memory.commit import Commit, History, HistoryEntry, NewToken, Plan, meets, plan
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.effect import Effect, Report
+from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.portal import portal
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, checked_learner_id, random_token
 from ace_graph.memory.stores.compaction import Marks
+from ace_graph.memory.stores.in_memory_queue import Queue
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["InMemoryStore", "Learners"]
@@ -45,6 +49,7 @@ class Learners:
 
     def __init__(self) -> None:
         self.by_id: dict[str, _Learner] = {}
+        self.queue = Queue()
 
 
 class InMemoryStore:
@@ -60,7 +65,8 @@ class InMemoryStore:
         new_token: NewToken = random_token,
     ) -> None:
         self.policy = policy or Policy()
-        self._learners = (learners or Learners()).by_id
+        shared = learners or Learners()
+        self._learners, self._queue = shared.by_id, shared.queue
         self._new_token = new_token
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
@@ -72,11 +78,51 @@ class InMemoryStore:
         return snapshot
 
     async def commit(
-        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
     ) -> Commit:
-        """Apply `delta` once, and keep `record` with it; see `Store.commit`."""
+        """Apply `delta` once, and keep `record` and `pending` with it; see `PendingStore.commit`."""
         learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: self._commit(learner, delta, base, record))
+        return await self._on_portal(lambda: self._commit(learner, delta, base, record, pending))
+
+    async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
+        """Change a turn's record; see `PendingStore.amend`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: _amend(self._held(learner), amend))
+
+    async def claim(
+        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
+    ) -> PendingItem | None:
+        """Lease the item that is next; see `PendingStore.claim`."""
+        token = self._new_token()
+        return await self._on_portal(lambda: self._queue.claim(owner, now, seconds, learner_id, token))
+
+    async def renew(self, item: PendingItem, until: datetime) -> bool:
+        """Extend the lease; see `PendingStore.renew`."""
+        return await self._on_portal(lambda: self._queue.change(item, free_at=until))
+
+    async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+        """Give the item back with the error; see `PendingStore.fail`."""
+        return await self._on_portal(lambda: self._queue.fail(item, error, retry_at))
+
+    async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
+        """Make a dead letter pending again; see `PendingStore.retry`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: self._queue.retry(learner, pending_id, now))
+
+    async def list_pending(
+        self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
+    ) -> tuple[PendingItem, ...]:
+        """Return the items in order; see `PendingStore.list_pending`."""
+        return await self._on_portal(lambda: self._queue.list(learner_id, dead)[: max(0, limit)])
+
+    async def count_pending(self) -> PendingCounts:
+        """Return how many items there are; see `PendingStore.count_pending`."""
+        return await self._on_portal(lambda: self._queue.count())
 
     async def history(self, learner_id: str) -> History:
         """Return the content changes whose effect is kept; see `Store.history`."""
@@ -91,12 +137,12 @@ class InMemoryStore:
     async def export(self, learner_id: str) -> LearnerExport:
         """Return everything stored about the learner; see `Store.export`."""
         learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: _export(learner, self._held(learner)))
+        return await self._on_portal(lambda: self._export(learner))
 
     async def forget(self, learner_id: str) -> bool:
         """Delete everything stored about the learner; see `Store.forget`."""
         learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: self._learners.pop(learner, None) is not None)
+        return await self._on_portal(lambda: self._forget(learner))
 
     async def close(self) -> None:
         """Do nothing: the data lives as long as the store."""
@@ -110,7 +156,14 @@ class InMemoryStore:
     def _held(self, learner: str) -> _Learner:
         return self._learners.get(learner) or _Learner()
 
-    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+    def _commit(
+        self,
+        learner: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None,
+        pending: Pending | PendingItem | None = None,
+    ) -> Commit:
         held = self._held(learner)
         current = held.snapshot
         if delta.op_id in held.applied:
@@ -121,10 +174,27 @@ class InMemoryStore:
             base_clock=base.access.access_clock,
             clock=current.access.access_clock,
         )
-        planned = plan(current, delta, self.policy, record, self._new_token)
-        _write(held, planned, record, self.policy.history_kept)
+        if isinstance(pending, PendingItem) and not self._queue.holds(pending):
+            raise LearnerForgotten("the learner was forgotten while a worker was at it: nothing is stored")
+        if isinstance(record, Amend):
+            _amend(held, record)
+        new = record if isinstance(record, TurnRecord) else None
+        planned = plan(current, delta, self.policy, new, self._new_token)
+        _write(held, planned, new, self.policy.history_kept)
+        self._queue.take(learner, pending, delta.now)
         self._learners[learner] = held
         return planned.commit()
+
+    def _export(self, learner: str) -> LearnerExport:
+        held = self._held(learner)
+        history = _history(held, everything=True)
+        return LearnerExport(
+            learner, held.snapshot, history, tuple(held.turns[::-1]), self._queue.list(learner, None)
+        )
+
+    def _forget(self, learner: str) -> bool:
+        self._queue.forget(learner)
+        return self._learners.pop(learner, None) is not None
 
     @staticmethod
     async def _on_portal(work: Callable[[], T]) -> T:
@@ -168,5 +238,13 @@ def _history(held: _Learner, *, everything: bool) -> History:
     return History(held.marks.base, held.bases[held.marks.base], entries)
 
 
-def _export(learner: str, held: _Learner) -> LearnerExport:
-    return LearnerExport(learner, held.snapshot, _history(held, everything=True), tuple(held.turns[::-1]))
+def _amend(held: _Learner, amend: Amend) -> TurnRecord | None:
+    """Change the newest attempt at the turn."""
+    for position in range(len(held.turns) - 1, -1, -1):
+        if held.turns[position].turn_id == amend.turn_id:
+            changed = amend.change(held.turns[position])
+            held.turns[position] = changed
+            return changed
+    if not amend.missing_ok:
+        raise TrajectoryNotFound(f"there is no trajectory {amend.turn_id}: trajectory list shows the ids")
+    return None

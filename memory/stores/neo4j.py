@@ -13,14 +13,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Self, TypeVar
+
+from neo4j import AsyncTransaction
 
 from ace_graph.errors import StoreError
 from ace_graph.memory.commit import Commit, History, NewToken
 from ace_graph.memory.delta import Delta
+from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.portal import portal
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores import neo4j_pending as queue
 from ace_graph.memory.stores import neo4j_queries as cypher
 from ace_graph.memory.stores.base import LearnerExport, checked_learner_id, random_token
 from ace_graph.memory.stores.neo4j_commit import Done, Job, commit_once, lock
@@ -65,11 +70,62 @@ class Neo4jStore:
         return await self._on_portal(lambda link: self._read(link, learner, held))
 
     async def commit(
-        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
     ) -> Commit:
-        """Apply `delta` once, and store `record` with it; see `Store.commit`."""
-        job = Job(checked_learner_id(learner_id), delta, base, record, self.policy, self._new_token)
+        """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
+        learner = checked_learner_id(learner_id)
+        job = Job(learner, delta, base, record, pending, self.policy, self._new_token)
         return await portal().run(self._commit_in_line(job), whole=True)
+
+    async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
+        """Change a turn's record; see `PendingStore.amend`."""
+        learner = checked_learner_id(learner_id)
+        return await self._locked(learner, lambda work: queue.amend_turn(work, learner, amend))
+
+    async def claim(
+        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
+    ) -> PendingItem | None:
+        """Lease the item that is next; see `PendingStore.claim`."""
+        wish = queue.Wish(owner, now, seconds, learner_id, self._new_token())
+        return await self._under_lock(lambda link: queue.claim_next(self.connection, link, wish))
+
+    async def renew(self, item: PendingItem, until: datetime) -> bool:
+        """Extend the lease; see `PendingStore.renew`."""
+        return await self._locked(item.learner_id, lambda work: queue.renew_lease(work, item, until))
+
+    async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+        """Give the item back with the error; see `PendingStore.fail`."""
+        return await self._locked(item.learner_id, lambda work: queue.give_back(work, item, error, retry_at))
+
+    async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
+        """Make a dead letter pending again; see `PendingStore.retry`."""
+        learner = checked_learner_id(learner_id)
+        return await self._locked(learner, lambda work: queue.revive(work, learner, pending_id, now))
+
+    async def list_pending(
+        self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
+    ) -> tuple[PendingItem, ...]:
+        """Return the items in order; see `PendingStore.list_pending`."""
+
+        async def read(link: Link) -> tuple[PendingItem, ...]:
+            async with self.connection.session(link) as session:
+                return await queue.read_items(session, learner_id, dead, max(0, limit))
+
+        return await self._on_portal(read)
+
+    async def count_pending(self) -> PendingCounts:
+        """Return how many items there are; see `PendingStore.count_pending`."""
+
+        async def read(link: Link) -> PendingCounts:
+            async with self.connection.session(link) as session:
+                return await queue.count_items(session)
+
+        return await self._on_portal(read)
 
     async def history(self, learner_id: str) -> History:
         """Return the content changes whose effect is kept; see `Store.history`."""
@@ -132,6 +188,16 @@ class Neo4jStore:
 
     async def _under_lock(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
         return await portal().run(self.connection.work(attempt, seconds=WRITE_SECONDS), whole=True)
+
+    async def _locked(self, learner: str, job: Callable[[AsyncTransaction], Awaitable[T]]) -> T:
+        """Run a job in a transaction that holds the learner's lock."""
+
+        async def attempt(link: Link) -> T:
+            async with self.connection.transaction(link) as transaction:
+                await lock(transaction, learner)
+                return await job(transaction)
+
+        return await self._under_lock(attempt)
 
     async def _read(self, link: Link, learner: str, known: Snapshot) -> Snapshot:
         version = known.version

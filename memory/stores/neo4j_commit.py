@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from neo4j import AsyncSession, AsyncTransaction
 
-from ace_graph.errors import CommitContention
+from ace_graph.errors import CommitContention, LearnerForgotten, TrajectoryNotFound
 from ace_graph.memory.commit import Commit, NewToken, Plan, commit_key, meets, plan
 from ace_graph.memory.delta import Delta
+from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores import neo4j_pending as queue
 from ace_graph.memory.stores import neo4j_queries as cypher
 from ace_graph.memory.stores.neo4j_connection import Link, Neo4jConnection, fetch
 from ace_graph.memory.stores.neo4j_rows import Properties, Reply, write_delta, write_state, write_turn
@@ -32,7 +34,8 @@ class Job:
     learner: str
     delta: Delta
     base: Snapshot
-    record: TurnRecord | None
+    record: TurnRecord | Amend | None
+    pending: Pending | PendingItem | None
     policy: Policy
     new_token: NewToken
 
@@ -41,9 +44,19 @@ class Job:
         """The record of whether this operation was applied."""
         return commit_key(self.learner, self.delta.op_id)
 
+    @property
+    def new_turn(self) -> TurnRecord | None:
+        """The record of a turn that this commit brings."""
+        return self.record if isinstance(self.record, TurnRecord) else None
+
+    @property
+    def looks_first(self) -> bool:
+        """Whether something that is stored must be read under the lock before anything is written."""
+        return isinstance(self.record, Amend) or isinstance(self.pending, PendingItem)
+
     def plan(self, current: Snapshot) -> Plan:
         """Return what to write onto `current`."""
-        return plan(current, self.delta, self.policy, self.record, self.new_token)
+        return plan(current, self.delta, self.policy, self.new_turn, self.new_token)
 
 
 class Done(NamedTuple):
@@ -73,14 +86,16 @@ async def commit_once(connection: Neo4jConnection, link: Link, job: Job, base: S
     """Write the plan made from `base` in one statement; where another writer was faster, under the lock.
 
     Safe to repeat: an operation that was applied gives its report. Raises LearnerForgotten,
-    CommitContention, CorruptPayload, NewerFormat, and the driver's errors.
+    TrajectoryNotFound, CommitContention, CorruptPayload, NewerFormat, and the driver's errors.
     """
-    planned = job.plan(base)
-    async with connection.session(link) as session:
-        reply = await _write_if_fresh(session, job, planned, base)
-    if reply is not None and reply.fresh:
-        return _done(job, planned, reply)
-    newest = reply.snapshot(base) if reply is not None and reply.locked else base
+    newest: Snapshot | None = base
+    if not job.looks_first:
+        planned = job.plan(base)
+        async with connection.session(link) as session:
+            reply = await _write_if_fresh(session, job, planned, base)
+        if reply is not None and reply.fresh:
+            return _done(job, planned, reply)
+        newest = reply.snapshot(base) if reply is not None and reply.locked else base
     for _ in range(_TRIES):
         async with connection.transaction(link) as transaction:
             done = await _under_the_lock(transaction, job, newest or base)
@@ -99,11 +114,25 @@ async def _under_the_lock(transaction: AsyncTransaction, job: Job, held: Snapsho
     base, access = job.base, current.access
     meets(base.version, current.version, base_clock=base.access.access_clock, clock=access.access_clock)
     planned = job.plan(current)
+    if job.looks_first:
+        await _at_what_is_stored(transaction, job, absent=state is None or state.epoch is None)
     if state is None or state.epoch is None:
         reply = await _write_if_fresh(transaction, job, planned, current)
         return _done(job, planned, reply) if reply is not None and reply.fresh else None
     (row,) = await fetch(transaction, cypher.WRITE, seq=state.seq, **_parameters(job, planned))
     return _done(job, planned, Reply.model_validate(row))
+
+
+async def _at_what_is_stored(transaction: AsyncTransaction, job: Job, *, absent: bool) -> None:
+    """Complete the pending work and change the turn that this commit is about, under the lock."""
+    if isinstance(job.pending, PendingItem) and (
+        absent or not await queue.complete(transaction, job.learner, job.pending)
+    ):
+        raise LearnerForgotten("the learner was forgotten while a worker was at it: nothing is stored")
+    if isinstance(job.record, Amend):
+        if absent and not job.record.missing_ok:
+            raise TrajectoryNotFound(f"there is no trajectory {job.record.turn_id} of this learner")
+        await queue.amend_turn(transaction, job.learner, job.record)
 
 
 async def _write_if_fresh(
@@ -124,12 +153,13 @@ async def _write_if_fresh(
 
 
 def _parameters(job: Job, planned: Plan, *, create: bool = False) -> Properties:
-    in_history = planned.content_changed or job.record is None
+    in_history = planned.content_changed or job.new_turn is None
     return {
         "uid": job.learner,
         "state": write_state(planned, job.learner, create=create),
         "deltas": [write_delta(planned, job.learner)] if in_history else [],
-        "turns": [] if job.record is None else [write_turn(planned, job.learner, job.record)],
+        "turns": [] if job.new_turn is None else [write_turn(planned, job.learner, job.new_turn)],
+        "pending": queue.new_items(job.learner, job.pending, planned.effect.now),
     }
 
 

@@ -14,6 +14,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores import neo4j_queries as cypher
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.neo4j_connection import fetch
+from ace_graph.memory.stores.neo4j_pending import read_items
 from ace_graph.memory.stores.neo4j_rows import read_entry
 from ace_graph.memory.turn import TurnRecord
 
@@ -44,7 +45,8 @@ async def read_turns(
 async def read_export(run: AsyncTransaction, learner_id: str, snapshot: Snapshot) -> LearnerExport:
     """Return everything stored about a learner whose state is `snapshot`."""
     history = await read_history(run, learner_id, everything=True)
-    return LearnerExport(learner_id, snapshot, history, await read_turns(run, learner_id))
+    turns, pending = await read_turns(run, learner_id), await read_items(run, learner_id, None, _ALL)
+    return LearnerExport(learner_id, snapshot, history, turns, pending)
 
 
 async def _read_base(run: AsyncTransaction, learner_id: str) -> tuple[int, Playbook]:

@@ -53,6 +53,14 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE CONSTRAINT ace_bullet_hash IF NOT EXISTS FOR (n:AceBullet) REQUIRE n.hash_key IS UNIQUE",
         ),
     ),
+    Migration(
+        "0004_pending",
+        (
+            "CREATE CONSTRAINT ace_pending_key IF NOT EXISTS FOR (n:AcePending) REQUIRE n.key IS UNIQUE",
+            "CREATE INDEX ace_pending_free IF NOT EXISTS FOR (n:AcePending) ON (n.state, n.free_at)",
+            "CREATE INDEX ace_pending_learner IF NOT EXISTS FOR (n:AcePending) ON (n.user_id, n.state)",
+        ),
+    ),
 )
 
 APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"

@@ -53,6 +53,9 @@ FOREACH (delta IN CASE WHEN fresh THEN $deltas ELSE [] END |
   CREATE (m)-[:HAS_DELTA]->(new:AceDelta) SET new = delta, new.seq = seq)
 FOREACH (turn IN CASE WHEN fresh THEN $turns ELSE [] END |
   CREATE (m)-[:HAS_TURN]->(new:AceTurn) SET new = turn, new.seq = seq)
+FOREACH (item IN CASE WHEN fresh THEN $pending ELSE [] END |
+  MERGE (new:AcePending {key: item.key}) ON CREATE SET new = item, new.seq = seq
+  MERGE (m)-[:HAS_PENDING]->(new))
 """
 
 UPDATE = f"""
@@ -178,7 +181,7 @@ OPTIONAL MATCH (m:AceMemoryState {user_id: $uid})
 OPTIONAL MATCH (u:User)-[:HAS_ACE_MEMORY]->(m)
 WITH l, m, collect(u) AS users
 CALL (m) {
-  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_CHECKPOINT|HAS_BULLET]->(part)
+  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_CHECKPOINT|HAS_BULLET|HAS_PENDING]->(part)
   DETACH DELETE part
 }
 DETACH DELETE m

@@ -31,10 +31,21 @@ from ace_graph.memory.stores.compaction import Marks
 from ace_graph.memory.stores.neo4j_connection import Row
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["Properties", "Reply", "checksum", "read_entry", "write_delta", "write_state", "write_turn"]
+__all__ = [
+    "Properties",
+    "Reply",
+    "checksum",
+    "read_entry",
+    "turn_properties",
+    "write_delta",
+    "write_state",
+    "write_turn",
+]
 
 Properties = dict[str, Any]
 """Of a node, as the driver takes them: Any, because Neo4j's property types have no common one."""
+
+_NOT_SEARCHED = {"task", "answer", "answer_hash", "evidence", "injected", "cited"}
 
 
 def _native(moment: object) -> object:
@@ -141,18 +152,21 @@ def write_delta(planned: Plan, learner_id: str) -> Properties:
 
 
 def write_turn(planned: Plan, learner_id: str, record: TurnRecord) -> Properties:
-    """Return the properties of the turn's node: the record as JSON, and beside it what is searched for."""
+    """Return the properties of a new turn's node."""
     effect = planned.effect
-    searched = record.model_dump(exclude={"task", "answer", "answer_hash", "evidence", "injected", "cited"})
-    return searched | {
+    return turn_properties(record) | {
         "key": commit_key(learner_id, effect.op_id),
         "user_id": learner_id,
         "op_id": effect.op_id,
-        "injected": list(record.injected),
-        "cited": list(record.cited),
         "report_json": dump_report(effect.report),
-        "record_json": dump_record(record),
     }
+
+
+def turn_properties(record: TurnRecord) -> Properties:
+    """Return the record as JSON, and beside it what is searched for or worth seeing in the browser."""
+    searched = record.model_dump(exclude=_NOT_SEARCHED)
+    lists = {"injected": list(record.injected), "cited": list(record.cited)}
+    return searched | lists | {"record_json": dump_record(record)}
 
 
 class _DeltaRow(BaseModel):

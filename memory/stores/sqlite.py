@@ -4,7 +4,8 @@ Reads and writes have a lane each: a thread with a connection of its own. A comm
 write lock is taken, from the newest snapshot this process knows; under the lock it is compared, and only
 where another process was faster it is planned once more from what is stored.
 
-Does not: hold SQL (`sqlite_rows`), threads and connections (`sqlite_lane`) or tables (`sqlite_migrations`).
+Does not: hold SQL (`sqlite_rows`, `sqlite_pending`), what a commit does (`sqlite_jobs`), threads and
+connections (`sqlite_lane`) or tables (`sqlite_migrations`).
 """
 
 from __future__ import annotations
@@ -14,29 +15,31 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from ace_graph.memory.commit import Commit, History, NewToken, meets, plan
+from ace_graph.memory.commit import Commit, History, NewToken
 from ace_graph.memory.delta import Delta
+from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.portal import portal
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CommitQueue, LearnerExport, checked_learner_id, random_token
+from ace_graph.memory.stores.sqlite_jobs import Job, erase, read_export, write_job
 from ace_graph.memory.stores.sqlite_lane import PATIENCE, Lane, reading, writing
-from ace_graph.memory.stores.sqlite_rows import (
-    Head,
-    Prepared,
-    delete_learner,
-    read_head,
-    read_history,
-    read_report,
-    read_snapshot,
-    read_turns,
-    write,
+from ace_graph.memory.stores.sqlite_pending import (
+    amend_turn,
+    claim_next,
+    count_items,
+    give_back,
+    read_items,
+    renew_lease,
+    revive,
 )
+from ace_graph.memory.stores.sqlite_rows import read_history, read_snapshot, read_turns
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["SQLiteStore"]
@@ -77,11 +80,51 @@ class SQLiteStore:
         return await self._read(lambda connection: read_snapshot(connection, learner, known))
 
     async def commit(
-        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
     ) -> Commit:
-        """Apply `delta` once, and store `record` with it; see `Store.commit`."""
+        """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
+        job = Job(checked_learner_id(learner_id), delta, base, record, pending, self.policy, self._new_token)
+        return await portal().run(self._commit(job), whole=True)
+
+    async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
+        """Change a turn's record; see `PendingStore.amend`."""
         learner = checked_learner_id(learner_id)
-        return await portal().run(self._commit(learner, delta, base, record), whole=True)
+        return await self._change(lambda connection: amend_turn(connection, learner, amend))
+
+    async def claim(
+        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
+    ) -> PendingItem | None:
+        """Lease the item that is next; see `PendingStore.claim`."""
+        token = self._new_token()
+        return await self._change(lambda link: claim_next(link, owner, now, seconds, learner_id, token))
+
+    async def renew(self, item: PendingItem, until: datetime) -> bool:
+        """Extend the lease; see `PendingStore.renew`."""
+        return await self._change(lambda connection: renew_lease(connection, item, until))
+
+    async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+        """Give the item back with the error; see `PendingStore.fail`."""
+        return await self._change(lambda connection: give_back(connection, item, error, retry_at))
+
+    async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
+        """Make a dead letter pending again; see `PendingStore.retry`."""
+        learner = checked_learner_id(learner_id)
+        return await self._change(lambda connection: revive(connection, learner, pending_id, now))
+
+    async def list_pending(
+        self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
+    ) -> tuple[PendingItem, ...]:
+        """Return the items in order; see `PendingStore.list_pending`."""
+        return await self._read(lambda connection: read_items(connection, learner_id, dead, max(0, limit)))
+
+    async def count_pending(self) -> PendingCounts:
+        """Return how many items there are; see `PendingStore.count_pending`."""
+        return await self._read(count_items)
 
     async def history(self, learner_id: str) -> History:
         """Return the content changes whose effect is kept; see `Store.history`."""
@@ -96,7 +139,7 @@ class SQLiteStore:
     async def export(self, learner_id: str) -> LearnerExport:
         """Return everything stored about the learner; see `Store.export`."""
         learner = checked_learner_id(learner_id)
-        return await self._read(lambda connection: _export(connection, learner))
+        return await self._read(lambda connection: read_export(connection, learner))
 
     async def forget(self, learner_id: str) -> bool:
         """Delete everything stored about the learner; see `Store.forget`."""
@@ -119,44 +162,25 @@ class SQLiteStore:
 
         return await portal().run(in_one_moment())
 
-    async def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+    async def _change(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        async def with_the_lock() -> T:
+            return await self._lanes().writer.run(partial(_within, writing, job))
+
+        return await portal().run(with_the_lock(), whole=True)
+
+    async def _commit(self, job: Job) -> Commit:
         lanes, began = self._lanes(), time.monotonic()
-        async with lanes.queue.place(learner, base) as place:
+        async with lanes.queue.place(job.learner, job.base) as place:
             start = place.base
             done = await lanes.writer.run(
-                lambda connection: self._write(connection, learner, delta, base, start, record),
+                lambda connection: write_job(connection, job, start),
                 began=began,  # so that a queue before a locked file fails together, not one by one
             )
             place.result = done.snapshot
         return done
 
-    def _write(
-        self,
-        connection: sqlite3.Connection,
-        learner: str,
-        delta: Delta,
-        base: Snapshot,
-        start: Snapshot,
-        record: TurnRecord | None,
-    ) -> Commit:
-        """Plan from `start`, the newest that the queue holds; `base` says which life the caller means."""
-        prepared = self._prepared(start, delta, record)
-        with writing(connection):
-            report = read_report(connection, learner, delta.op_id)
-            if report is not None:
-                now = read_snapshot(connection, learner, start)
-                return Commit("repeated", now.version, report, now)
-            head = read_head(connection, learner)
-            if not _holds(base, start, head):
-                prepared = self._prepared(read_snapshot(connection, learner, start), delta, record)
-            write(connection, learner, prepared, head.marks, self.policy.history_kept)
-        return prepared.plan.commit()
-
-    def _prepared(self, base: Snapshot, delta: Delta, record: TurnRecord | None) -> Prepared:
-        return Prepared(plan(base, delta, self.policy, record, self._new_token), record)
-
     async def _forget(self, learner: str) -> bool:
-        return await self._lanes().writer.run(lambda connection: _erase(connection, learner))
+        return await self._lanes().writer.run(lambda connection: erase(connection, learner))
 
     def _lanes(self) -> _Lanes:
         """Both lanes of this process. A forked child makes its own and leaves the parent's alone."""
@@ -193,14 +217,6 @@ class _Lanes:
             self.writer.abandon()
 
 
-def _holds(base: Snapshot, start: Snapshot, head: Head) -> bool:
-    """Whether a plan from `start` may be written onto `head`. Raises LearnerForgotten."""
-    if base.absent and start.version.epoch != head.version.epoch:
-        return False  # the queue held a life that has ended, the caller wants a new one
-    clock = start.access.access_clock
-    return meets(start.version, head.version, base_clock=clock, clock=head.access_clock)
-
-
 def _within(
     transaction: Callable[[sqlite3.Connection], AbstractContextManager[None]],
     job: Callable[[sqlite3.Connection], T],
@@ -208,21 +224,3 @@ def _within(
 ) -> T:
     with transaction(connection):
         return job(connection)
-
-
-def _erase(connection: sqlite3.Connection, learner: str) -> bool:
-    """Delete the rows, and empty the log, in which older states of them can still be read."""
-    with writing(connection):
-        found = delete_learner(connection, learner)
-    with suppress(sqlite3.OperationalError):  # somebody reads: the log is overwritten later
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return found
-
-
-def _export(connection: sqlite3.Connection, learner: str) -> LearnerExport:
-    return LearnerExport(
-        learner,
-        read_snapshot(connection, learner, None),
-        read_history(connection, learner, everything=True),
-        read_turns(connection, learner, -1),
-    )

@@ -80,6 +80,25 @@ CREATE TABLE ace_turns (
 )
 """
 
+_PENDING = """
+CREATE TABLE ace_pending (
+    seq INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    user_id TEXT NOT NULL,
+    pending_id TEXT NOT NULL,
+    turn_id TEXT NOT NULL,
+    body TEXT NOT NULL,
+    priority REAL NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    created_at REAL NOT NULL,
+    free_at REAL NOT NULL,
+    lease TEXT,
+    owner TEXT,
+    error TEXT
+)
+"""
+
 MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0001_learners", (_LEARNERS, _PLAYBOOKS, _BASES)),
     (
@@ -93,6 +112,15 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE INDEX ace_turns_by_learner ON ace_turns (user_id, seq)",
             "CREATE INDEX ace_turns_by_status ON ace_turns (user_id, status, completed_at)",
             "CREATE INDEX ace_turns_by_mode ON ace_turns (user_id, mode, completed_at)",
+        ),
+    ),
+    (
+        "0004_pending",
+        (
+            _PENDING,
+            "CREATE INDEX ace_pending_in_order ON ace_pending (state, priority DESC, seq)",
+            "CREATE INDEX ace_pending_by_learner ON ace_pending (user_id, state, priority DESC, seq)",
+            "CREATE INDEX ace_turns_by_turn ON ace_turns (user_id, turn_id, seq)",
         ),
     ),
 )

@@ -257,6 +257,7 @@ def delete_learner(connection: sqlite3.Connection, learner: str) -> bool:
         "DELETE FROM ace_bases WHERE user_id = ?",
         "DELETE FROM ace_deltas WHERE user_id = ?",
         "DELETE FROM ace_turns WHERE user_id = ?",
+        "DELETE FROM ace_pending WHERE user_id = ?",
     ):
         found += connection.execute(statement, (learner,)).rowcount
     return found > 0

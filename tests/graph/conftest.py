@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from ace_graph.graph import ACEGraph, build_ace_graph
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Add, Delta, Operation
+from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.in_memory import InMemoryStore
 from ace_graph.memory.turn import TurnRecord
@@ -47,13 +48,18 @@ class CountingStore(InMemoryStore):
         return await super().load(learner_id, known)
 
     async def commit(
-        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
     ) -> Commit:
         self.calls.commits.append(delta)
-        self.calls.records.append(record)
+        self.calls.records.append(record if isinstance(record, TurnRecord) else None)
         if self.commit_error is not None:
             raise self.commit_error
-        return await super().commit(learner_id, delta, base, record)
+        return await super().commit(learner_id, delta, base, record, pending)
 
     async def seed(self, learner_id: str, *operations: Operation) -> Snapshot:
         """Commit operations before the test; not counted."""

@@ -17,6 +17,7 @@ import pytest
 
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Delta
+from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.in_memory import InMemoryStore, Learners
@@ -25,39 +26,50 @@ from ace_graph.testing import conformance
 from ace_graph.testing.conformance import VERBS, cases
 from tests.stores.subjects import MemorySubject
 
+Recorded = TurnRecord | Amend | None
+Work = Pending | PendingItem | None
+
 
 class LastWriterWins(InMemoryStore):
     """Writes what was planned from the base, whatever is stored by now."""
 
-    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
         held = self._held(learner)
         if base.version.epoch in (None, held.snapshot.version.epoch) and delta.op_id not in held.applied:
             held.snapshot = base
-        return super()._commit(learner, delta, base, record)
+        return super()._commit(learner, delta, base, record, pending)
 
 
 class AppliesTwice(InMemoryStore):
     """Does not remember op ids."""
 
-    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
         self._held(learner).applied.clear()
-        return super()._commit(learner, delta, base, record)
+        return super()._commit(learner, delta, base, record, pending)
 
 
 class BringsBack(InMemoryStore):
     """Lets a late commit create a learner who was forgotten."""
 
-    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
-        return super()._commit(learner, delta, Snapshot(), record)
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
+        return super()._commit(learner, delta, Snapshot(), record, pending)
 
 
 class StoppedClock(InMemoryStore):
     """Moves the access part with content only."""
 
-    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
         held = self._held(learner)
         before = held.snapshot
-        done = super()._commit(learner, delta, base, record)
+        done = super()._commit(learner, delta, base, record, pending)
         if done.version == before.version:
             held.snapshot = before
         return done
@@ -66,8 +78,10 @@ class StoppedClock(InMemoryStore):
 class NewVersionEveryTurn(InMemoryStore):
     """Gives an etag to commits that change nothing."""
 
-    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
-        done = super()._commit(learner, delta, base, record)
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
+        done = super()._commit(learner, delta, base, record, pending)
         held = self._held(learner)
         held.snapshot = replace(held.snapshot, version=done.version._replace(etag=self._new_token()))
         return replace(done, version=held.snapshot.version, snapshot=held.snapshot)
@@ -76,10 +90,12 @@ class NewVersionEveryTurn(InMemoryStore):
 class LosesQuietTurns(InMemoryStore):
     """Stores a record only with a change of content."""
 
-    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
-        done = super()._commit(learner, delta, base, record)
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
+        done = super()._commit(learner, delta, base, record, pending)
         held = self._held(learner)
-        if record is not None and done.version == base.version:
+        if isinstance(record, TurnRecord) and done.version == base.version:
             held.turns.remove(record)
         return done
 
@@ -91,9 +107,9 @@ class LooseKeys(InMemoryStore):
         return await super().load(learner_id.strip().casefold(), known)
 
     async def commit(
-        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+        self, learner_id: str, delta: Delta, base: Snapshot, record: Recorded = None, pending: Work = None
     ) -> Commit:
-        return await super().commit(learner_id.strip().casefold(), delta, base, record)
+        return await super().commit(learner_id.strip().casefold(), delta, base, record, pending)
 
 
 class ReadsAlways(InMemoryStore):
@@ -107,10 +123,12 @@ class ReadsAlways(InMemoryStore):
 class NeverCompacts(InMemoryStore):
     """Keeps every effect."""
 
-    def _commit(self, learner: str, delta: Delta, base: Snapshot, record: TurnRecord | None) -> Commit:
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
         kept, self.policy = self.policy, self.policy.model_copy(update={"history_kept": 10_000})
         try:
-            return super()._commit(learner, delta, base, record)
+            return super()._commit(learner, delta, base, record, pending)
         finally:
             self.policy = kept
 

@@ -10,7 +10,9 @@ lines of pytest:
     async def test_my_store(case: Case) -> None:
         await case(MySubject())
 
-The verb `damage` needs a `DamageableSubject`; `cases("load", "commit")` takes some verbs only.
+The verb `damage` needs a `DamageableSubject`; `pending` and `amend` need a store with the optional part
+for learning in the background (`PendingStore`). `cases(*CORE_VERBS)` leaves these three out, and
+`cases("load", "commit")` takes some verbs only.
 
 Put `pytest.register_assert_rewrite("ace_graph.testing.conformance")` into the conftest to see values in
 failures. Without an async plugin: `asyncio.run(case(MySubject()))`. Every case uses learners of its own,
@@ -21,6 +23,6 @@ Does not: need pytest, clean up after itself, or say how fast a store is (the be
 
 from __future__ import annotations
 
-from ace_graph.testing.conformance.case import VERBS, Case, DamageableSubject, Subject, cases
+from ace_graph.testing.conformance.case import CORE_VERBS, VERBS, Case, DamageableSubject, Subject, cases
 
-__all__ = ["VERBS", "Case", "DamageableSubject", "Subject", "cases"]
+__all__ = ["CORE_VERBS", "VERBS", "Case", "DamageableSubject", "Subject", "cases"]

@@ -6,16 +6,17 @@ Does not: hold a case. Those are the async functions of the modules named in `VE
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, runtime_checkable
 
 from ace_graph.errors import UsageError
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 
-__all__ = ["VERBS", "Case", "DamageableSubject", "Subject", "cases"]
+__all__ = ["CORE_VERBS", "VERBS", "Case", "DamageableSubject", "Subject", "cases", "with_pending"]
 
 VERBS = (
     "load",
@@ -30,7 +31,13 @@ VERBS = (
     "isolation",
     "damage",
     "lifecycle",
+    "pending",
+    "amend",
 )
+
+OPTIONAL_VERBS = ("damage", "pending", "amend")
+CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
+"""What every store has to keep, whatever its subject and its store can do beyond it."""
 
 
 class Subject(Protocol):
@@ -87,6 +94,14 @@ def cases(*verbs: str) -> tuple[Case, ...]:
     if unknown:
         raise ValueError(f"no such verb: {', '.join(unknown)}; there are {', '.join(VERBS)}")
     return tuple(case for verb in verbs or VERBS for case in _of(verb))
+
+
+@asynccontextmanager
+async def with_pending(subject: Subject) -> AsyncGenerator[PendingStore]:
+    """Open a store that has the pending part. Raises AssertionError for one that lacks it."""
+    async with subject.open() as store:
+        assert keeps_pending(store), "the store lacks a method of PendingStore"
+        yield store
 
 
 def _of(verb: str) -> list[Case]:

@@ -1,0 +1,269 @@
+"""What the optional pending part promises: work is stored with a commit, leased, and completed once.
+
+Does not: learn anything; the work's body is any text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from uuid import uuid4
+
+from ace_graph.errors import LearnerForgotten
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.pending import Pending, PendingItem
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.testing.conformance.case import Subject, with_pending
+from ace_graph.testing.conformance.writing import (
+    NOON,
+    adding,
+    contents,
+    new_learner,
+    record,
+    rewriting,
+    touching,
+)
+
+_LEASE = 30.0
+
+
+def _work(turn_id: str = "t1", *, priority: float = 0.0) -> Pending:
+    return Pending(pending_id=str(uuid4()), turn_id=turn_id, body=f"learn from {turn_id}", priority=priority)
+
+
+async def _turn(
+    store: PendingStore, learner: str, number: int = 1, *, priority: float = 0.0, turn_id: str = ""
+) -> Pending:
+    """Commit a turn that leaves work, `number` minutes past noon."""
+    work = _work(turn_id or f"t{number}", priority=priority)
+    base = await store.load(learner)
+    made = record(number, turn_id=work.turn_id)
+    await store.commit(learner, rewriting(minute=number), base, made, work)
+    return work
+
+
+async def _claim(store: PendingStore, learner: str, *, minute: float = 60, owner: str = "w") -> PendingItem:
+    """Claim the learner's next item, an hour past noon unless said otherwise."""
+    item = await store.claim(owner, NOON + timedelta(minutes=minute), _LEASE, learner)
+    assert item is not None, "there is work, and nobody is at it"
+    return item
+
+
+async def _complete(store: PendingStore, item: PendingItem, text: str = "Draw a bar") -> Commit:
+    base = await store.load(item.learner_id)
+    return await store.commit(item.learner_id, adding(text, op_id=item.pending_id), base, pending=item)
+
+
+async def work_is_stored_with_the_turn(subject: Subject) -> None:
+    """Work that a commit brings is there with it, as it was given, on another store too."""
+    learner = new_learner()
+    async with with_pending(subject) as one, with_pending(subject) as two:
+        work = await _turn(one, learner)
+        (item,) = await two.list_pending(learner)
+        exported = await two.export(learner)
+        assert (await two.count_pending()).pending >= 1
+    assert item.model_dump(include=set(Pending.model_fields)) == work.model_dump()
+    assert (item.learner_id, item.state, item.attempts) == (learner, "pending", 0)
+    assert item.created_at == item.free_at == NOON + timedelta(minutes=1)
+    assert exported.pending == (item,)
+    assert [turn.turn_id for turn in exported.turns] == [work.turn_id]
+
+
+async def a_repeated_commit_leaves_one_item(subject: Subject) -> None:
+    """The same op id again brings no second item."""
+    learner, delta, work = new_learner(), touching(), _work()
+    async with with_pending(subject) as store:
+        for _ in range(2):
+            await store.commit(learner, delta, Snapshot(), record(), work)
+        assert len(await store.list_pending(learner)) == 1
+
+
+async def a_refused_commit_leaves_no_work(subject: Subject) -> None:
+    """The work is stored with the delta or not at all."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        base = (await store.commit(learner, adding("Draw a bar"), Snapshot())).snapshot
+        await store.forget(learner)
+        assert await _refused(store, learner, base, _work())
+        assert await store.list_pending(learner) == ()
+
+
+async def _refused(store: PendingStore, learner: str, base: Snapshot, work: Pending | PendingItem) -> bool:
+    try:
+        await store.commit(learner, adding("Late"), base, pending=work)
+    except LearnerForgotten:
+        return True
+    return False
+
+
+async def a_claim_leases_the_item(subject: Subject) -> None:
+    """A claim says who works on it until when; until then nobody else gets it, on any store."""
+    learner = new_learner()
+    async with with_pending(subject) as one, with_pending(subject) as two:
+        work = await _turn(one, learner)
+        item = await _claim(one, learner, owner="first")
+        assert (item.pending_id, item.owner, item.attempts) == (work.pending_id, "first", 1)
+        assert item.free_at == NOON + timedelta(minutes=60, seconds=_LEASE)
+        almost = item.free_at - timedelta(seconds=1)
+        for store in (one, two):
+            assert await store.claim("second", almost, _LEASE, learner) is None
+
+
+async def only_one_of_many_gets_it(subject: Subject) -> None:
+    """Ten claims at once, on two stores: one gets the item."""
+    learner, now = new_learner(), NOON + timedelta(minutes=60)
+    async with with_pending(subject) as one, with_pending(subject) as two:
+        await _turn(one, learner)
+        claims = [store.claim(f"w{n}", now, _LEASE, learner) for n in range(5) for store in (one, two)]
+        got = [item for item in await asyncio.gather(*claims) if item is not None]
+    assert len(got) == 1
+
+
+async def a_lease_that_ran_out_can_be_claimed(subject: Subject) -> None:
+    """When the lease is over the item goes to the next who asks, and the attempts count."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        await _turn(store, learner)
+        first = await _claim(store, learner)
+        second = await _claim(store, learner, minute=61)
+        assert second.pending_id == first.pending_id
+        assert second.attempts == 2
+        assert second.lease != first.lease
+        assert not await store.renew(first, NOON + timedelta(minutes=90))
+        assert not await store.fail(first, "too late", None)
+        assert (await store.list_pending(learner))[0].state == "pending"
+
+
+async def a_lease_can_be_renewed(subject: Subject) -> None:
+    """While the lease is the caller's it can be extended, and nobody else gets the item."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        await _turn(store, learner)
+        item = await _claim(store, learner)
+        assert await store.renew(item, NOON + timedelta(minutes=70))
+        assert await store.claim("other", NOON + timedelta(minutes=69), _LEASE, learner) is None
+        assert (await _claim(store, learner, minute=70)).attempts == 2
+
+
+async def one_learners_items_go_in_order(subject: Subject) -> None:
+    """The next item of a learner is given only when the one before is done; another learner's at once."""
+    learner, other = new_learner(), new_learner()
+    async with with_pending(subject) as store:
+        first, second = await _turn(store, learner, 1), await _turn(store, learner, 2)
+        await _turn(store, other, 3)
+        item = await _claim(store, learner)
+        assert item.pending_id == first.pending_id
+        assert await store.claim("w2", NOON + timedelta(minutes=60), _LEASE, learner) is None
+        assert (await _claim(store, other)).turn_id == "t3"
+        await _complete(store, item)
+        assert (await _claim(store, learner)).pending_id == second.pending_id
+
+
+async def an_item_that_waits_for_its_retry_holds_the_later_ones(subject: Subject) -> None:
+    """After a failure the learner's later items wait with it, until its time has come."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        first, _ = await _turn(store, learner, 1), await _turn(store, learner, 2)
+        item = await _claim(store, learner)
+        assert await store.fail(item, "the model was away", NOON + timedelta(minutes=65))
+        assert await store.claim("w", NOON + timedelta(minutes=64), _LEASE, learner) is None
+        again = await _claim(store, learner, minute=65)
+        assert (again.pending_id, again.attempts) == (first.pending_id, 2)
+        assert again.error == "the model was away"
+
+
+async def the_highest_priority_goes_first(subject: Subject) -> None:
+    """Of one learner's items the highest priority is next, then the oldest."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        for number, priority in ((1, 0.0), (2, 5.0), (3, 9.0), (4, 5.0)):
+            await _turn(store, learner, number, priority=priority)
+        listed = await store.list_pending(learner)
+        done = []
+        for _ in listed:
+            item = await _claim(store, learner)
+            done.append(item.turn_id)
+            await _complete(store, item, f"Fact about {item.turn_id}")
+        assert await store.list_pending(learner) == ()
+    assert [item.turn_id for item in listed] == done == ["t3", "t2", "t4", "t1"]
+
+
+async def a_dead_letter_waits_for_a_person(subject: Subject) -> None:
+    """Without a time to retry the item is dead: listed with its error, never claimed, holding nobody up."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        first, second = await _turn(store, learner, 1), await _turn(store, learner, 2)
+        assert await store.fail(await _claim(store, learner), "no lesson\x00 " + "x" * 1_000, None)
+        assert (await _claim(store, learner)).pending_id == second.pending_id
+        (dead,) = await store.list_pending(learner, dead=True)
+        assert (await store.count_pending()).dead >= 1
+        assert dead.pending_id == first.pending_id
+        assert (dead.error or "").startswith("no lesson")
+        assert len(dead.error or "") <= 500
+        assert [i.pending_id for i in await store.list_pending(learner, dead=False)] == [second.pending_id]
+
+
+async def a_dead_letter_can_be_tried_again(subject: Subject) -> None:
+    """A retry makes it pending again with its attempts forgotten; one that is not dead is left alone."""
+    learner, later = new_learner(), NOON + timedelta(minutes=60)
+    async with with_pending(subject) as store:
+        work = await _turn(store, learner)
+        assert not await store.retry(learner, work.pending_id, later)
+        await store.fail(await _claim(store, learner), "broken", None)
+        assert not await store.retry(new_learner(), work.pending_id, later)
+        assert await store.retry(learner, work.pending_id, later)
+        assert (await _claim(store, learner)).attempts == 1
+
+
+async def completing_is_part_of_the_commit(subject: Subject) -> None:
+    """The commit that completes an item deletes it, and leaves its own op id behind: once, however often."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        await _turn(store, learner)
+        item = await _claim(store, learner)
+        done = [await _complete(store, item) for _ in range(2)]
+        assert [commit.status for commit in done] == ["applied", "repeated"]
+        assert await store.list_pending(learner) == ()
+        assert contents(await store.load(learner)) == ["Draw a bar"]
+
+
+async def two_workers_on_one_item_have_one_effect(subject: Subject) -> None:
+    """A worker whose lease ran out and the one who took over both commit: one of them is told `repeated`."""
+    learner = new_learner()
+    async with with_pending(subject) as one, with_pending(subject) as two:
+        await _turn(one, learner)
+        late, newer = await _claim(one, learner), await _claim(two, learner, minute=61)
+        done = await asyncio.gather(_complete(one, late, "Draw a bar"), _complete(two, newer, "Draw a line"))
+        assert sorted(commit.status for commit in done) == ["applied", "repeated"]
+        assert len((await one.load(learner)).playbook) == 1
+        assert await one.list_pending(learner) == ()
+
+
+async def a_forgotten_learner_is_not_brought_back(subject: Subject) -> None:
+    """Forget deletes the work; a worker that finishes late is LearnerForgotten, whatever its base."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        await _turn(store, learner)
+        item = await _claim(store, learner)
+        base = await store.load(learner)
+        await store.forget(learner)
+        assert await store.list_pending(learner) == ()
+        for state in (base, await store.load(learner), Snapshot()):
+            assert await _refused(store, learner, state, item)
+        assert (await store.load(learner)).absent
+        assert not await store.renew(item, NOON + timedelta(minutes=90))
+        await store.commit(learner, adding("A new life"), Snapshot())
+        assert await _refused(store, learner, await store.load(learner), item)
+        assert contents(await store.load(learner)) == ["A new life"]
+
+
+async def others_work_is_not_touched(subject: Subject) -> None:
+    """Forgetting one learner leaves another's work, also where one id begins like the other."""
+    learner = new_learner()
+    other = f"{learner}-2"
+    async with with_pending(subject) as store:
+        await _turn(store, learner)
+        work = await _turn(store, other)
+        await store.forget(learner)
+        assert [item.pending_id for item in await store.list_pending(other)] == [work.pending_id]
