@@ -18,7 +18,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,14 +54,21 @@ class McpTools:
     `taken` are names that these tools must not have: one that would gets its server's name in front.
     """
 
-    def __init__(self, servers: Mapping[str, ServerConfig], taken: Collection[str] = ()) -> None:
-        """Raises ConfigurationError where the extra `mcp` is not installed."""
+    def __init__(
+        self,
+        servers: Mapping[str, ServerConfig],
+        taken: Collection[str] = (),
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`seconds` is a clock. Raises ConfigurationError where the extra `mcp` is not installed."""
         if servers and find_spec(_EXTRA) is None:
             raise ConfigurationError("MCP tools are not installed: run pip install 'ace-graph[mcp]'")
         self._servers = [McpServer(name, config) for name, config in servers.items()]
         self._taken = frozenset(taken)
         self._found: dict[str, list[BaseTool]] = {}
         self._failed: dict[str, float] = {}
+        self._seconds = seconds
 
     async def ready(self, *, strict: bool = False) -> Sequence[BaseTool]:
         """Return the tools of all servers that can be reached; one that can't is tried again after 30 s.
@@ -76,7 +83,7 @@ class McpTools:
                     if strict:
                         raise tools
                     logger.error("[ACE MCP] %s; the run goes on without its tools", tools)
-                    self._failed[server.name] = time.monotonic()
+                    self._failed[server.name] = self._seconds()
                 else:
                     self._found[server.name] = list(tools.values())[:MAX_TOOLS]
         return self._named()
@@ -93,7 +100,7 @@ class McpTools:
 
     def _due(self, name: str) -> bool:
         failed = self._failed.get(name)
-        waited = failed is None or time.monotonic() - failed > _RETRY_SECONDS
+        waited = failed is None or self._seconds() - failed > _RETRY_SECONDS
         return name not in self._found and waited
 
     def _named(self) -> list[BaseTool]:
