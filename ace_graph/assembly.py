@@ -66,13 +66,12 @@ def assemble(
         choose_model(settings)  # raises now what would otherwise be raised in the first turn
     opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
     own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]
-    folder = Path(prompts_dir) if prompts_dir is not None else settings.prompts_dir
-    every = (calculator, *_search(settings), *memory_tools(opened), *own)
+    every = (calculator, web_search(settings), *memory_tools(opened), *own)
     resources = Resources(
         settings=settings,
         store=opened,
         make_model=lambda name, temperature: make_model(settings, model=name, temperature=temperature),
-        prompts=Prompts.load(folder),
+        prompts=Prompts.load(Path(prompts_dir) if prompts_dir is not None else settings.prompts_dir),
         injected_model=model,
         tools=every,
         own_tool_names=tuple(made.name for made in own),
@@ -94,10 +93,6 @@ def assemble(
         new_id=new_id or resources.new_id,
         count_tokens=count_tokens or resources.count_tokens,
     )
-
-
-def _search(settings: Settings) -> list[BaseTool]:
-    return [web_search(settings)]
 
 
 def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:

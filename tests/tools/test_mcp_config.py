@@ -26,10 +26,10 @@ def test_a_command_is_a_program_and_a_url_is_a_server() -> None:
                 },
             }
         },
-        {"TOKEN": "t1", "PLACE": "/home/ada"},
+        {"TOKEN": "t1", "PLACE": "/srv/ada"},
     )
     assert servers == {
-        "files": StdioServer(command="uvx", args=("files", "/home/ada/notes"), env={"T": "t1"}),
+        "files": StdioServer(command="uvx", args=("files", "/srv/ada/notes"), env={"T": "t1"}),
         "maths": HttpServer(url="https://m.example/mcp", headers={"Authorization": "Bearer t1"}),
     }
 
