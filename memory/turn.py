@@ -8,14 +8,17 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from ace_graph.memory.bullet import Moment, Text
 from ace_graph.memory.evidence import Evidence, Verdict
+from ace_graph.memory.trace import Metadata, Share, Step, TurnFeedback, TurnReflection
 
-__all__ = ["MAX_TASK_CHARS", "Arm", "RecentTurn", "TurnRecord", "TurnStatus", "answer_hash"]
+__all__ = ["GRAPH_AGENT", "MAX_TASK_CHARS", "Arm", "RecentTurn", "TurnRecord", "TurnStatus", "answer_hash"]
 
 MAX_TASK_CHARS = 2_000
+GRAPH_AGENT = "ace_graph"
+"""The agent of the graph's own turns."""
 
 Arm = Literal["with", "without"]
 """Whether a turn showed its unproven bullets or withheld them (memory.trust)."""
@@ -44,10 +47,12 @@ class RecentTurn(BaseModel):
 
 
 class TurnRecord(BaseModel):
-    """Who asked what, when, in which mode, what it cost and how it went.
+    """Who asked what, when, in which mode, what it cost and how it went: a trajectory (document 004).
 
-    `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1].
-    `status` says how the run ended, `verdict` what the evidence says about the answer.
+    `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1];
+    `cost` is in the caller's currency. `status` says how the run ended, `verdict` what the evidence says
+    about the answer. `agent` did it: the graph, or what the host calls its own. Steps beyond the bound are
+    counted in `steps_left_out`; `steps_dropped` says why there are none any more.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,19 +66,28 @@ class TurnRecord(BaseModel):
     answer_hash: Text = ""
     mode: Text
     topic: Text | None = None
+    agent: Annotated[Text, Field(min_length=1, max_length=256)] = GRAPH_AGENT
+    task_type: Annotated[Text, Field(max_length=256)] | None = None
     status: TurnStatus
     verdict: Verdict = "unknown"
-    score: Annotated[float, Field(ge=0, le=1)] | None = None
+    score: Share | None = None
     error: Text | None = None
     model: Text | None = None
     calls: Amount = 0
     input_tokens: Amount = 0
     output_tokens: Amount = 0
     duration_ms: Annotated[float, Field(ge=0)] = 0
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    metrics: Metadata = Field(default_factory=dict[str, JsonValue])
     injected: Ids = ()
     cited: Ids = ()
     arm: Arm | None = None
     evidence: tuple[Evidence, ...] = ()
+    steps: tuple[Step, ...] = ()
+    steps_left_out: Amount = 0
+    steps_dropped: Literal["sampled", "retention"] | None = None
+    reflections: tuple[TurnReflection, ...] = ()
+    feedback: tuple[TurnFeedback, ...] = ()
     started_at: Moment
     completed_at: Moment | None = None
 

@@ -45,7 +45,10 @@ __all__ = [
 Properties = dict[str, Any]
 """Of a node, as the driver takes them: Any, because Neo4j's property types have no common one."""
 
-_NOT_SEARCHED = {"task", "answer", "answer_hash", "evidence", "injected", "cited"}
+_NOT_SEARCHED = {
+    *("task", "answer", "answer_hash", "evidence", "injected", "cited"),
+    *("steps", "reflections", "feedback", "metrics"),  # Neo4j keeps no values within values
+}
 
 
 def _native(moment: object) -> object:
