@@ -63,7 +63,7 @@ class ACEContext(BaseModel):
         default=0, description="How often an answer that failed on evidence goes back to the solver."
     )
     max_reflection_rounds: Annotated[int, Field(ge=1, le=5)] = Field(
-        default=1, description="How often the reflector may try before it gives up."
+        default=1, description="Rounds of looking back; between them a failed answer is tried again."
     )
     on_memory_error: Literal["fail", "answer"] = Field(
         default="fail",

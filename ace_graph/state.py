@@ -1,4 +1,4 @@
-"""The graph's state: what flows between the five nodes, and what each of them returns.
+"""The graph's state: what flows between the five nodes. updates.py holds what each of them returns.
 
 `messages` is the conversation (LangGraph's add_messages). `mode` and `memory` are untracked: they live
 for one run and are never checkpointed, so checkpoints stay small and nothing of an earlier turn
@@ -102,8 +102,21 @@ class Plan(TypedDict):
     tool_names: NotRequired[list[str]]
 
 
+class FirstAnswer(TypedDict):
+    """The answer that evidence sent back: the one that counts for votes and accuracy."""
+
+    answer: str
+    reasoning: str
+    cited: list[str]
+    verdict: Verdict
+    evidence: list[EvidenceJSON]
+
+
 class Attempt(TypedDict):
-    """What the solver did: the answer, its scratchpad, and the bullets shown and cited."""
+    """What the solver did: the answer, its scratchpad, and the bullets shown and cited.
+
+    Of a revision, `first` is the answer that was sent back, and the trace holds all attempts.
+    """
 
     attempt_id: str
     number: int
@@ -118,6 +131,7 @@ class Attempt(TypedDict):
     problem: str | None
     streamed: bool
     tool_calls: list[ToolCallJSON]
+    first: NotRequired[FirstAnswer | None]
 
 
 class ToolCallJSON(TypedDict):
@@ -138,6 +152,13 @@ class EvidenceJSON(TypedDict):
     by: str
 
 
+class First(TypedDict):
+    """The first answer of the turn and its verdict, which count; without a revision, those of the result."""
+
+    answer: str
+    verdict: Verdict
+
+
 class Result(TypedDict):
     """What the caller gets of the turn (document 000's generator output, and the critic's verdict).
 
@@ -151,6 +172,7 @@ class Result(TypedDict):
     withheld: bool
     verdict: Verdict
     evidence: list[EvidenceJSON]
+    first: First
     problem: str | None
 
 
@@ -246,37 +268,4 @@ class ACEState(MessagesState):
     attempt: Attempt | None
     result: Result | None
     learning: Learning | None
-    usage: dict[str, UsageJSON]
-
-
-class RouterUpdate(TypedDict):
-    """The router's part: who, which mode, and a clean slate for this turn."""
-
-    mode: str
-    memory: Memory
-    turn: Turn
-    attempt: None
-    result: None
-    learning: None
-    usage: dict[str, UsageJSON]
-
-
-class PlannerUpdate(TypedDict):
-    plan: Plan
-
-
-class SolverUpdate(TypedDict):
-    messages: list[dict[str, object]]
-    attempt: Attempt
-    memory: Memory
-    usage: dict[str, UsageJSON]
-
-
-class CriticUpdate(TypedDict):
-    result: Result
-
-
-class LearningUpdate(TypedDict):
-    mode: str
-    learning: Learning
     usage: dict[str, UsageJSON]

@@ -8,8 +8,10 @@ Does not: decide what a delta changes; that happens where it is resolved.
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import NAMESPACE_URL, uuid5
 
+from ace_graph.attempt import answer_again
 from ace_graph.errors import StoreError
 from ace_graph.learning.looking_back import learn
 from ace_graph.learning.outcome import committed, failed, skipped
@@ -17,7 +19,8 @@ from ace_graph.learning.record import make_record
 from ace_graph.loading import ensure_memory
 from ace_graph.memory.delta import Delta
 from ace_graph.run import Run, logger
-from ace_graph.state import ACEState, LearningUpdate
+from ace_graph.state import ACEState
+from ace_graph.updates import LearningUpdate
 from ace_graph.usage import add_usage, total_usage
 
 __all__ = ["ace_learning", "operation_id"]
@@ -31,7 +34,7 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     reason = _nothing_to_do(run, memory.problem if memory else None)
     if reason or memory is None or memory.snapshot is None or attempt is None:
         return {"mode": mode, "learning": skipped(turn_id, reason), "usage": state["usage"]}
-    learned = await learn(state, attempt, memory.snapshot, run)
+    learned = await learn(state, attempt, memory.snapshot, run, partial(answer_again, state, attempt, run))
     usage = state["usage"]
     for role, cost in learned.usage.items():
         usage = add_usage(usage, role, cost)

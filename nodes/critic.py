@@ -8,16 +8,20 @@ from __future__ import annotations
 from typing import Literal
 
 from ace_graph.learning.evidence import gather_evidence, to_json
-from ace_graph.memory.evidence import verdict_of
+from ace_graph.memory.evidence import Verdict, verdict_of
 from ace_graph.reasoning.talk import show
 from ace_graph.run import Run, logger
-from ace_graph.state import ACEState, Attempt, CriticUpdate, Plan, Result
+from ace_graph.state import ACEState, Attempt, First, Plan, Result
+from ace_graph.updates import CriticUpdate
 
 __all__ = ["after_critic", "critic", "wants_revision"]
 
 
 async def critic(state: ACEState, run: Run) -> CriticUpdate:
-    """Gather the evidence and say what it amounts to; show an answer that was held back until now."""
+    """Gather the evidence and say what it amounts to; show an answer that was held back until now.
+
+    An answer that goes back leaves the conversation: what its revision calls stands before the new answer.
+    """
     attempt = state["attempt"]
     if attempt is None:
         raise RuntimeError("the solver runs before the critic")
@@ -31,12 +35,22 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
         "withheld": attempt.get("arm") == "without",
         "verdict": verdict,
         "evidence": to_json(evidence),
+        "first": _first(attempt, verdict),
         "problem": attempt["problem"],
     }
     logger.info("[ACE Critic] verdict=%s evidence=%s", verdict, [item.source for item in evidence])
-    if not attempt["streamed"] and not wants_revision(result, attempt, state["plan"]):
+    if wants_revision(result, attempt, state["plan"]):
+        return {"result": result, "messages": [{"role": "remove", "content": "", "id": attempt["answer_id"]}]}
+    if not attempt["streamed"]:
         show(attempt["answer"], attempt["answer_id"])
     return {"result": result}
+
+
+def _first(attempt: Attempt, verdict: Verdict) -> First:
+    first = attempt.get("first")
+    if first is None:
+        return {"answer": attempt["answer"], "verdict": verdict}
+    return {"answer": first["answer"], "verdict": first["verdict"]}
 
 
 def wants_revision(result: Result, attempt: Attempt, plan: Plan) -> bool:

@@ -11,7 +11,8 @@ from ace_graph.context import ACEContext
 from ace_graph.memory.taxonomy import infer_topic
 from ace_graph.memory.window import adaptive_size
 from ace_graph.run import Run
-from ace_graph.state import ACEState, Plan, PlannerUpdate, Turn
+from ace_graph.state import ACEState, Plan, Turn
+from ace_graph.updates import PlannerUpdate
 
 __all__ = ["plan_turn", "planner"]
 

@@ -16,7 +16,8 @@ from ace_graph.errors import InvalidMessage, InvalidMode
 from ace_graph.loading import load_memory
 from ace_graph.reasoning.prompt import last_question
 from ace_graph.run import Run, log_text, logger
-from ace_graph.state import MODES, ACEState, Mode, RouterUpdate, Turn
+from ace_graph.state import MODES, ACEState, Mode, Turn
+from ace_graph.updates import RouterUpdate
 
 __all__ = ["choose_mode", "router"]
 

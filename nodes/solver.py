@@ -5,28 +5,21 @@ Does not: judge the answer or change the memory.
 
 from __future__ import annotations
 
-from langchain_core.messages import HumanMessage
-
-from ace_graph.errors import InvalidMessage
-from ace_graph.injection import Injection, inject
-from ace_graph.learning.evidence import to_json
+from ace_graph.attempt import REASONING, attempt_of, prompt_for
+from ace_graph.injection import inject
+from ace_graph.learning.evidence import quotes_truth
 from ace_graph.loading import ensure_memory
-from ace_graph.memory.window import select_window, truncate_tool_results
 from ace_graph.prompts import data_block
-from ace_graph.reasoning.cot import cot
-from ace_graph.reasoning.prompt import build_system, last_question, split_history
-from ace_graph.reasoning.react import react
-from ace_graph.reasoning.solution import Prompt, Reason, Solution
 from ace_graph.reasoning.talk import Talk
-from ace_graph.reasoning.tot import tot
-from ace_graph.reasoning.trace import message_dicts, tool_calls_of, trace_lines
+from ace_graph.reasoning.trace import message_dicts
 from ace_graph.run import Run
-from ace_graph.state import ACEState, Attempt, Mode, SolverUpdate
+from ace_graph.state import ACEState, Attempt, FirstAnswer, Result
+from ace_graph.updates import SolverUpdate
 from ace_graph.usage import add_usage
 
 __all__ = ["solver"]
 
-_REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
+NOT_RIGHT = "The answer is not right."
 
 
 async def solver(state: ACEState, run: Run) -> SolverUpdate:
@@ -40,9 +33,10 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     answer_id = earlier["answer_id"] if earlier else f"answer-{turn['turn_id']}"
     model = await run.resources.ready_model(run.context)
     talk = Talk(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
-    prompt = _prompt(state, run, injection, earlier)
-    solution = await _REASONING[plan["mode"]](prompt, plan, talk)
-    attempt = _attempt(solution, injection, talk, run.resources.new_id(), answer_id, earlier)
+    prompt = prompt_for(state, injection, run, _told(state, earlier, run) if earlier else "")
+    solution = await REASONING[plan["mode"]](prompt, plan, talk)
+    attempt = attempt_of(solution, injection, talk, run.resources.new_id(), answer_id, earlier)
+    attempt["first"] = _first(earlier, state.get("result")) if earlier else None
     return {
         "messages": message_dicts(solution.trace, solution.answer, answer_id, attempt["attempt_id"]),
         "attempt": attempt,
@@ -51,64 +45,26 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     }
 
 
-def _prompt(state: ACEState, run: Run, injection: Injection, earlier: Attempt | None) -> Prompt:
-    prompts, question = run.resources.prompts, _question(state)
-    own_system, before = split_history(state["messages"], question)
-    critique = ""
-    if earlier is not None:
-        said = (
-            data_block("earlier_answer", earlier["answer"]) + "\n" + data_block("critique", _critique(state))
-        )
-        critique = prompts.render("critique", critique=said)
-    system = build_system(
-        own_system or run.resources.system_prompt or prompts.render("base"),
-        prompts.render("answer"),
-        context=injection.text,
-        insights=injection.insights,
-        persona=run.context.persona,
-        critique=critique,
-    )
-    window = select_window(before, state["plan"]["window_size"])
-    return Prompt(system, tuple(truncate_tool_results(window)), question)
-
-
-def _question(state: ACEState) -> HumanMessage:
-    found = last_question(state["messages"])
-    if found is None:
-        raise InvalidMessage("there is no question: the last user message must have text or an attachment")
-    return found
-
-
-def _critique(state: ACEState) -> str:
-    """What the evidence said, without the ground truth that it may have come from."""
-    result = state.get("result")
-    told = [
-        item["text"] for item in (result["evidence"] if result else []) if item["source"] != "ground_truth"
-    ]
-    return "\n".join(text for text in told if text) or "The answer is not right."
-
-
-def _attempt(
-    solution: Solution,
-    injection: Injection,
-    talk: Talk,
-    attempt_id: str,
-    answer_id: str,
-    earlier: Attempt | None,
-) -> Attempt:
-    shown = set(injection.ids)
-    return {
-        "attempt_id": attempt_id,
-        "number": earlier["number"] + 1 if earlier else 1,
-        "answer": solution.answer,
-        "answer_id": answer_id,
-        "reasoning": solution.reasoning,
-        "injected": list(injection.ids),
-        "arm": injection.arm,
-        "cited": [name for name in dict.fromkeys(solution.used) if name in shown],
-        "trace": trace_lines(solution.trace),
-        "tool_evidence": to_json(solution.tool_evidence),
-        "problem": solution.problem,
-        "streamed": talk.streamed,
-        "tool_calls": tool_calls_of(solution.trace),
+def _first(earlier: Attempt, result: Result | None) -> FirstAnswer:
+    """The answer that was sent back first; of a second revision still that of the first attempt."""
+    return earlier.get("first") or {
+        "answer": earlier["answer"],
+        "reasoning": earlier["reasoning"],
+        "cited": earlier["cited"],
+        "verdict": result["verdict"] if result else "unknown",
+        "evidence": result["evidence"] if result else [],
     }
+
+
+def _told(state: ACEState, earlier: Attempt, run: Run) -> str:
+    """What a revision is told: the earlier answer, and what the evidence says of it.
+
+    The ground truth is never quoted, not by an evaluator either, which may know it.
+    """
+    result, truth = state.get("result"), run.context.ground_truth
+    evidence = result["evidence"] if result else []
+    texts = [item["text"] for item in evidence if item["source"] != "ground_truth" and item["text"]]
+    told = [text for text in texts if truth is None or not quotes_truth(text, truth)]
+    said = data_block("critique", "\n".join(told) or NOT_RIGHT)
+    critique = f"{data_block('earlier_answer', earlier['answer'])}\n{said}"
+    return run.resources.prompts.render("critique", critique=critique)

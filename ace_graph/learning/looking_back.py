@@ -24,13 +24,14 @@ from ace_graph.learning.explicit import explicit_operations
 from ace_graph.learning.lesson import Lesson
 from ace_graph.learning.model_curator import curate_with_model
 from ace_graph.learning.patterns import ExecutionReflector
-from ace_graph.learning.reflector import Reflected, Subject, reflect, worth_reflecting
+from ace_graph.learning.reflector import Reflected, Revision, Subject, reflect, worth_reflecting
+from ace_graph.learning.retry import AnswerAgain, may_retry
 from ace_graph.memory.delta import Judge, Operation, Reflect, Touch
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.models import Usage
 from ace_graph.run import Run, logger
-from ace_graph.state import ACEState, Attempt
+from ace_graph.state import ACEState, Attempt, Result
 
 __all__ = ["Learned", "learn"]
 
@@ -61,10 +62,17 @@ class Learned:
         )
 
 
-async def learn(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) -> Learned:
-    """Collect the operations of this turn. Raises nothing that a model may raise."""
-    turn, result = state["turn"], state["result"]
-    evidence = [to_evidence(item) for item in (result["evidence"] if result else [])]
+async def learn(
+    state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run, again: AnswerAgain | None = None
+) -> Learned:
+    """Collect the operations of this turn. Raises nothing that a model may raise.
+
+    Of an answer that was revised, the first one is voted on. `again` answers the question once more, for a
+    reflector with rounds left.
+    """
+    turn, first = state["turn"], attempt.get("first")
+    given = _evidence(state["result"])
+    evidence = [to_evidence(item) for item in first["evidence"]] if first else given
     stated = explicit_operations(turn["question"], snapshot.playbook, turn["turn_id"])
     # Touches come first: what is superseded or removed after them needs no stamp.
     learned = Learned((*_touches(attempt, snapshot), *stated))
@@ -74,27 +82,41 @@ async def learn(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run)
         wanted = run.context.reflect_when != "never"
         looked = await _look_back(subject, [earlier.evidence], snapshot, run, reflects=wanted)
         learned += looked + Learned(judged=earlier)
-    subject = _this_subject(state, attempt, run)
+    subject = _this_subject(state, attempt, given, run)
     # A message that is about the answer before it says nothing of the answer that follows.
     fresh = earlier is None or bool(evidence) or run.context.reflect_when == "always"
     wanted = fresh and worth_reflecting(run, turn["question"], evidence)
     first_ref = 1 + sum(operation.op == "add" for operation in learned.operations)
     return learned + await _look_back(
-        subject, evidence, snapshot, run, reflects=wanted, first_ref=first_ref, found=_pattern(attempt, run)
+        subject,
+        evidence,
+        snapshot,
+        run,
+        reflects=wanted,
+        first_ref=first_ref,
+        found=_pattern(attempt, run),
+        again=again if may_retry(evidence, run) else None,
     )
 
 
-def _this_subject(state: ACEState, attempt: Attempt, run: Run) -> Subject:
+def _evidence(result: Result | None) -> list[Evidence]:
+    return [to_evidence(item) for item in (result["evidence"] if result else [])]
+
+
+def _this_subject(state: ACEState, attempt: Attempt, given: Sequence[Evidence], run: Run) -> Subject:
+    first = attempt.get("first")
+    counts = first or attempt
     return Subject(
         turn_id=state["turn"]["turn_id"],
         question=state["turn"]["question"],
-        answer=attempt["answer"],
+        answer=counts["answer"],
         injected=attempt["injected"],
-        cited=attempt["cited"],
+        cited=counts["cited"],
         topic=state["plan"]["topic"],
-        reasoning=attempt["reasoning"],
+        reasoning=counts["reasoning"],
         trace=attempt["trace"],
         ground_truth=run.context.ground_truth,
+        revision=Revision(attempt["answer"], given) if first else None,
     )
 
 
@@ -118,9 +140,12 @@ async def _look_back(
     reflects: bool,
     first_ref: int = 1,
     found: Sequence[Lesson] = (),
+    again: AnswerAgain | None = None,
 ) -> Learned:
     """Reflect on one turn if wanted, and turn its lessons and verdicts into operations."""
-    reflected, error = await _try_to_reflect(subject, evidence, snapshot, run) if reflects else (None, None)
+    reflected, error = None, None
+    if reflects:
+        reflected, error = await _try_to_reflect(subject, evidence, snapshot, run, again)
     votes = judge_bullets(
         subject.turn_id,
         evidence,
@@ -146,7 +171,11 @@ async def _look_back(
     return Learned(
         # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
         (*(v for v in votes if not _credits(v)), *lessons, *(v for v in votes if _credits(v)), *kept),
-        {"reflector": reflected.usage if reflected else Usage(), "curator": cost},
+        {
+            "reflector": reflected.usage if reflected else Usage(),
+            "retry": reflected.retries if reflected else Usage(),
+            "curator": cost,
+        },
         reflected.problems if reflected else (),
         error,
     )
@@ -158,10 +187,14 @@ def _credits(vote: Judge) -> bool:
 
 
 async def _try_to_reflect(
-    subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run
+    subject: Subject,
+    evidence: Sequence[Evidence],
+    snapshot: Snapshot,
+    run: Run,
+    again: AnswerAgain | None,
 ) -> tuple[Reflected | None, str | None]:
     try:
-        return await reflect(subject, evidence, snapshot, run), None
+        return await reflect(subject, evidence, snapshot, run, again), None
     except AceError as failure:
         logger.error("[ACE Reflector] %s", failure)
         return None, str(failure)

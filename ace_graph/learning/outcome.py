@@ -107,3 +107,21 @@ def _log(report: Report, snapshot: Snapshot, run: Run) -> None:
         logger.info("[ACE Memory][Prune] Pruned id=%s score=%.3f", pruned.id, pruned.score)
     for refusal in report.rejected:
         logger.info("[ACE Memory][Delta Rejected] op=%s why=%s", refusal.op, refusal.why)
+    _log_evolution(report, snapshot)
+
+
+def _log_evolution(report: Report, snapshot: Snapshot) -> None:
+    """Say how the playbook grew or shrank, and how many bullets were changed in it."""
+    came = len(report.added) + len(report.restored)
+    went = len(report.removed) + len(report.pruned) + len(report.merged) + len(report.superseded)
+    changed = {*report.reinforced, *report.updated, *report.tagged, *report.quarantined, *report.released}
+    if came or went or changed:
+        logger.info(
+            "[ACE Memory][Playbook] version %d: bullets %d -> %d (%d came, %d went, %d changed)",
+            snapshot.version.n,
+            len(snapshot.playbook) - came + went,
+            len(snapshot.playbook),
+            came,
+            went,
+            len(changed - {*report.added, *report.restored}),
+        )

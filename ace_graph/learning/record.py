@@ -15,13 +15,13 @@ from ace_graph.models import Usage
 from ace_graph.prompts import preview
 from ace_graph.reasoning.prompt import last_question
 from ace_graph.run import Run
-from ace_graph.state import ACEState, Attempt, Result
+from ace_graph.state import ACEState, Attempt, EvidenceJSON, Result
 
 __all__ = ["describe_attachments", "make_record"]
 
 
 def make_record(state: ACEState, attempt: Attempt, run: Run, usage: Usage) -> TurnRecord:
-    """Return the record of this turn."""
+    """Return the record of this turn. Its verdict is that of the first answer, which counts."""
     turn, result = state["turn"], state["result"]
     question = last_question(state["messages"])
     attachments = describe_attachments(question.content) if question else ""
@@ -36,7 +36,7 @@ def make_record(state: ACEState, attempt: Attempt, run: Run, usage: Usage) -> Tu
         mode=state["plan"]["mode"],
         topic=state["plan"]["topic"],
         status=_status(result, attempt),
-        verdict=result["verdict"] if result else "unknown",
+        verdict=result["first"]["verdict"] if result else "unknown",
         error=attempt["problem"],
         model=_model_name(run),
         calls=usage.calls,
@@ -46,10 +46,16 @@ def make_record(state: ACEState, attempt: Attempt, run: Run, usage: Usage) -> Tu
         injected=tuple(attempt["injected"]),
         cited=tuple(attempt["cited"]),
         arm=attempt.get("arm"),
-        evidence=tuple(to_evidence(item) for item in (result["evidence"] if result else [])),
+        evidence=tuple(to_evidence(item) for item in _evidence(result, attempt)),
         started_at=started,
         completed_at=completed,
     )
+
+
+def _evidence(result: Result | None, attempt: Attempt) -> list[EvidenceJSON]:
+    """All judgements of the turn's answers, those of the answer that was given last."""
+    first = attempt.get("first")
+    return [*(first["evidence"] if first else []), *(result["evidence"] if result else [])]
 
 
 def describe_attachments(content: object) -> str:

@@ -11,20 +11,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from ace_graph.errors import LearningError
+from ace_graph.errors import AceError, LearningError
 from ace_graph.learning.lesson import Lesson, Reflection, copies
+from ace_graph.learning.retry import AnswerAgain, Retry
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.models import Usage, structured_call
+from ace_graph.models import OnUsage, Structured, Usage, structured_call
 from ace_graph.prompts import data_block, preview
 from ace_graph.run import Run, log_text, logger
 
-__all__ = ["Reflected", "Subject", "reflect", "worth_reflecting"]
+__all__ = ["Reflected", "Revision", "Subject", "reflect", "worth_reflecting"]
 
 _TRACE_CHARS = 6_000
 _SMALL_TALK = re.compile(
@@ -49,17 +50,30 @@ class Subject:
     reasoning: str = ""
     trace: Sequence[str] = ()
     ground_truth: str | None = None
+    revision: Revision | None = None
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What became of the answer after a critique: the answer that was given, and the evidence on it."""
+
+    answer: str
+    evidence: Sequence[Evidence]
 
 
 @dataclass(frozen=True)
 class Reflected:
-    """What came of a reflection; `insight` is '' for none, `problems` say what was left out and why."""
+    """What came of a reflection; `insight` is '' for none, `problems` say what was left out and why.
+
+    `usage` is the reflector's, `retries` that of answering again.
+    """
 
     reflection: Reflection
     insight: str
     lessons: tuple[Lesson, ...]
     problems: tuple[str, ...]
-    usage: Usage
+    usage: Usage = field(default_factory=Usage)
+    retries: Usage = field(default_factory=Usage)
 
 
 def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> bool:
@@ -76,33 +90,87 @@ def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> b
             return judged or not _SMALL_TALK.fullmatch(question.strip() or "ok")
 
 
-async def reflect(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run) -> Reflected:
-    """Ask for lessons, at most `max_reflection_rounds` times until a reply can be read.
+async def reflect(
+    subject: Subject,
+    evidence: Sequence[Evidence],
+    snapshot: Snapshot,
+    run: Run,
+    again: AnswerAgain | None = None,
+) -> Reflected:
+    """Ask for lessons, in at most `max_reflection_rounds` rounds.
+
+    A reply that can't be read takes a round. With `again` the question is answered once more after each
+    round, with the lessons in the prompt, until the answer passes; the lessons of the last round are kept.
 
     Raises ModelError when the model can't be reached, LearningError when no round gave a usable reply.
     """
-    prompt = _prompt(subject, evidence, snapshot, run)
-    usage, problem = Usage(), ""
+    messages: list[BaseMessage] = [
+        SystemMessage(_prompt(subject, evidence, snapshot, run)),
+        HumanMessage("Reflect on the turn."),
+    ]
+    usage, retries, problem = Usage(), Usage(), ""
+    found: Reflected | None = None
 
     def count(more: Usage) -> None:
         nonlocal usage
         usage += more
 
-    for _ in range(run.context.max_reflection_rounds):
-        reply = await structured_call(
-            await run.resources.ready_model(run.context),
-            [SystemMessage(prompt), HumanMessage("Reflect on the turn.")],
-            Reflection,
-            timeout=run.resources.settings.llm_timeout,
-            config=run.call_config("reflector"),
-            on_usage=count,
-            schemas=run.resources.schemas,
-        )
-        if reply.value is not None:
-            return _checked(reply.value, subject, usage, run)
-        problem = reply.problem or "no reply"
-        logger.warning("[ACE Reflector] no usable reply: %s", problem)
-    raise LearningError(f"the reflector gave no usable reply: {problem}")
+    for left in reversed(range(run.context.max_reflection_rounds)):
+        reply = await _ask(messages, run, count)
+        if reply.value is None:
+            problem = reply.problem or "no reply"
+            logger.warning("[ACE Reflector] no usable reply: %s", problem)
+            continue
+        found = _checked(reply.value, subject)
+        retry = await _retry(found, again, run) if again is not None and left else None
+        if retry is None:
+            break
+        retries += retry.usage
+        logger.info("[ACE Reflector] answered again with %d lessons: %s", len(found.lessons), retry.verdict)
+        if retry.verdict == "success":
+            break
+        messages += [AIMessage(_shown(reply.value)), HumanMessage(_again(retry, run))]
+    if found is None:
+        raise LearningError(f"the reflector gave no usable reply: {problem}")
+    for n, lesson in enumerate(found.lessons, 1):
+        logger.info("[ACE Reflector] [Lesson %d] %s", n, log_text(run.resources, lesson.content))
+    return replace(found, usage=usage, retries=retries)
+
+
+async def _ask(messages: Sequence[BaseMessage], run: Run, count: OnUsage) -> Structured[Reflection]:
+    return await structured_call(
+        await run.resources.ready_model(run.context),
+        messages,
+        Reflection,
+        timeout=run.resources.settings.llm_timeout,
+        config=run.call_config("reflector"),
+        on_usage=count,
+        schemas=run.resources.schemas,
+    )
+
+
+async def _retry(found: Reflected, again: AnswerAgain, run: Run) -> Retry | None:
+    """Answer again with what was found; None where nothing was, or where it failed."""
+    texts = [lesson.content for lesson in found.lessons]
+    if not texts:
+        return None
+    try:
+        return await again(texts)
+    except AceError as error:
+        logger.error("[ACE Reflector] could not answer again, the lessons are kept: %s", error)
+        return None
+
+
+def _shown(reflection: Reflection) -> str:
+    return reflection.model_dump_json(exclude={"dropped"})
+
+
+def _again(retry: Retry, run: Run) -> str:
+    return run.resources.prompts.render(
+        "reflect_again",
+        new_answer=data_block("new_answer", retry.answer),
+        new_evidence=data_block("new_evidence", _evidence(retry.evidence) or "(none)"),
+    )
 
 
 def _prompt(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run) -> str:
@@ -112,13 +180,18 @@ def _prompt(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, 
     return run.resources.prompts.render(
         "reflector",
         question=data_block("question", subject.question),
-        answer=data_block("answer", f"{subject.reasoning}\n\n{subject.answer}".strip()),
+        answer=data_block("answer", _answer(subject)),
         trace=data_block("trace", _end("\n".join(subject.trace) or "(no tool calls)")),
         bullets=data_block("bullets", _bullets(b for b in shown if b) or "(none)"),
         ground_truth=data_block("ground_truth", truth if truth is not None else "(none)"),
-        evidence=data_block("evidence", _evidence(evidence) or "(none)"),
+        evidence=data_block("evidence", _all_evidence(subject, evidence) or "(none)"),
         reflections=data_block("reflections", "\n".join(reflections) or "(none)"),
     )
+
+
+def _answer(subject: Subject) -> str:
+    first = f"{subject.reasoning}\n\n{subject.answer}".strip()
+    return first if subject.revision is None else f"{first}\n\nAfter a critique:\n{subject.revision.answer}"
 
 
 def _end(trace: str) -> str:
@@ -129,11 +202,17 @@ def _bullets(bullets: Iterable[Bullet]) -> str:
     return "\n".join(f"[{b.id}] (helpful={b.helpful}, harmful={b.harmful}) {b.content}" for b in bullets)
 
 
+def _all_evidence(subject: Subject, evidence: Iterable[Evidence]) -> str:
+    revision = subject.revision
+    later = f"\nAfter a critique:\n{_evidence(revision.evidence)}" if revision and revision.evidence else ""
+    return _evidence(evidence) + later
+
+
 def _evidence(evidence: Iterable[Evidence]) -> str:
     return "\n".join(json.dumps({"source": e.source, "verdict": e.verdict, "text": e.text}) for e in evidence)
 
 
-def _checked(reflection: Reflection, subject: Subject, usage: Usage, run: Run) -> Reflected:
+def _checked(reflection: Reflection, subject: Subject) -> Reflected:
     """Keep what is distilled, refuse what is copied from the conversation."""
     kept, problems = list[Lesson](), list(reflection.dropped)
     conversation = (subject.question, subject.answer, *subject.trace)
@@ -142,9 +221,7 @@ def _checked(reflection: Reflection, subject: Subject, usage: Usage, run: Run) -
             problems.append(f"copied from the conversation: {preview(lesson.content, 60)}")
         else:
             kept.append(lesson)
-    for n, lesson in enumerate(kept, 1):
-        logger.info("[ACE Reflector] [Lesson %d] %s", n, log_text(run.resources, lesson.content))
     insight = reflection.key_insight.strip()
     if copies(insight, conversation):
         insight = ""
-    return Reflected(reflection, insight, tuple(kept), tuple(problems), usage)
+    return Reflected(reflection, insight, tuple(kept), tuple(problems))

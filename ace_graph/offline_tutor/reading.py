@@ -21,6 +21,7 @@ Task = Literal["answer", "expand", "score", "reflect"]
 _TASKS: dict[str, Task] = {"expand": "expand", "score": "score", "reflect": "reflect"}
 _DATA = (
     "playbook|voice|reflections|critique|question|path|thoughts|answer|trace|bullets|ground_truth|evidence"
+    "|earlier_answer|lessons|new_answer|new_evidence"
 )
 # A block's tags stand at the beginning of a line; a prompt may name one in the middle of a sentence.
 _BLOCK = re.compile(rf"^<({_DATA})>\n(.*?)^</\1>", re.DOTALL | re.MULTILINE)

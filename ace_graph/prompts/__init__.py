@@ -26,6 +26,7 @@ PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
     "base": frozenset(),
     "answer": frozenset(),
     "critique": frozenset({"critique"}),
+    "retry": frozenset({"lessons"}),
     "react": frozenset({"max_turns"}),
     "tot_expand": frozenset({"breadth", "question", "path"}),
     "tot_score": frozenset({"question", "thoughts"}),
@@ -33,6 +34,7 @@ PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
     "reflector": frozenset(
         {"question", "answer", "trace", "bullets", "ground_truth", "evidence", "reflections"}
     ),
+    "reflect_again": frozenset({"new_answer", "new_evidence"}),
     "curator": frozenset({"lessons", "bullets", "verdicts"}),
 }
 """Each prompt's file name (without .md) and the variables that its role fills."""

@@ -57,9 +57,9 @@ def recent_insights(
 
 
 def build_system(
-    base: str, answer_form: str, *, context: str, insights: Sequence[str], persona: str | None, critique: str
+    base: str, answer_form: str, *, context: str, insights: Sequence[str], persona: str | None, told: str
 ) -> str:
-    """Return the system message's text: the base once, the playbook once."""
+    """Return the system message's text: the base once, the playbook once; `told` is for a later attempt."""
     parts = [base]
     if persona:
         parts.append(
@@ -70,7 +70,7 @@ def build_system(
     if insights:
         listed = "\n".join(f"- {insight}" for insight in insights)
         parts.append("## Recent reflections\n" + data_block("reflections", listed))
-    parts.append(critique)
+    parts.append(told)
     return "\n\n".join(part for part in parts if part)
 
 

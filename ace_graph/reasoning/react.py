@@ -18,6 +18,7 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.window import truncate_tool_results
 from ace_graph.models import ChatRunnable
 from ace_graph.prompts import preview
+from ace_graph.reasoning.reuse import divide
 from ace_graph.reasoning.solution import Prompt, Solution, solution_of
 from ace_graph.reasoning.talk import Talk
 from ace_graph.state import Plan
@@ -40,8 +41,9 @@ async def react(prompt: Prompt, plan: Plan, talk: Talk) -> Solution:
         reply = await talk.answer([*prompt.messages(told), *trace], bound)
         if not reply.message.tool_calls or (reply.parsed.answer and talk.streamed):
             return _with_evidence(solution_of(reply, talk, trace=tuple(trace)), evidence)
-        results = await _call_tools(talk, tools, reply.message)
-        trace += [reply.message, *results]
+        divided = divide(reply.message, tools, prompt.done)
+        results = [*divided.reused, *(await _call_tools(talk, tools, divided.run) if divided.run else ())]
+        trace += [reply.message, *results, *divided.refused]
         evidence += tool_evidence(tools, results)
     reply = await talk.answer([*prompt.messages(f"{told}\n\n{_LAST_WORD}"), *trace])
     return _with_evidence(solution_of(reply, talk, trace=tuple(trace)), evidence)

@@ -21,16 +21,20 @@ NO_ANSWER = "I could not find an answer to this."
 
 @dataclass(frozen=True)
 class Prompt:
-    """The parts of the solver's prompt in order: system (with the playbook), window, question."""
+    """The parts of the solver's prompt in order: system (with the playbook), window, question.
+
+    `done` are the tool calls of earlier attempts at the question, with their results.
+    """
 
     system: str
     window: tuple[BaseMessage, ...]
     question: HumanMessage
+    done: tuple[BaseMessage, ...] = ()
 
     def messages(self, extra: str = "") -> list[BaseMessage]:
         """Return the messages of a call; `extra` is added to the end of the system message."""
         system = f"{self.system}\n\n{extra}" if extra else self.system
-        return [SystemMessage(system), *self.window, self.question]
+        return [SystemMessage(system), *self.window, self.question, *self.done]
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,20 @@ def show(text: str, answer_id: str) -> None:
 class Talk:
     """One attempt's conversation with the model. `usage` grows with every call.
 
-    With `hold` nothing is shown: the critic shows the answer once it is accepted.
+    With `hold` nothing is shown: the critic shows the answer once it is accepted. `role` is who the calls
+    are made and counted for.
     """
 
-    def __init__(self, run: Run, model: BaseChatModel, answer_id: str, memory: Memory, *, hold: bool) -> None:
+    def __init__(
+        self,
+        run: Run,
+        model: BaseChatModel,
+        answer_id: str,
+        memory: Memory,
+        *,
+        hold: bool,
+        role: str = "solver",
+    ) -> None:
         self.run = run
         self.memory = memory
         self.model = model
@@ -53,6 +63,7 @@ class Talk:
         self.streamed = False
         self._answer_id = answer_id
         self._hold = hold
+        self._role = role
         self._timeout = run.resources.settings.llm_timeout
 
     def _count(self, usage: Usage) -> None:
@@ -64,7 +75,7 @@ class Talk:
             model or self.model,
             messages,
             timeout=self._timeout,
-            config=self.run.call_config("solver"),
+            config=self.run.call_config(self._role),
             on_usage=self._count,
         )
         parser = AnswerParser()
@@ -79,7 +90,7 @@ class Talk:
             model or self.model,
             messages,
             timeout=self._timeout,
-            config=self.run.call_config("solver"),
+            config=self.run.call_config(self._role),
             on_usage=self._count,
         )
         async with aclosing(stream) as chunks:

@@ -140,5 +140,6 @@ calculator: BaseTool = StructuredTool.from_function(
         "Knows numbers, brackets and + - * / // % **."
     ),
     handle_validation_error=_wrong_arguments,
+    metadata={"idempotent": True},
 )
 """The tool of that name, for LangChain."""

@@ -69,7 +69,10 @@ def memory_tools(store: Store) -> list[BaseTool]:
             return _UNREADABLE  # the reason may name hosts and files, which are no business of a model
         return _NOBODY if playbook is None else told(playbook)
 
-    return [memory_list, memory_search, memory_by_topic, memory_lineage]
+    reads = [memory_list, memory_search, memory_by_topic, memory_lineage]
+    for read in reads:
+        read.metadata = {"idempotent": True}
+    return reads
 
 
 async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:

@@ -57,6 +57,7 @@ def web_search(settings: Settings, *, base_url: str | None = None, seconds: floa
         name="web_search",
         description=f"Search the web. Returns at most {MAX_RESULTS} results with title, address and excerpt.",
         handle_validation_error=_wrong_arguments,
+        metadata={"idempotent": True},
     )
 
 

@@ -11,7 +11,7 @@ from ace_graph import ACEContext, Policy
 from ace_graph.memory.delta import Add
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
-from tests.graph.conftest import Build, CountingStore, ask
+from tests.graph.conftest import Build, CountingStore, ask, said
 
 ALICE = ACEContext(learner_id="alice", reflect_when="always", ground_truth="5/6")
 RULE = "Find the least common denominator before adding fractions"
@@ -72,6 +72,47 @@ async def test_what_made_room_under_the_cap_is_told_with_its_score(
     assert out["learning"]["removed"] == ["gen-00001"]
     assert "[ACE Memory][Prune] Pruned id=gen-00001 score=1.000" in lines.text
     assert len((await store.now("alice")).playbook) == 1
+
+
+async def test_the_log_tells_how_the_playbook_evolved(
+    build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
+) -> None:
+    store.policy = Policy(max_bullets=2)
+    await store.seed("alice", Add(content="Otters hold hands while they sleep"))
+    model = ScriptedModel(
+        solver=["<final>5/6</final>"] * 3,
+        reflector=[lessons(RULE), lessons(RULE, "Say the result in a sentence"), lessons()],
+    )
+    graph = build(model)
+    for _ in range(3):
+        await graph.ainvoke(ask(), context=ALICE)
+    told = [r.getMessage() for r in lines.records if "[ACE Memory][Playbook]" in r.getMessage()]
+    assert told == [
+        "[ACE Memory][Playbook] version 2: bullets 1 -> 2 (1 came, 0 went, 0 changed)",
+        "[ACE Memory][Playbook] version 3: bullets 2 -> 2 (1 came, 1 went, 1 changed)",
+    ], "a turn that changed no bullet says nothing"
+
+
+async def test_the_log_tells_what_the_window_holds(
+    build: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "ace_graph")
+    conversation = [
+        {"role": role, "content": text}
+        for n in range(1, 10)
+        for role, text in (("user", f"query {n}"), ("assistant", f"answer {n}"))
+    ]
+    question = {"role": "user", "content": "and now?"}
+    quiet = ACEContext(reflect_when="never")
+    for settings in (with_content(), Settings()):
+        await build(ScriptedModel(["<final>x</final>"]), settings=settings).ainvoke(
+            said([*conversation, question]), context=quiet
+        )
+    with_text, without = [r.getMessage() for r in caplog.records if "[ACE Window]" in r.getMessage()]
+    assert with_text.startswith("[ACE Window] query=and now? size=3 messages=6 of 18 tokens=")
+    assert with_text.endswith("queries=['query 7', 'query 8', 'query 9']")
+    assert "query=[len=8] size=3 messages=6 of 18" in without
+    assert "query 7" not in without
 
 
 async def test_no_line_is_longer_than_its_bound(

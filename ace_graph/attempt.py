@@ -1,0 +1,130 @@
+"""One attempt at a turn's question: what the model is asked, and what came of it.
+
+The first attempt is what the learner gets and what counts. A revision follows evidence of failure: the
+solver is told what was wrong. A retry is the reflector's: the same question with the lessons in the prompt,
+to see whether they help; nobody is shown it. Both are given the results of the tools that were called, and
+call again only those that are marked as idempotent.
+
+Does not: decide when there is another attempt. The critic and the reflector do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from ace_graph.errors import InvalidMessage
+from ace_graph.injection import Injection, inject
+from ace_graph.learning.evidence import gather_evidence, quotes_truth, to_json
+from ace_graph.learning.retry import Retry
+from ace_graph.loading import ensure_memory
+from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
+from ace_graph.prompts import data_block
+from ace_graph.reasoning.cot import cot
+from ace_graph.reasoning.prompt import build_system, last_question, split_history
+from ace_graph.reasoning.react import react
+from ace_graph.reasoning.solution import Prompt, Reason, Solution
+from ace_graph.reasoning.talk import Talk
+from ace_graph.reasoning.tot import tot
+from ace_graph.reasoning.trace import tool_calls_of, trace_lines
+from ace_graph.run import Run, log_text, logger
+from ace_graph.state import ACEState, Attempt, Mode
+
+__all__ = ["REASONING", "answer_again", "attempt_of", "prompt_for"]
+
+REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
+
+
+def prompt_for(state: ACEState, injection: Injection, run: Run, told: str = "") -> Prompt:
+    """Return the prompt of an attempt; `told` is what a later one is told beside the playbook.
+
+    Raises InvalidMessage when there is no question.
+    """
+    prompts, messages = run.resources.prompts, state["messages"]
+    question = last_question(messages)
+    if question is None:
+        raise InvalidMessage("there is no question: the last user message must have text or an attachment")
+    own_system, before = split_history(messages, question)
+    system = build_system(
+        own_system or run.resources.system_prompt or prompts.render("base"),
+        prompts.render("answer"),
+        context=injection.text,
+        insights=injection.insights,
+        persona=run.context.persona,
+        told=told,
+    )
+    size = state["plan"]["window_size"]
+    window = truncate_tool_results(select_window(before, size, question=question.text))
+    if not told:
+        _log_window(question.text, size, window_metrics(before, window, run.resources.count_tokens), run)
+    return Prompt(system, tuple(window), question, _done(messages, question))
+
+
+def _done(messages: Sequence[BaseMessage], question: HumanMessage) -> tuple[BaseMessage, ...]:
+    """The tool calls of this turn so far, with their results."""
+    at = next(n for n, message in enumerate(messages) if message is question)
+    since = messages[at + 1 :]
+    return tuple(
+        m for m in since if isinstance(m, ToolMessage) or (isinstance(m, AIMessage) and m.tool_calls)
+    )
+
+
+def _log_window(question: str, size: int, metrics: WindowMetrics, run: Run) -> None:
+    logger.debug(
+        "[ACE Window] query=%s size=%d messages=%d of %d tokens=%d of %d queries=%s",
+        log_text(run.resources, question),
+        size,
+        metrics.messages_after,
+        metrics.messages_before,
+        metrics.tokens_after,
+        metrics.tokens_before,
+        [log_text(run.resources, query) for query in metrics.queries],
+    )
+
+
+def attempt_of(
+    solution: Solution,
+    injection: Injection,
+    talk: Talk,
+    attempt_id: str,
+    answer_id: str,
+    earlier: Attempt | None,
+) -> Attempt:
+    """Return the attempt as the state keeps it; what an `earlier` one called and read stays in its trace."""
+    shown = set(injection.ids)
+    trace, calls = trace_lines(solution.trace), tool_calls_of(solution.trace)
+    return {
+        "attempt_id": attempt_id,
+        "number": earlier["number"] + 1 if earlier else 1,
+        "answer": solution.answer,
+        "answer_id": answer_id,
+        "reasoning": solution.reasoning,
+        "injected": list(injection.ids),
+        "arm": injection.arm,
+        "cited": [name for name in dict.fromkeys(solution.used) if name in shown],
+        "trace": [*earlier["trace"], *trace] if earlier else trace,
+        "tool_evidence": to_json(solution.tool_evidence),
+        "problem": solution.problem,
+        "streamed": talk.streamed,
+        "tool_calls": [*earlier["tool_calls"], *calls] if earlier else calls,
+    }
+
+
+async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Sequence[str]) -> Retry:
+    """Answer the turn's question once more with `lessons` in the prompt, and judge it by the same evidence.
+
+    The solver never sees the ground truth, so a lesson that holds it is left out. Raises ModelError.
+    """
+    memory = await ensure_memory(state, run)
+    injection = await inject(state["turn"], state["plan"], memory.snapshot, run)
+    model = await run.resources.ready_model(run.context)
+    talk = Talk(run, model, attempt["answer_id"], memory, hold=True, role="retry")
+    truth = run.context.ground_truth
+    shown = [text for text in lessons if truth is None or not quotes_truth(text, truth)]
+    noted = data_block("lessons", "\n".join(f"- {text}" for text in shown) or "(none)")
+    prompt = prompt_for(state, injection, run, run.resources.prompts.render("retry", lessons=noted))
+    solution = await REASONING[state["plan"]["mode"]](prompt, state["plan"], talk)
+    tried = attempt_of(solution, injection, talk, attempt["attempt_id"], attempt["answer_id"], None)
+    evidence = await gather_evidence(state["turn"]["question"], tried, run)
+    return Retry(solution.answer, tuple(evidence), talk.usage)
