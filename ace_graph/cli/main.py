@@ -5,10 +5,12 @@ Does not: import what does the work before a command is called, so that help ans
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ace_graph.cli.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
 from ace_graph.cli.console import tolerant_streams
 from ace_graph.cli.group import AceGroup, debugging
 from ace_graph.cli.learner import learner_commands
@@ -29,6 +31,7 @@ app = typer.Typer(
     "`ace-graph doctor` checks them.",
 )
 app.add_typer(playbook, name="playbook")
+app.add_typer(adapt, name="adapt")
 app.add_typer(learner_commands, name="learner")
 app.add_typer(neo4j, name="neo4j")
 
@@ -110,6 +113,69 @@ def run(ctx: typer.Context, base: Base = None, store: StoreUrl = None) -> None:
     from ace_graph.cli.run import run_once
 
     raise typer.Exit(run_once(store, base, debug=debugging(ctx)))
+
+
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than 127.0.0.1 need tokens.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one, and says which.")] = 8000,
+    base: Base = None,
+) -> None:
+    """Serve the agent over HTTP: JSON and server-sent events, learning after the answer.
+
+    \b
+    ace-graph serve
+    curl localhost:8000/api/ai/chat -H 'Content-Type: application/json' \\
+         -d '{"message": "What is 1/2 + 1/3?"}'
+
+    It needs a model (GEMINI_API_KEY, or ACE_MODEL), and pip install 'ace-graph[server]'. Without
+    ACE_JWT_SECRET or ACE_JWKS it is in development mode: no token is asked for, it listens on this
+    machine only, and everybody is the learner `local`. With one of them the learner is the token's
+    subject. GET /openapi.json describes all routes; docs/deploy.md tells how to run it for others.
+    Ctrl-C ends it: turns under way are finished, or left to the next server.
+    """
+    from ace_graph.cli.serve import run_server
+
+    raise typer.Exit(run_server(host, port, base))
+
+
+@app.command()
+def compare(
+    ctx: typer.Context,
+    a: Annotated[str, typer.Argument(metavar="A", help="none, a playbook's file, or settings; see below.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other side.")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data", metavar="FILE", help='Rows, {"context", "target"} each; targets may be missing.'
+        ),
+    ],
+    task: TaskOption = TaskName.qa,
+    limit: Limit = None,
+    concurrency: Concurrency = 4,
+    show: Annotated[int, typer.Option(min=0, metavar="N", help="Rows shown with both answers.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """Put two playbooks, or two settings, side by side: both answers, and who is right more often.
+
+    \b
+    ace-graph compare none run/playbook.json --task formula --data test.jsonl
+    ace-graph compare old.json new.json --data questions.jsonl
+    ace-graph compare mode=cot mode=react --data questions.jsonl
+    ace-graph compare run,GEMINI_MODEL=gemini-2.5-flash run,GEMINI_MODEL=gemini-2.5-pro --data test.jsonl
+
+    A side is a file in any format that import knows, the folder of an adaptation, or none, and settings after
+    commas: variables of the environment, fields of the context, mode. Nothing is learned or stored.
+    """
+    from ace_graph.cli.compare import run_compare
+
+    raise typer.Exit(
+        run_compare(
+            (a, b), data, task.value, limit, concurrency, shown=show, as_json=as_json, debug=debugging(ctx)
+        )
+    )
 
 
 @app.command()

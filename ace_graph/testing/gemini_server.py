@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -59,10 +59,11 @@ class _Reply:
 class GeminiServer:
     """Serves on 127.0.0.1 while the `with` block runs; `url` is what the client's base_url must be.
 
-    `default` is the text of every answer once the queue is empty; without one, that is a failure.
+    `default` is the text of every answer once the queue is empty, or a function of the request that gives the
+    text, or the status of an error; without one, that is a failure.
     """
 
-    def __init__(self, default: str | None = None) -> None:
+    def __init__(self, default: str | Callable[[GeminiRequest], str | int] | None = None) -> None:
         self._default = default
         self._lock = threading.Lock()
         self._replies: deque[_Reply] = deque()
@@ -145,10 +146,13 @@ class GeminiServer:
             self._requests.append(request)
             if self._replies:
                 return self._replies.popleft()
-            if self._default is not None:
-                return _Reply(parts=({"text": self._default},), finish_reason="STOP")
-            self._unexpected += 1
-        return _Reply(status=400, message="no reply is queued for this request")
+            if self._default is None:
+                self._unexpected += 1
+                return _Reply(status=400, message="no reply is queued for this request")
+        given = self._default(request) if callable(self._default) else self._default
+        if isinstance(given, int):
+            return _Reply(status=given, message="scripted failure")
+        return _Reply(parts=({"text": given},), finish_reason="STOP")
 
     def wait_for_close(self) -> None:
         """Return when the server closes. For the handler."""

@@ -1,0 +1,56 @@
+"""How an answer to each kind of task is scored. Nothing in an answer is ever executed.
+
+    formula   one number: commas dropped, compared as floats; what is no number is compared as text
+    finer     labels between commas, in order: lower case, each position counts by itself
+    qa        the general comparison of an answer in words or numbers with the right one
+
+Sources: the first two are those of the ACE paper's finance tasks (arXiv 2510.04618).
+
+Does not: look for the number in a sentence (formula asks for the number alone).
+"""
+
+from __future__ import annotations
+
+from ace_graph.learning.adaptation.sample import Outcome, Sample
+from ace_graph.learning.evidence import matches_ground_truth
+from ace_graph.prompts import preview
+
+__all__ = ["labels_of", "score_finer", "score_formula", "score_qa"]
+
+
+def score_formula(sample: Sample, answer: str) -> Outcome:
+    """Return 1 right for an equal number, or an equal text where one of the two is no number."""
+    said, true = (text.replace(",", "").strip() for text in (answer, sample.target or ""))
+    try:
+        return _scored(float(said) == float(true), answer)
+    except ValueError:
+        return _scored(said == true, answer, " (it must be a number alone)")
+
+
+def score_finer(sample: Sample, answer: str) -> Outcome:
+    """Return how many labels stand where the target has them.
+
+    A prediction with fewer labels than the target is filled up with wrong ones, a longer one is cut.
+    """
+    true, said = labels_of(sample.target or ""), labels_of(answer)
+    wrong = [n for n, label in enumerate(true, 1) if said[n - 1 : n] != [label]]
+    if not wrong:
+        return Outcome(len(true), "every label matches the ground truth")
+    places = ", ".join(map(str, wrong))
+    return Outcome(len(true) - len(wrong), f"of {len(true)} labels these are wrong, by place: {places}")
+
+
+def score_qa(sample: Sample, answer: str) -> Outcome:
+    """Return 1 right where the answer gives the true value (see `matches_ground_truth`)."""
+    return _scored(matches_ground_truth(answer, sample.target or ""), answer)
+
+
+def labels_of(text: str) -> list[str]:
+    """Return the labels between commas, in lower case."""
+    return [label.strip().lower() for label in text.split(",")]
+
+
+def _scored(right: bool, answer: str, hint: str = "") -> Outcome:
+    if right:
+        return Outcome(1, "the answer matches the ground truth")
+    return Outcome(0, f"the answer {preview(answer, 80)!r} differs from the ground truth{hint}")

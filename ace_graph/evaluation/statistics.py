@@ -1,0 +1,125 @@
+"""How sure a result is: 95 % intervals of a share, and the paired comparison of two runs on the same samples.
+
+Sources: the interval of a share is Wilson's (1927); where a sample has several units, which are not
+independent, with the effective number of units of a ratio estimate over samples (Kish 1965). The test is
+McNemar's, exact. The interval of the paired difference is Newcombe's (Statistics in Medicine 17, 1998:
+2635-2650, method 10).
+
+Does not: adjust for looking at many comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import exp, lgamma, log, sqrt
+from typing import NamedTuple
+
+__all__ = ["Interval", "Paired", "mcnemar", "paired", "share_interval", "wilson"]
+
+_Z = 1.959963984540054
+
+
+class Interval(NamedTuple):
+    """A 95 % interval; both ends belong to it."""
+
+    low: float
+    high: float
+
+
+class Paired(NamedTuple):
+    """Two runs on the same samples: how often both, one alone, or neither was right, and what it means.
+
+    `difference` is the share right in the first minus that in the second, with its interval; `p_value` is
+    that of McNemar's exact test, two-sided.
+    """
+
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+    difference: float
+    interval: Interval
+    p_value: float
+
+
+def wilson(right: float, total: float) -> Interval:
+    """Return the interval of the share `right / total`; without any observation it is [0, 1]."""
+    if total <= 0:
+        return Interval(0.0, 1.0)
+    share = right / total
+    centre = (share + _Z**2 / (2 * total)) / (1 + _Z**2 / total)
+    half = _Z * sqrt(share * (1 - share) / total + _Z**2 / (4 * total**2)) / (1 + _Z**2 / total)
+    low = 0.0 if right <= 0 else max(0.0, centre - half)
+    return Interval(low, 1.0 if right >= total else min(1.0, centre + half))
+
+
+def share_interval(outcomes: Iterable[tuple[int, int]]) -> Interval:
+    """Return the interval of all right units of all units, from (right, units) of each sample.
+
+    With one unit a sample it is Wilson's.
+    """
+    samples = right = units = rr = ru = uu = 0
+    for r, u in outcomes:
+        samples, right, units = samples + 1, right + r, units + u
+        rr, ru, uu = rr + r * r, ru + r * u, uu + u * u
+    if units == samples == uu:
+        return wilson(right, samples)
+    share = right / units if units else 0.0
+    spread = rr - 2 * share * ru + share * share * uu
+    if samples < 2 or spread <= 0 or not 0 < share < 1:
+        return wilson(share * samples, samples)
+    variance = samples / (samples - 1) * spread / units**2
+    effective = min(float(units), share * (1 - share) / variance)
+    return wilson(share * effective, effective)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Return the exact two-sided p-value, from the samples that only one of two runs got right."""
+    n, fewer = only_first + only_second, min(only_first, only_second)
+    if n == 0:
+        return 1.0
+    base = lgamma(n + 1) - n * log(2)
+    tail = sum(exp(base - lgamma(k + 1) - lgamma(n - k + 1)) for k in range(fewer + 1))
+    return min(1.0, 2 * tail)
+
+
+def paired(pairs: Iterable[tuple[bool, bool]]) -> Paired:
+    """Return the comparison of two runs from whether each was right on each sample."""
+    counts = [0, 0, 0, 0]
+    for first, second in pairs:
+        counts[2 * (not first) + (not second)] += 1
+    both, only_first, only_second, neither = counts
+    n = sum(counts)
+    difference = (only_first - only_second) / n if n else 0.0
+    return Paired(
+        both,
+        only_first,
+        only_second,
+        neither,
+        difference,
+        _newcombe(both, only_first, only_second, neither),
+        mcnemar(only_first, only_second),
+    )
+
+
+def _newcombe(a: int, b: int, c: int, d: int) -> Interval:
+    n = a + b + c + d
+    if n == 0:
+        return Interval(-1.0, 1.0)
+    p, q = (a + b) / n, (a + c) / n
+    first, second = wilson(a + b, n), wilson(a + c, n)
+    phi = _correlation(a, b, c, d)
+    below, above = p - first.low, first.high - p
+    below_other, above_other = q - second.low, second.high - q
+    down = sqrt(max(0.0, below**2 - 2 * phi * below * above_other + above_other**2))
+    up = sqrt(max(0.0, above**2 - 2 * phi * above * below_other + below_other**2))
+    return Interval(max(-1.0, p - q - down), min(1.0, p - q + up))
+
+
+def _correlation(a: int, b: int, c: int, d: int) -> float:
+    """How far the two runs go together, with the method's correction for continuity."""
+    scale = (a + b) * (c + d) * (a + c) * (b + d)
+    if scale == 0:
+        return 0.0
+    n, together = a + b + c + d, a * d - b * c
+    return (max(together - n / 2, 0.0) if together > 0 else float(together)) / sqrt(scale)
