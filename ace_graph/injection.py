@@ -9,6 +9,8 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
+from langgraph.config import get_stream_writer
+
 from ace_graph.embedding import semantic_scores
 from ace_graph.memory.retrieval import Retrieval, Scored, retrieve
 from ace_graph.memory.snapshot import Snapshot
@@ -71,6 +73,7 @@ async def inject(turn: Turn, plan: Plan, snapshot: Snapshot | None, run: Run) ->
         logger.info("[ACE Memory][Inject] unproven bullets are withheld in this turn, to measure their worth")
         found = ask(proven_only=True)
     _log(question, found, run)
+    _tell(found)
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
     ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
@@ -91,6 +94,13 @@ def _searched(question: str) -> str:
         return question
     half = MAX_QUERY_CHARS // 2
     return f"{question[:half]} {question[-half:]}"
+
+
+def _tell(found: Retrieval) -> None:
+    """Tell whoever streams this run with `custom` what is in the prompt, before the answer comes."""
+    shown = [scored.bullet for scored in (*found.core, *found.retrieved)]
+    told = [{"id": each.id, "section": each.section, "content": each.content} for each in shown]
+    get_stream_writer()({"injected": told})
 
 
 def _log(question: str, found: Retrieval, run: Run) -> None:

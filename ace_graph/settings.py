@@ -99,6 +99,12 @@ class Settings(BaseSettings):
     jwt_secret: SecretStr | None = None
     jwks: str | None = None
     jwt_audience: str | None = None
+    conversations: str | None = Field(default=None, repr=False)
+    server_timeout: float = Field(default=120.0, gt=0, le=3600)
+    server_grace: float = Field(default=10.0, ge=0, le=600)
+    server_rate: int = Field(default=120, ge=1)
+    server_turns: int = Field(default=256, ge=1)
+    server_body_bytes: int = Field(default=1_048_576, ge=1_024)
 
     tavily_api_key: SecretStr | None = Field(default=None, validation_alias="TAVILY_API_KEY")
 

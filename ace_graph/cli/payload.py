@@ -15,10 +15,11 @@ from pydantic_core import ErrorDetails
 
 from ace_graph.cli.options import DEFAULT_LEARNER
 from ace_graph.context import ACEContext
+from ace_graph.delta_counts import ace_delta
 from ace_graph.errors import UsageError
-from ace_graph.state import ACEInput, ACEOutput, Learning
+from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["Request", "ace_delta", "answer_json", "read_request"]
+__all__ = ["Request", "answer_json", "read_request"]
 
 _TOLD_BACK = frozenset({"ace_delta", "learning_error", "mode"})
 """What an earlier answer's scratch holds and a backend may send back; names with a leading _ too."""
@@ -88,23 +89,6 @@ def answer_json(
             scratch["learning_error"] = learning["error"]
     answer = result["answer"] if result else ""
     return {"answer": answer, "mode": out.get("mode"), "result": result, "scratch": scratch}
-
-
-def ace_delta(learning: Learning) -> dict[str, int]:
-    """Return how many bullets a turn's commit added, changed and archived.
-
-    A bullet that came and went in the same commit is none of them.
-    """
-    added = set(learning["added"])
-    gone = {*learning["removed"], *(pair["gone"] for pair in (*learning["merged"], *learning["superseded"]))}
-    changed = {*learning["updated"], *learning["tagged"], *learning["quarantined"]}
-    changed |= {pair["kept"] for pair in learning["merged"]}
-    own = {name for name in changed if not name.startswith("base:")}
-    return {
-        "num_new_bullets": len(added - gone),
-        "num_updates": len(own - added - gone),
-        "num_removals": len(gone - added),
-    }
 
 
 _CONTEXT_NAMES: Mapping[str, str] = {"max_bullets": "max_bullets_injected"}

@@ -7,7 +7,8 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from ace_graph.cli.payload import ace_delta, read_request
+from ace_graph.cli.payload import read_request
+from ace_graph.delta_counts import ace_delta
 from ace_graph.errors import UsageError
 from ace_graph.state import Learning
 

@@ -1,0 +1,33 @@
+"""What `ace-graph serve` does: settings and logs as everywhere, then the web backend.
+
+Does not: fall back to the offline tutor. A service that lost its key must not become a calculator.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from ace_graph.cli.environment import load_settings
+from ace_graph.errors import ConfigurationError
+
+__all__ = ["run_server"]
+
+_NEEDED = ("fastapi", "uvicorn", "jwt", "prometheus_client", "aiosqlite", "langgraph.checkpoint.sqlite")
+
+
+def run_server(host: str, port: int, base: Path | None) -> int:
+    """Serve until told to stop; return the exit code. Raises ConfigurationError saying what to set."""
+    if any(_missing(name) for name in _NEEDED):
+        raise ConfigurationError("the web backend needs more packages: pip install 'ace-graph[server]'")
+    settings = load_settings()
+    from ace_graph.server.serve import serve
+
+    return serve(settings, host, port, base)
+
+
+def _missing(name: str) -> bool:
+    try:
+        return find_spec(name) is None
+    except ModuleNotFoundError:
+        return True

@@ -1,0 +1,116 @@
+"""The web backend as an ASGI application: layers, routes and errors put together.
+
+    app = create_app(settings)          # uvicorn module:app serves it; `ace-graph serve` does
+
+Does not: open anything before it is started, or listen on a port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+
+from ace_graph.errors import AceError, RequestRefused
+from ace_graph.server import chat, feedback, health, learner, playbook, trajectories
+from ace_graph.server.auth import make_gate
+from ace_graph.server.clock import Clock, SystemClock
+from ace_graph.server.failures import refusal_of
+from ace_graph.server.frame import Frame
+from ace_graph.server.guard import Guard, too_large
+from ace_graph.server.metrics import Metrics
+from ace_graph.server.opening import Brought, opened
+from ace_graph.server.rate import Rate
+from ace_graph.server.replies import refused, refused_by_http, refused_by_shape
+from ace_graph.settings import Settings
+
+__all__ = ["create_app"]
+
+_ABOUT = (
+    "An agent that gets better at helping each learner. The learner is the subject of the bearer token; a "
+    "learner reaches their own memory and conversations only."
+)
+
+
+def create_app(settings: Settings, brought: Brought | None = None, *, clock: Clock | None = None) -> FastAPI:
+    """Return the application. What `brought` leaves out is made as the settings say.
+
+    It opens its parts when the server starts it and closes them when it stops. Raises ConfigurationError
+    for settings that can't be used.
+    """
+    own_clock, metrics = clock or SystemClock(), Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with opened(settings, brought or Brought(), metrics, own_clock) as parts:
+            app.state.parts = parts
+            yield
+
+    app = FastAPI(
+        title="ace-graph",
+        version=version("ace-graph"),
+        description=_ABOUT,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    for each in (chat, playbook, trajectories, feedback, learner, health):
+        app.include_router(each.routes)
+    _explain_errors(app, settings.server_body_bytes)
+    gate, rate = make_gate(settings, own_clock), Rate(settings.server_rate, own_clock)
+    app.add_middleware(Guard, gate=gate, rate=rate, most_bytes=settings.server_body_bytes)
+    app.add_middleware(Frame, clock=own_clock, watcher=metrics)
+    app.openapi = _described(app)  # type: ignore[method-assign]  # FastAPI's own way
+    return app
+
+
+def _explain_errors(app: FastAPI, most_bytes: int) -> None:
+    async def by_refusal(_: Request, error: Exception) -> Response:
+        return refused(refusal_of(error))
+
+    async def by_http(_: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code != 413:
+            return refused_by_http(error)
+        return refused(too_large(most_bytes))
+
+    async def by_shape(_: Request, error: Exception) -> Response:
+        return (
+            refused_by_shape(error)
+            if isinstance(error, RequestValidationError)
+            else refused(refusal_of(error))
+        )
+
+    handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+        RequestRefused: by_refusal,
+        AceError: by_refusal,
+        HTTPException: by_http,
+        RequestValidationError: by_shape,
+    }
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)
+
+
+def _described(app: FastAPI) -> Callable[[], dict[str, object]]:
+    """The OpenAPI document, with the token that everything under /api needs."""
+
+    def openapi() -> dict[str, object]:
+        if app.openapi_schema is None:
+            document = get_openapi(
+                title=app.title, version=app.version, description=app.description, routes=app.routes
+            )
+            document["components"]["securitySchemes"] = {
+                "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+            }
+            for path, operations in document["paths"].items():
+                if path.startswith("/api/"):
+                    for operation in operations.values():
+                        operation["security"] = [{"bearer": []}]
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    return openapi

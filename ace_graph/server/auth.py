@@ -1,0 +1,133 @@
+"""Who asks: the subject of a bearer token, and nobody else.
+
+The algorithm is pinned by the server's own key, never chosen by the token. A token must name a subject and
+an expiry; its audience must be ours.
+
+Does not: issue tokens, or know what a learner may do. A learner may do everything with their own memory.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+import jwt
+
+from ace_graph.errors import InvalidContext, RequestRefused
+from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.server.clock import Clock
+from ace_graph.server.jwks import KeySet
+from ace_graph.settings import Settings
+
+__all__ = ["DEVELOPMENT_LEARNER", "Gate", "make_gate"]
+
+logger = logging.getLogger("ace_graph")
+
+DEVELOPMENT_LEARNER = "local"
+MAX_TOKEN_CHARS = 8_192
+SHORT_SECRET = 32
+_REQUIRED = ("exp", "sub")
+
+
+class Gate(Protocol):
+    """Tells who asks."""
+
+    @property
+    def development(self) -> bool:
+        """Whether everybody is let in as one learner."""
+        ...
+
+    async def learner(self, authorization: str | None) -> str:
+        """Return whose memory a request with this header uses. Raises RequestRefused (401, or 503)."""
+        ...
+
+
+class OpenGate:
+    """No secret is configured: everybody is the learner `local`. For one's own machine only."""
+
+    development = True
+
+    async def learner(self, authorization: str | None) -> str:
+        """Return the learner of development."""
+        return DEVELOPMENT_LEARNER
+
+
+class SecretGate:
+    """Tokens signed with a shared secret (HS256)."""
+
+    development = False
+
+    def __init__(self, secret: str, audience: str | None) -> None:
+        self._secret = secret
+        self._audience = audience
+
+    async def learner(self, authorization: str | None) -> str:
+        """Return the subject of the token."""
+        return _subject(_bearer(authorization), self._secret, "HS256", self._audience)
+
+
+class KeySetGate:
+    """Tokens signed by the holder of one of the private keys whose public halves are in a key set."""
+
+    development = False
+
+    def __init__(self, keys: KeySet, audience: str | None) -> None:
+        self._keys = keys
+        self._audience = audience
+
+    async def learner(self, authorization: str | None) -> str:
+        """Return the subject of the token."""
+        token = _bearer(authorization)
+        try:
+            key_id = cast("Mapping[str, object]", jwt.get_unverified_header(token)).get("kid")
+        except jwt.PyJWTError as error:
+            raise _refused("invalid_token", "the token is not valid") from error
+        key = await self._keys.find(key_id if isinstance(key_id, str) else None)
+        if key is None:
+            raise _refused("invalid_token", "the token is not valid")
+        return _subject(token, key.key, key.algorithm, self._audience)
+
+
+def make_gate(settings: Settings, clock: Clock) -> Gate:
+    """Return the gate that the settings describe. Raises ConfigurationError for keys that can't be used."""
+    if settings.jwks is not None:
+        return KeySetGate(KeySet(settings.jwks, clock), settings.jwt_audience)
+    if settings.jwt_secret is None:
+        return OpenGate()
+    secret = settings.jwt_secret.get_secret_value()
+    if len(secret.encode()) < SHORT_SECRET:
+        logger.warning("[ACE Server] ACE_JWT_SECRET is shorter than %d bytes: use a longer one", SHORT_SECRET)
+    return SecretGate(secret, settings.jwt_audience)
+
+
+def _bearer(authorization: str | None) -> str:
+    scheme, _, token = (authorization or "").strip().partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_CHARS:
+        raise _refused("no_token", "send a bearer token: Authorization: Bearer ...")
+    return token
+
+
+def _subject(token: str, key: object, algorithm: str, audience: str | None) -> str:
+    try:
+        claims = cast(
+            "Mapping[str, object]",
+            jwt.decode(
+                token,
+                key,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # PyJWT's own union of key classes
+                algorithms=[algorithm],
+                audience=audience,
+                options={"require": list(_REQUIRED), "verify_iat": False},
+            ),
+        )
+        return checked_learner_id(claims["sub"])
+    except jwt.ExpiredSignatureError as error:
+        raise _refused("expired_token", "the token has expired") from error
+    except (jwt.PyJWTError, InvalidContext, ValueError) as error:
+        logger.info("[ACE Server] a token was refused: %s", type(error).__name__)
+        raise _refused("invalid_token", "the token is not valid") from error
+
+
+def _refused(code: str, message: str) -> RequestRefused:
+    return RequestRefused(401, code, message)

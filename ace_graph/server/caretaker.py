@@ -1,0 +1,65 @@
+"""What a server does between requests: takes up turns that others left, and stores what could not be stored.
+
+Does not: learn. That is the worker's part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+
+from ace_graph.errors import AceError, LearnerForgotten, StoreError, UsageError
+from ace_graph.memory.stores.base import Store
+from ace_graph.server.clock import Clock
+from ace_graph.server.conversations import Conversations
+from ace_graph.server.turns import Turns
+from ace_graph.unsaved import commit_unsaved
+
+__all__ = ["caretaker"]
+
+logger = logging.getLogger("ace_graph")
+
+EVERY_SECONDS = 2.0
+
+
+@asynccontextmanager
+async def caretaker(
+    turns: Turns, conversations: Conversations, store: Store, clock: Clock
+) -> AsyncGenerator[None]:
+    """Look after things, now and every two seconds, until the block ends."""
+    task = asyncio.create_task(_look_after(turns, conversations, store, clock), name="ace-caretaker")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _look_after(turns: Turns, conversations: Conversations, store: Store, clock: Clock) -> None:
+    while True:
+        try:
+            if not turns.draining:
+                for turn in await conversations.take_over():
+                    turns.resume(turn)
+                await _save_again(conversations, store)
+        except AceError as error:
+            logger.warning("[ACE Server] could not look after what others left: %s", error)
+        except Exception as error:
+            # It must go on whatever happens; the class is told, as the text may hold content.
+            logger.error("[ACE Server] unexpected %s while looking after things", type(error).__name__)  # noqa: TRY400
+        await clock.sleep(EVERY_SECONDS)
+
+
+async def _save_again(conversations: Conversations, store: Store) -> None:
+    for kept in await conversations.unsaved():
+        try:
+            await commit_unsaved(store, kept.text)
+            logger.info("[ACE Server] a turn that could not be stored is stored now: %s", kept.turn_id)
+        except (LearnerForgotten, UsageError) as error:
+            logger.info("[ACE Server] a turn that could not be stored is let go: %s", type(error).__name__)
+        except StoreError:
+            return  # still down: all of them wait
+        await conversations.saved(kept.turn_id)

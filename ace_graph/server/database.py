@@ -1,0 +1,45 @@
+"""What the conversations need of a database, so that SQLite and PostgreSQL serve them alike.
+
+Statements are written with `?` for a value; PostgreSQL's own mark is put in by its file.
+
+Does not: know what is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import LiteralString, Protocol
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+__all__ = ["Database", "Execute", "Row"]
+
+Row = tuple[object, ...]
+Execute = Callable[[LiteralString, Sequence[object]], Awaitable[list[Row]]]
+"""Runs one statement within a transaction and returns the rows that it gives."""
+
+
+class Database(Protocol):
+    """An open database: transactions of ours, and LangGraph's checkpoints beside them."""
+
+    @property
+    def saver(self) -> BaseCheckpointSaver[str]:
+        """LangGraph's checkpointer on the same database."""
+        ...
+
+    def transaction(self) -> AbstractAsyncContextManager[Execute]:
+        """Run statements together, or none of them. Raises StoreUnavailable."""
+        ...
+
+    async def prune(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread but the newest."""
+        ...
+
+    async def erased(self) -> None:
+        """Make deleted rows unreadable where the database can do that on request."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...

@@ -1,0 +1,88 @@
+"""Conversations in PostgreSQL, for several servers that share them: LangGraph's package, and our rows beside.
+
+Does not: know what is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import LiteralString, cast
+
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection, Error
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from ace_graph.errors import StoreUnavailable
+from ace_graph.server.database import Execute, Row
+
+__all__ = ["PostgresDatabase", "open_postgres"]
+
+_SECONDS = 10
+_CONNECTIONS = 16
+_PRUNE = (
+    "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id < "
+    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ?)",
+    "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id < "
+    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ?)",
+    "DELETE FROM checkpoint_blobs b WHERE b.thread_id = ? AND NOT EXISTS (SELECT 1 FROM checkpoints c, "
+    "jsonb_each_text(c.checkpoint->'channel_versions') v WHERE c.thread_id = ? "
+    "AND c.checkpoint_ns = b.checkpoint_ns AND v.key = b.channel AND v.value = b.version)",
+)
+
+_Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+
+async def open_postgres(url: str) -> PostgresDatabase:
+    """Return the database at `url`, its tables made. Raises StoreUnavailable."""
+    settings: dict[str, object] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    pool = _Pool(url, min_size=1, max_size=_CONNECTIONS, open=False, timeout=_SECONDS, kwargs=settings)
+    try:
+        await pool.open(wait=True, timeout=_SECONDS)
+        saver = AsyncPostgresSaver(pool)
+        await saver.setup()
+    except (Error, PoolTimeout, OSError) as error:
+        await pool.close()
+        raise StoreUnavailable(
+            f"the conversations' PostgreSQL can't be used ({type(error).__name__}): check ACE_CONVERSATIONS"
+        ) from error
+    return PostgresDatabase(pool, saver)
+
+
+class PostgresDatabase:
+    """See `database.Database`."""
+
+    def __init__(self, pool: _Pool, saver: AsyncPostgresSaver) -> None:
+        self._pool = pool
+        self.saver = saver
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[Execute]:
+        """Run statements together on one connection."""
+        try:
+            async with self._pool.connection() as connection, connection.transaction():
+
+                async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
+                    cursor = await connection.execute(statement.replace("?", "%s"), tuple(values))
+                    if cursor.description is None:
+                        return []
+                    return [tuple(cast("dict[str, object]", row).values()) for row in await cursor.fetchall()]
+
+                yield execute
+        except (Error, PoolTimeout) as error:
+            what = type(error).__name__
+            raise StoreUnavailable(f"the conversations' PostgreSQL can't be used: {what}") from error
+
+    async def prune(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread but the newest, and the values that only those had."""
+        async with self.transaction() as execute:
+            for statement in _PRUNE:
+                await execute(statement, (thread_id, thread_id))
+
+    async def erased(self) -> None:
+        """Do nothing: PostgreSQL's vacuum overwrites what was deleted, in its own time."""
+
+    async def close(self) -> None:
+        """Close the pool."""
+        await self._pool.close()

@@ -1,0 +1,98 @@
+"""Conversations in a SQLite file: one connection that LangGraph's checkpointer and our rows share.
+
+Does not: know what is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import LiteralString, cast
+
+import aiosqlite
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from ace_graph.errors import StoreUnavailable
+from ace_graph.server.database import Execute, Row
+
+__all__ = ["SQLiteDatabase", "open_sqlite"]
+
+_PATIENCE_MS = 10_000
+
+
+async def open_sqlite(path: Path | None) -> SQLiteDatabase:
+    """Return the database in the file at `path`, made with its folder, for its owner only; None: in memory.
+
+    Raises StoreUnavailable.
+    """
+    try:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = await aiosqlite.connect(path or ":memory:")
+    except (OSError, sqlite3.Error) as error:
+        raise StoreUnavailable(f"conversations can't be kept in {path}: {error}") from error
+    try:
+        for pragma in (f"busy_timeout={_PATIENCE_MS}", "secure_delete=ON", "synchronous=NORMAL"):
+            await connection.execute(f"PRAGMA {pragma}")
+        saver = AsyncSqliteSaver(connection)
+        await saver.setup()
+    except sqlite3.Error as error:
+        await connection.close()
+        raise StoreUnavailable(f"conversations can't be kept in {path}: {error}") from error
+    return SQLiteDatabase(connection, saver)
+
+
+class SQLiteDatabase:
+    """See `database.Database`. The checkpointer's lock keeps its statements and ours apart."""
+
+    def __init__(self, connection: aiosqlite.Connection, saver: AsyncSqliteSaver) -> None:
+        self._connection = connection
+        self.saver = saver
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[Execute]:
+        """Run statements together, with the file's write lock held."""
+        connection = self._connection
+
+        async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
+            async with connection.execute(statement, tuple(values)) as cursor:
+                return cast("list[Row]", list(await cursor.fetchall()))
+
+        async with self.saver.lock:
+            try:
+                await connection.execute("BEGIN IMMEDIATE")
+                yield execute
+                await connection.commit()
+            except sqlite3.Error as error:
+                raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
+            finally:
+                if connection.in_transaction:
+                    await connection.rollback()
+
+    async def prune(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread but the newest."""
+        async with self.transaction() as execute:
+            newest = "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"
+            # Both are LangGraph's tables; a thread of ours has one namespace.
+            await execute(
+                f"DELETE FROM writes WHERE thread_id = ? AND checkpoint_id < {newest}",  # noqa: S608  no input
+                (thread_id, thread_id),
+            )
+            await execute(
+                f"DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id < {newest}",  # noqa: S608
+                (thread_id, thread_id),
+            )
+
+    async def erased(self) -> None:
+        """Empty the log, in which older states of deleted rows can still be read."""
+        async with self.saver.lock:
+            with suppress(sqlite3.OperationalError):  # somebody reads: it is overwritten later
+                await self._connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._connection.close()

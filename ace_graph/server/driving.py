@@ -1,0 +1,133 @@
+"""One turn through the graph: what is asked of it, what it tells on the way, and what it leaves behind.
+
+Every step is checkpointed before the next one, so a turn that a dying server leaves half done is taken up
+where it stood, with the same ids, and is stored once.
+
+Does not: say when a turn may begin, or bound its time; `turns` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import cast
+
+from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+
+from ace_graph.context import ACEContext
+from ace_graph.graph import ACEGraph
+from ace_graph.server.asking import ChatRequest, history_messages
+from ace_graph.server.conversations import Accepted
+from ace_graph.server.live_turn import LiveTurn
+from ace_graph.state import ACEInput, ACEOutput
+
+__all__ = ["clean_up", "drive", "shorten"]
+
+MOST_MESSAGES = 400
+"""A conversation with more messages loses the older half; the prompt never sees more than a few."""
+
+_RUN = "ace_run"
+
+
+async def drive(graph: ACEGraph, turn: Accepted, live: LiveTurn) -> ACEOutput:
+    """Run the turn, or take it up where it stopped, and tell `live` what happens. Raises what nodes raise."""
+    asked, out = await _where_it_stands(graph, turn)
+    if out is not None:
+        return out
+    last: object = None
+    shown = False
+    async with aclosing(_events(graph, asked, turn)) as events:
+        async for kind, event in events:
+            if kind == "messages":
+                message, _ = cast("tuple[AnyMessage, object]", event)
+                if message.text:
+                    live.tell("token", {"text": message.text})
+                    shown = True
+            elif kind == "custom":
+                _tell_bullets(live, event)
+            elif kind == "updates":
+                _tell_mode(live, event)
+            else:
+                last = event
+    done = cast("ACEOutput", last)
+    if not shown and done.get("result"):
+        live.tell("token", {"text": done["messages"][-1].text})
+    return done
+
+
+async def clean_up(graph: ACEGraph, turn: Accepted) -> None:
+    """Take the question of a turn that failed out of the conversation, as if it had not been asked."""
+    state = await graph.aget_state(_config(turn))
+    messages = cast("list[AnyMessage]", state.values.get("messages", []))
+    asked = _question_id(turn)
+    found = [place for place, message in enumerate(messages) if message.id == asked]
+    if found:
+        await _remove(graph, turn, messages[found[0] :])
+
+
+async def shorten(graph: ACEGraph, turn: Accepted, out: ACEOutput) -> None:
+    """Drop the older half of a conversation that has grown too long."""
+    messages = out["messages"]
+    if len(messages) <= MOST_MESSAGES:
+        return
+    half = next(
+        (i for i in range(len(messages) // 2, len(messages)) if isinstance(messages[i], HumanMessage)), 0
+    )
+    await _remove(graph, turn, messages[:half])
+
+
+async def _remove(graph: ACEGraph, turn: Accepted, messages: list[AnyMessage]) -> None:
+    gone = [RemoveMessage(id=message.id) for message in messages if message.id]
+    # As if the last node had said it: nothing is left to do in the thread.
+    await graph.aupdate_state(_config(turn), {"messages": gone}, as_node="ace_learning")
+
+
+async def _where_it_stands(graph: ACEGraph, turn: Accepted) -> tuple[ACEInput | None, ACEOutput | None]:
+    """Return what to begin the turn with, None to go on from its checkpoint; or how it has ended already."""
+    request = ChatRequest.model_validate_json(turn.asked)
+    state = await graph.aget_state(_config(turn))
+    metadata = cast("Mapping[str, object]", state.metadata or {})
+    begun = metadata.get(_RUN) == turn.run_id
+    if begun and not state.next:
+        return None, cast("ACEOutput", state.values)
+    # Before the router has run, the question is asked again under the same id: the mode is not checkpointed.
+    if begun and not {"__start__", "router"} & set(state.next):
+        return None, None
+    known = cast("list[AnyMessage]", state.values.get("messages", []))
+    before = [] if known else history_messages(request)
+    question = HumanMessage(request.message, id=_question_id(turn))
+    asked: ACEInput = {"messages": [*before, question]}
+    return ({**asked, "mode": request.mode} if request.mode else asked), None
+
+
+def _events(graph: ACEGraph, asked: ACEInput | None, turn: Accepted) -> AsyncGenerator[tuple[str, object]]:
+    context = ACEContext(learner_id=turn.learner_id, conversation_id=turn.conversation_id)
+    # LangGraph leaves type arguments of its own classes open in this signature.
+    stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
+        asked,
+        _config(turn),
+        context=context,
+        stream_mode=["messages", "custom", "updates", "values"],
+        durability="sync",
+    )
+    return cast("AsyncGenerator[tuple[str, object]]", stream)
+
+
+def _config(turn: Accepted) -> RunnableConfig:
+    return {"configurable": {"thread_id": turn.conversation_id}, "metadata": {_RUN: turn.run_id}}
+
+
+def _question_id(turn: Accepted) -> str:
+    return f"question-{turn.run_id}"
+
+
+def _tell_bullets(live: LiveTurn, event: object) -> None:
+    if isinstance(event, dict) and "injected" in event:
+        live.tell("bullets", {"bullets": cast("dict[str, object]", event)["injected"]})
+
+
+def _tell_mode(live: LiveTurn, event: object) -> None:
+    update = cast("Mapping[str, Mapping[str, object]]", event).get("router")
+    if update:
+        live.tell("mode", {"mode": update["mode"]})

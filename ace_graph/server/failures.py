@@ -1,0 +1,45 @@
+"""From an error inside to what a client may know of it: a status, a word, and one sentence.
+
+Does not: quote the error. The log says what really happened, under the request's id.
+"""
+
+from __future__ import annotations
+
+from ace_graph.errors import (
+    ChangeRefused,
+    CommitContention,
+    ConfigurationError,
+    InvalidContext,
+    InvalidMessage,
+    InvalidMode,
+    LearnerForgotten,
+    ModelError,
+    RequestRefused,
+    StoreError,
+    StoreUnavailable,
+)
+
+__all__ = ["refusal_of"]
+
+_TOLD: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (InvalidMode, 422, "invalid", "the mode is one of cot, tot and react"),
+    (InvalidMessage, 422, "invalid", "there is no message to answer"),
+    (InvalidContext, 422, "invalid", "the request can't be carried out as it is"),
+    (ModelError, 502, "model_failed", "the model gave no answer: try again later"),
+    (LearnerForgotten, 409, "forgotten", "the learner was forgotten meanwhile: begin anew"),
+    (CommitContention, 503, "busy", "too much is written at once: try again"),
+    (StoreUnavailable, 503, "memory_unavailable", "the memory can't be reached: try again later"),
+    (StoreError, 500, "memory_failed", "the memory can't be read or written"),
+    (ChangeRefused, 409, "refused", "this change can't be made"),
+    (ConfigurationError, 500, "misconfigured", "the server is not set up for this"),
+)
+
+
+def refusal_of(error: BaseException) -> RequestRefused:
+    """Return what is told of `error`; of one that nobody expected, nothing but that it happened."""
+    if isinstance(error, RequestRefused):
+        return error
+    for kind, status, code, sentence in _TOLD:
+        if isinstance(error, kind):
+            return RequestRefused(status, code, sentence, retry_after=5 if status == 503 else None)
+    return RequestRefused(500, "internal", "something went wrong inside: it is in the server's log")

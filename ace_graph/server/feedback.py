@@ -1,0 +1,56 @@
+"""What an answer was worth, said by its learner: a vote on the bullets that it used.
+
+Does not: look for feedback in messages; the graph does that by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ace_graph.errors import RequestRefused
+from ace_graph.memory.delta import Judge
+from ace_graph.server.asking import Said
+from ace_graph.server.changing import ChangeReply, changed
+from ace_graph.server.parts import Learner, Opened, Parts
+from ace_graph.server.replies import documented
+
+__all__ = ["routes"]
+
+routes = APIRouter(prefix="/api", tags=["feedback"])
+
+SEARCHED = 200
+"""Newest turns among which the judged one is looked for."""
+
+
+class FeedbackRequest(BaseModel):
+    """A verdict on one turn; the same learner's later word on it replaces the earlier."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+    turn_id: Annotated[str, Field(min_length=1, max_length=128, description="The `turnId` of an answer.")]
+    verdict: Literal["good", "bad"]
+    text: Annotated[Said, Field(max_length=2_000, description="Why, in the learner's words.")] = ""
+
+
+@routes.post("/feedback", responses=documented(404, 409, 413))
+async def feedback(said: FeedbackRequest, learner: Learner, parts: Opened) -> ChangeReply:
+    """Credit or blame the bullets that an answer used. Each source counts once a turn."""
+    base = await parts.store.load(learner)
+    vote = Judge(
+        turn_id=said.turn_id,
+        source="learner",
+        verdict="success" if said.verdict == "good" else "failure",
+        bullet_ids=await _cited(said.turn_id, learner, parts),
+    )
+    return await changed(parts, learner, base, [vote], f"feedback {said.text}".strip()[:500])
+
+
+async def _cited(turn_id: str, learner: str, parts: Parts) -> tuple[str, ...]:
+    for turn in await parts.store.turns(learner, SEARCHED):
+        if turn.turn_id == turn_id:
+            return turn.cited
+    raise RequestRefused(404, "not_found", "there is no such turn among your last ones")

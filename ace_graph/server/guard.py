@@ -1,0 +1,102 @@
+"""The gate before everything under /api: who asks, how often, and how much they send.
+
+It decides from the headers, so that a stranger reaches no body parser, no model and no store.
+
+Does not: guard /healthz, /readyz, /metrics and /openapi.json, which tell nothing about learners.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from fastapi import HTTPException
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ace_graph.errors import RequestRefused
+from ace_graph.server.auth import Gate
+from ace_graph.server.rate import Rate
+from ace_graph.server.replies import refused
+
+__all__ = ["Guard", "learner_of", "too_large"]
+
+_LEARNER = "ace_learner"
+_OWN_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_DRAINED_AT_MOST = 16
+
+
+class Guard:
+    """The ASGI layer that lets learners in."""
+
+    def __init__(self, app: ASGIApp, *, gate: Gate, rate: Rate, most_bytes: int) -> None:
+        self._app = app
+        self._gate = gate
+        self._rate = rate
+        self._most_bytes = most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            if self._gate.development:
+                _check_host(headers)
+            if str(scope["path"]).startswith("/api/"):
+                learner = await self._gate.learner(headers.get("authorization"))
+                self._rate.take(learner)
+                scope[_LEARNER] = learner
+            await self._app(scope, await self._bounded(headers, receive), send)
+        except RequestRefused as error:
+            await refused(error)(scope, receive, send)
+
+    async def _bounded(self, headers: Headers, receive: Receive) -> Receive:
+        """Return what counts the bytes of the body. Raises RequestRefused for a body that is too large."""
+        announced = headers.get("content-length", "0")
+        if announced.isdigit() and int(announced) > self._most_bytes:
+            await _drain(receive, self._most_bytes * _DRAINED_AT_MOST)
+            raise too_large(self._most_bytes)
+        read = 0
+
+        async def counting() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most_bytes:
+                await _drain(receive, self._most_bytes * _DRAINED_AT_MOST)
+                # FastAPI lets this one through while it reads a body, and no other.
+                raise HTTPException(413, "too large")
+            return message
+
+        return counting
+
+
+def learner_of(request: Request) -> str:
+    """Return who asks. Raises RequestRefused where the guard did not let anybody in."""
+    learner: object = request.scope.get(_LEARNER)
+    if not isinstance(learner, str):
+        raise RequestRefused(401, "no_token", "send a bearer token: Authorization: Bearer ...")
+    return learner
+
+
+def too_large(most_bytes: int) -> RequestRefused:
+    """Return the refusal of a body beyond the limit."""
+    return RequestRefused(413, "too_large", f"the body is too large: at most {most_bytes} bytes")
+
+
+async def _drain(receive: Receive, most: int) -> None:
+    """Read on, within bounds: a client that still sends would not see the answer."""
+    more = True
+    while more and most > 0:
+        message = await receive()
+        most -= len(message.get("body", b""))
+        more = bool(message.get("more_body", False)) and message["type"] == "http.request"
+
+
+def _check_host(headers: Headers) -> None:
+    """Refuse names that a page elsewhere may have pointed at this machine: there is no token to stop it."""
+    name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+    if name not in _OWN_NAMES:
+        raise RequestRefused(403, "forbidden", "in development mode the host must be localhost")

@@ -1,0 +1,76 @@
+"""What Prometheus reads: requests, turns, tokens. Of nobody in particular.
+
+Does not: hold a learner, a conversation or a text in any label.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from ace_graph.state import ACEOutput
+
+__all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+class Metrics:
+    """The numbers of one server, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "ace_http_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
+        )
+        self._request_seconds = Histogram(
+            "ace_http_request_seconds",
+            "Time until a response had ended.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._under_way = Gauge("ace_turns_under_way", "Turns being worked on.", registry=self.registry)
+        self._turns = Counter(
+            "ace_turns", "Turns that ended, by how.", ("mode", "outcome"), registry=self.registry
+        )
+        self._turn_seconds = Histogram(
+            "ace_turn_seconds", "Time that turns took.", buckets=_SECONDS, registry=self.registry
+        )
+        self._tokens = Counter(
+            "ace_model_tokens", "Tokens of the model.", ("role", "direction"), registry=self.registry
+        )
+        self._pending = Gauge(
+            "ace_learning_pending", "Turns whose lessons wait to be worked out.", registry=self.registry
+        )
+        self._dead = Gauge(
+            "ace_learning_dead", "Turns whose lessons failed for good.", registry=self.registry
+        )
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._request_seconds.labels(route).observe(seconds)
+
+    def began(self) -> None:
+        """Count a turn that begins."""
+        self._under_way.inc()
+
+    def ended(self, outcome: str, seconds: float, out: ACEOutput | None) -> None:
+        """Count a turn that has ended, and what it cost."""
+        self._under_way.dec()
+        plan = out.get("plan") if out else None
+        self._turns.labels(plan["mode"] if plan else "none", outcome).inc()
+        self._turn_seconds.observe(seconds)
+        for role, cost in (out.get("usage") or {}).items() if out else ():
+            self._tokens.labels(role, "input").inc(cost["input_tokens"])
+            self._tokens.labels(role, "output").inc(cost["output_tokens"])
+
+    def waiting(self, pending: int, dead: int) -> None:
+        """Say how much learning waits."""
+        self._pending.set(pending)
+        self._dead.set(dead)
+
+    def text(self) -> bytes:
+        """Return all numbers in Prometheus' text format."""
+        return generate_latest(self.registry)

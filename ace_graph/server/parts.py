@@ -1,0 +1,47 @@
+"""What the routes work with, opened when the server starts.
+
+Does not: open or close anything (`app` does).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from ace_graph.graph import ACEGraph
+from ace_graph.memory.stores.base import Store
+from ace_graph.server.clock import Clock
+from ace_graph.server.conversations import Conversations
+from ace_graph.server.guard import learner_of
+from ace_graph.server.metrics import Metrics
+from ace_graph.server.turns import Turns
+from ace_graph.settings import Settings
+
+__all__ = ["Learner", "Opened", "Parts"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The server's parts."""
+
+    settings: Settings
+    graph: ACEGraph
+    store: Store
+    conversations: Conversations
+    turns: Turns
+    metrics: Metrics
+    clock: Clock
+
+
+def _parts(request: Request) -> Parts:
+    return cast("Parts", request.app.state.parts)
+
+
+Opened = Annotated[Parts, Depends(_parts)]
+"""The parts, as an argument of a route."""
+
+Learner = Annotated[str, Depends(learner_of)]
+"""Who asks, as an argument of a route."""

@@ -1,0 +1,101 @@
+"""The learner's own playbook: look at it, mend a bullet, throw one away.
+
+Does not: add bullets. What a learner wants remembered, they say in the chat.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ace_graph.errors import RequestRefused
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet
+from ace_graph.memory.delta import Operation, Pin, Remove, Unpin, Update
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.server.asking import Said
+from ace_graph.server.changing import ChangeReply, changed
+from ace_graph.server.parts import Learner, Opened
+from ace_graph.server.replies import documented
+
+__all__ = ["routes"]
+
+routes = APIRouter(prefix="/api/playbook", tags=["playbook"])
+
+BulletId = Annotated[str, Path(min_length=1, max_length=128, examples=["fil-00042"])]
+
+
+class PlaybookReply(BaseModel):
+    """The bullets in order; `version` is null while nothing was ever stored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int | None
+    bullets: tuple[Bullet, ...]
+
+
+class BulletPatch(BaseModel):
+    """What is to change; at least one of the two."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra={"minProperties": 1})
+
+    content: Annotated[
+        Said, Field(min_length=1, max_length=MAX_CONTENT_CHARS, pattern=r"\w", description="Its new text.")
+    ] = ""
+    pinned: Annotated[bool, Field(description="Part of every prompt, and never archived.")] = False
+
+    @model_validator(mode="after")
+    def _says_something(self) -> BulletPatch:
+        if not self.model_fields_set:
+            raise ValueError("say what is to change: content, pinned, or both")
+        return self
+
+    def operations(self, bullet: Bullet) -> list[Operation]:
+        """Return what is still to be done to have the bullet so."""
+        wanted: list[Operation] = []
+        if "content" in self.model_fields_set and self.content != bullet.content:
+            wanted.append(Update(bullet_id=bullet.id, content=self.content))
+        if "pinned" in self.model_fields_set and self.pinned != bullet.pinned:
+            wanted.append(Pin(bullet_id=bullet.id) if self.pinned else Unpin(bullet_id=bullet.id))
+        return wanted
+
+
+@routes.get("", responses=documented())
+async def show(
+    learner: Learner,
+    parts: Opened,
+    status: Annotated[
+        Literal["active", "quarantined", "all"],
+        Query(description="Quarantined bullets are in no prompt; each says why."),
+    ] = "active",
+) -> PlaybookReply:
+    """Return what is remembered of the learner."""
+    found = await parts.store.load(learner)
+    bullets = tuple(b for b in found.playbook.bullets() if status in (b.status, "all"))
+    return PlaybookReply(version=None if found.absent else found.version.n, bullets=bullets)
+
+
+@routes.patch("/{bullet_id}", responses=documented(404, 409, 413))
+async def change(bullet_id: BulletId, patch: BulletPatch, learner: Learner, parts: Opened) -> ChangeReply:
+    """Give a bullet another text, pin it or unpin it. Its votes stay."""
+    base = await parts.store.load(learner)
+    wanted = patch.operations(_bullet(base, bullet_id))
+    if not wanted:
+        return ChangeReply(version=base.version.n)
+    return await changed(parts, learner, base, wanted, "changed over HTTP")
+
+
+@routes.delete("/{bullet_id}", responses=documented(404, 409))
+async def remove(bullet_id: BulletId, learner: Learner, parts: Opened) -> ChangeReply:
+    """Take a bullet out of the playbook. The history keeps it until it is compacted."""
+    base = await parts.store.load(learner)
+    wanted = Remove(bullet_id=_bullet(base, bullet_id).id)
+    return await changed(parts, learner, base, [wanted], "removed over HTTP")
+
+
+def _bullet(base: Snapshot, bullet_id: str) -> Bullet:
+    found = base.playbook.get_bullet(bullet_id)
+    if found is None:
+        raise RequestRefused(404, "not_found", "there is no such bullet in your playbook")
+    return found

@@ -1,0 +1,114 @@
+"""`ace-graph serve`: uvicorn around the application, and an orderly end.
+
+Told to stop, the server takes no new turns, lets those under way end for a while, and leaves the rest to the
+next one. Without a secret for tokens it listens on this machine only.
+
+Does not: run several processes. Start several servers, see docs/deploy.md.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+from pathlib import Path
+from typing import cast
+
+import uvicorn
+from fastapi import FastAPI
+
+from ace_graph.errors import ConfigurationError
+from ace_graph.models import choose_model
+from ace_graph.server.app import create_app
+from ace_graph.server.opening import Brought
+from ace_graph.server.parts import Parts
+from ace_graph.server.request_id import RequestIds
+from ace_graph.settings import Settings
+
+__all__ = ["serve"]
+
+logger = logging.getLogger("ace_graph")
+
+_KEEP_ALIVE_SECONDS = 75
+_AFTER_DRAINING = 5
+
+
+def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
+    """Serve until told to stop, and return the exit code.
+
+    Raises ConfigurationError when the settings do not allow it: no model, or no secret and a host that
+    others can reach.
+    """
+    choice = choose_model(settings)
+    development = settings.jwt_secret is None and settings.jwks is None
+    if development and not _only_here(host):
+        raise ConfigurationError(
+            f"without ACE_JWT_SECRET or ACE_JWKS the server listens on 127.0.0.1 only, not on {host}: "
+            "set one of them"
+        )
+    app = create_app(settings, Brought(base_playbook=base))
+    _log_through(logging.getLogger("uvicorn.error"))
+    logger.info("[ACE Server] model=%s", choice)
+    if development:
+        logger.warning(
+            "[ACE Server] development mode: no token is asked for, everybody is the learner 'local'; "
+            "set ACE_JWT_SECRET or ACE_JWKS to serve others"
+        )
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=round(settings.server_grace) + _AFTER_DRAINING,
+    )
+    server = _Server(config, app, settings.server_grace)
+    server.run()
+    return 0 if server.started else 1
+
+
+class _Server(uvicorn.Server):
+    """A uvicorn that lets turns end first."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI, grace: float) -> None:
+        super().__init__(config)
+        self._app = app
+        self._grace = grace
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say where."""
+        await super().startup(sockets)
+        if self.started:
+            for each in self.servers:
+                for bound in each.sockets:
+                    host, port = bound.getsockname()[:2]
+                    logger.info("[ACE Server] listening on http://%s:%d", host, port)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let turns end, then close connections."""
+        parts = cast("Parts | None", getattr(self._app.state, "parts", None))
+        if parts is not None:
+            logger.info("[ACE Server] stopping: %d turns are under way", parts.turns.under_way)
+            await parts.turns.drain(0 if self.force_exit else self._grace)
+        await super().shutdown(sockets)
+
+
+def _only_here(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _log_through(other: logging.Logger) -> None:
+    """Give our handlers to the web server's logger, and put request ids on all records."""
+    for handler in logger.handlers:
+        handler.addFilter(RequestIds())
+    other.handlers = list(logger.handlers)
+    other.setLevel(logging.WARNING)
+    other.propagate = False
