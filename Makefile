@@ -1,4 +1,5 @@
 # `make` alone prints the targets. Each sets up what it needs; only Python >= 3.11 and make have to be there.
+# VENV may be elsewhere; pyright wants its folder to be named .venv.
 VENV ?= .venv
 WORKERS ?= 2
 RESULTS ?= test-results
@@ -60,7 +61,7 @@ format: ## let ruff rewrite what it can
 type: ## mypy strict on the package, pyright strict on package, tests and benchmarks
 	@$(DEV)
 	@$(BIN)/mypy
-	@$(BIN)/pyright --pythonpath $(BIN)/python
+	@$(BIN)/pyright --venvpath $(dir $(abspath $(VENV)))
 
 bench: ## time the memory, the stores and a whole turn; writes benchmarks/RESULTS.md
 	@$(DEV)
