@@ -19,13 +19,16 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
 from ace_graph.memory.lexicon import (
+    AMOUNTS,
     ARTICLES,
     COPULAS,
     DIRECTIONS,
     FILLERS,
     LABELS,
     NEGATIONS,
+    PARTICLES,
     PLACES,
+    SUBORDINATE,
     number_of,
     root,
     unit_of,
@@ -36,6 +39,7 @@ __all__ = ["Claim", "Quantity", "read"]
 
 _JOINING = frozenset({"or", "but", "if", "when", "while", "because", "to", "before", "after"})
 _CURRENCIES = frozenset("$€£¥")
+_OPPOSED = frozenset(PARTICLES.values())
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,11 @@ class Claim:
 
     `subject` is how many of the words belong to the subject for certain: those before the copula (is, means,
     =) where the text is `copular`, else the first one behind a leading article. `subject_numbers` counts the
-    numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes. `clauses`
-    says that a comma or a conjunction joins parts which may change places. Similarity is measured on `key`
-    and `bag`: all that counts, in alphabetical order and as a set; a text of fillers counts as one word.
+    numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes.
+    `particles` are words left out that have an opposite (up, in, better). `clauses` says that a comma or a
+    conjunction joins parts which may change places, `pauses` how many words come before each comma or colon.
+    Similarity is measured on `key` and `bag`: all that counts, in alphabetical order and as a set; a text of
+    fillers counts as one word.
     """
 
     words: tuple[str, ...]
@@ -69,10 +75,12 @@ class Claim:
     negated: tuple[str, ...]
     bound: tuple[tuple[str, str], ...]
     symbols: tuple[str, ...]
+    particles: frozenset[str]
     copular: bool
     subject: int
     subject_numbers: int
     clauses: bool
+    pauses: tuple[int, ...]
     key: str
     bag: frozenset[str]
 
@@ -100,20 +108,28 @@ class _Reader:
         self._waiting: list[str] = []
         self._subject = 0
         self._subject_numbers = 0
+        self._pauses: list[int] = []
+        self._particles: set[str] = set()
+        self._subordinate = False
         self._copula = False
         self._article = False
+        self._range = 0
         self._first = True
         self._last = ""
         self._before = ""
 
     def take(self, token: Token) -> None:
+        if token.kind == "pause":
+            self._pauses.append(len(self._words))
+            self._subordinate = False
+            return
         if token.kind == "word":
             self._take_word(token.text, token.word.removesuffix("'s"))
         elif token.kind == "symbol":
             self._take_symbol(token.text)
         else:
             self._take_number(_canonical(token.text))
-        self._first = False
+        self._first = self._first and token.word in FILLERS
         self._last = token.word
 
     def _take_word(self, token: str, word: str) -> None:
@@ -125,12 +141,15 @@ class _Reader:
             self._waiting.append("not")
         elif word in DIRECTIONS:
             self.joined = self.joined or word in _JOINING
+            self._subordinate = self._subordinate or word in SUBORDINATE
             self._waiting.append(word)
             self._before = word
         elif word in COPULAS:
             self._meet_copula()
         elif word in ARTICLES or word in FILLERS:
             self.joined = self.joined or word == "and"
+            if word in _OPPOSED:
+                self._particles.add(word)
             self._article = self._article or (self._first and word in ("a", "an", "the"))
             self._before = word if word in PLACES else self._before
         else:
@@ -139,7 +158,8 @@ class _Reader:
     def _take_content(self, word: str, token: str) -> None:
         unit = unit_of(word)
         if unit is not None and self._numbers and self._before == "number" and not self._numbers[-1].unit:
-            self._numbers[-1] = replace(self._numbers[-1], unit=unit)
+            for place in range(len(self._numbers) - self._range, len(self._numbers)):
+                self._numbers[place] = replace(self._numbers[place], unit=unit)
             self._before = word
             return
         key = unit or root(word)
@@ -154,10 +174,17 @@ class _Reader:
         unit = ""
         if self._symbols and self._symbols[-1] in _CURRENCIES and self._before == "currency":
             unit = unit_of(self._symbols.pop()) or ""
-        label = self._before if self._before in LABELS or self._before in PLACES else ""
+        self._range = self._range + 1 if self._before == "number" else 1
+        label = self._before if self._names_number() else ""
         self._numbers.append(Quantity(value, unit, label, self._last))
         self._bind(value)
         self._before = "number"
+
+    def _names_number(self) -> bool:
+        """Whether what is before a number makes it a name or a condition: error 404, W-2, for 5."""
+        amount = self._before == "of" and bool(self._words) and self._surfaces.get(self._words[-1]) in AMOUNTS
+        named = self._before in LABELS or self._before in PLACES or len(self._before) == 1
+        return named and not amount
 
     def _take_symbol(self, symbol: str) -> None:
         if symbol == "%" and self._before == "number" and self._numbers:
@@ -171,7 +198,7 @@ class _Reader:
         self._before = "currency" if symbol in _CURRENCIES else symbol
 
     def _meet_copula(self) -> None:
-        if not self._copula and (self._words or self._numbers):
+        if not self._copula and not self._subordinate and (self._words or self._numbers):
             self._copula = True
             self._subject, self._subject_numbers = len(self._words), len(self._numbers)
         self._before = "is"
@@ -192,10 +219,12 @@ class _Reader:
             negated=tuple(sorted(target for direction, target in self._bound if direction == "not")),
             bound=tuple(sorted(pair for pair in self._bound if pair[0] != "not")),
             symbols=tuple(sorted(self._symbols)),
+            particles=frozenset(self._particles),
             copular=self._copula,
             subject=self._subject if self._copula else int(self._article),
             subject_numbers=self._subject_numbers,
             clauses=clauses,
+            pauses=tuple(self._pauses),
             key=" ".join(sorted(counted)) or text,
             bag=frozenset(counted or (text,)),
         )

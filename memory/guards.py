@@ -9,40 +9,45 @@ Does not: measure similarity, or know bullets.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from rapidfuzz.distance import OSA
-
 from ace_graph.memory.claims import Claim, Quantity
-from ace_graph.memory.lexicon import SEQUENCE, unit_of
+from ace_graph.memory.lexicon import LIGHT, PARTICLES, SEQUENCE, SUFFICING, root, unit_of
 from ace_graph.memory.opposites import contradict, exclude
-from ace_graph.memory.text import spaceless
+from ace_graph.memory.spelling import slips_between
 
 __all__ = ["Verdict", "judge"]
 
-_SHORTEST_TYPO = 5
-_LONG_WORD = 9
-_WORDS_PER_TYPO = 3
+_WORDS_PER_TYPO = 2
 _KEPT_ORDER = 0.34
 
 
 class Verdict(NamedTuple):
-    """The guard that fired, None when the claims are the same, and whether they contradict each other."""
+    """The guard that fired, None when the claims are the same, and whether they contradict each other.
+
+    `slips` is how many slips of the pen were overlooked.
+    """
 
     guard: str | None
     rival: bool
+    slips: int = 0
 
 
 @dataclass(frozen=True)
 class _Difference:
-    """The words of each side that the other lacks, typos and compounds settled, and the typos found."""
+    """The words of each side that the other lacks, typos and compounds settled.
+
+    `typos` maps words of the second text to those of the first, `compound` the parts of a word to the word.
+    """
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     typos: Mapping[str, str]
+    compound: tuple[tuple[str, ...], str] | None = None
+    slips: int = 0
 
 
 def judge(a: Claim, b: Claim) -> Verdict:
@@ -54,9 +59,11 @@ def judge(a: Claim, b: Claim) -> Verdict:
     if numbers is not None:
         return Verdict(numbers, not negations and not words and _about_the_same(a, b))
     if negations:
-        return Verdict("negation", not words)
+        return Verdict("negation", LIGHT.issuperset((*difference.only_a, *difference.only_b)))
     if words:
         return _judge_words(a, b, difference)
+    if a.particles - b.particles and b.particles - a.particles:
+        return Verdict("words", rival=False)
     if _sequence_differs(a, b):
         return Verdict("order", rival=False)
     return _judge_order(a, b, difference)
@@ -64,10 +71,13 @@ def judge(a: Claim, b: Claim) -> Verdict:
 
 def _judge_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     only_a, only_b = difference.only_a, difference.only_b
+    if _particle_turned(only_a, only_b, b) or _particle_turned(only_b, only_a, a):
+        return Verdict("antonym", rival=True)
     single = len(only_a) == len(only_b) == 1
     in_claim = single and _in_claim(a, only_a[0]) and _in_claim(b, only_b[0])
     if any(exclude(x, y) for x in only_a for y in only_b):
-        return Verdict("antonym", in_claim and contradict(only_a[0], only_b[0]))
+        about_one = a.copular and b.copular and _same_subject(a, b)
+        return Verdict("antonym", in_claim and (about_one or contradict(only_a[0], only_b[0])))
     if any(map(unit_of, only_a)) and any(map(unit_of, only_b)):
         return Verdict("unit", in_claim)
     if single and a.copular and b.copular:
@@ -86,9 +96,13 @@ def _judge_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
         return Verdict("direction", reversed_ or swapped)
     if a.symbols != b.symbols:
         return Verdict("symbol", rival=False)
-    if not (a.clauses and b.clauses) and not _order_kept(a.words, _renamed_words(b.words, difference.typos)):
+    first = _compounded(a.words, difference.compound)
+    second = _compounded(_renamed_words(b.words, difference.typos), difference.compound)
+    if not (a.clauses and b.clauses) and not (
+        _order_kept(first, second) or _fronted(first, second, a.pauses) or _fronted(second, first, b.pauses)
+    ):
         return Verdict("order", rival=True)
-    return Verdict(None, rival=False)
+    return Verdict(None, rival=False, slips=difference.slips)
 
 
 def _numbers_differ(a: Claim, b: Claim) -> str | None:
@@ -115,7 +129,14 @@ def _about_the_same(a: Claim, b: Claim) -> bool:
     if len(changed) != 1:
         return False
     place, x, y = changed[0]
-    return place >= a.subject_numbers if a.copular else not (_names(x) or _names(y))
+    if a.copular and place < a.subject_numbers:
+        return SUFFICING.issuperset(a.words[a.subject :]) and len(a.words) > a.subject
+    return a.copular or not (_names(x) or _names(y))
+
+
+def _particle_turned(only: Sequence[str], others: Sequence[str], other: Claim) -> bool:
+    """Whether one word alone is left, the opposite of a particle of the other text: down where it has up."""
+    return len(only) == 1 and not others and PARTICLES.get(only[0]) in other.particles
 
 
 def _names(number: Quantity) -> bool:
@@ -137,34 +158,47 @@ def _difference(a: Claim, b: Claim) -> _Difference:
     if mine == yours:
         return _Difference((), (), {})
     left_a, left_b = [*(mine - yours).elements()], [*(yours - mine).elements()]
-    if "".join(left_a) == "".join(left_b):
-        return _Difference((), (), {})
+    if _joined(a, left_a) == _joined(b, left_b):
+        parts, whole = sorted((tuple(left_a), tuple(left_b)), key=len, reverse=True)
+        return _Difference((), (), {}, (parts, whole[0]) if len(whole) == 1 else None, slips=1)
     typos: dict[str, str] = {}
+    slips = 0
     allowed = max(1, min(len(a.words), len(b.words)) // _WORDS_PER_TYPO)
     for word in list(left_a):
-        twin = next((other for other in left_b if _is_typo(a, word, b, other)), None)
+        twin = next((other for other in left_b if _slips(a, word, b, other)), None)
         if twin is not None and len(typos) < allowed:
+            slips += _slips(a, word, b, twin)
             typos[twin] = word
             left_a.remove(word)
             left_b.remove(twin)
-    return _Difference(tuple(left_a), tuple(left_b), typos)
+    return _Difference(tuple(left_a), tuple(left_b), typos, slips=slips)
 
 
-def _is_typo(a: Claim, x: str, b: Claim, y: str) -> bool:
-    """Whether one word may be the other with a slip of the pen: near, long enough, no name, no opposite."""
+def _joined(claim: Claim, words: Iterable[str]) -> str:
+    """Return words as the one word that they may be written as: file name as the root of filename."""
+    return root("".join(claim.surfaces.get(word, word) for word in words))
+
+
+def _slips(a: Claim, x: str, b: Claim, y: str) -> int:
+    """Return how many slips of the pen make one word of the other; 0 for names, units and opposites."""
     if x in a.exact or y in b.exact or exclude(x, y) or unit_of(x) or unit_of(y):
-        return False
-    first, second = a.surfaces.get(x, x), b.surfaces.get(y, y)
-    shortest = min(len(first), len(second))
-    if shortest < _SHORTEST_TYPO or not (first.isalpha() and second.isalpha()) or spaceless(first + second):
-        return False
-    allowed = 2 if shortest >= _LONG_WORD else 1
-    return _same_start(first, second) and OSA.distance(first, second, score_cutoff=allowed) <= allowed
+        return 0
+    return slips_between(a.surfaces.get(x, x), b.surfaces.get(y, y))
 
 
-def _same_start(x: str, y: str) -> bool:
-    """A slip seldom replaces the first letter, while real words often differ in it (weight, height)."""
-    return x[0] == y[0] or x[:2] == y[1::-1] or (x[1:] == y or y[1:] == x)
+def _compounded(words: tuple[str, ...], compound: tuple[tuple[str, ...], str] | None) -> tuple[str, ...]:
+    """Return the words with the parts of a compound, where they stand side by side, as one word."""
+    if compound is None:
+        return words
+    parts, whole = compound
+    places = range(len(words) - len(parts) + 1)
+    place = next((n for n in places if words[n : n + len(parts)] == parts), None)
+    return words if place is None else (*words[:place], whole, *words[place + len(parts) :])
+
+
+def _fronted(a: Sequence[str], b: Sequence[str], pauses: Iterable[int]) -> bool:
+    """Whether `b` is `a` with what comes before a comma put at the end."""
+    return any((*a[pause:], *a[:pause]) == tuple(b) for pause in pauses)
 
 
 def _order_kept(a: Sequence[str], b: Sequence[str]) -> bool:

@@ -10,14 +10,19 @@ from functools import lru_cache
 from types import MappingProxyType
 
 __all__ = [
+    "AMOUNTS",
     "ARTICLES",
     "COPULAS",
     "DIRECTIONS",
     "FILLERS",
     "LABELS",
+    "LIGHT",
     "NEGATIONS",
+    "PARTICLES",
     "PLACES",
     "SEQUENCE",
+    "SUBORDINATE",
+    "SUFFICING",
     "groups",
     "number_of",
     "root",
@@ -27,18 +32,26 @@ __all__ = [
 _ARTICLES_WORDS = """
 a an the this that these those it its they them their there here you your yours we us our i me my he she
 his her him one's is are am be been being was were do does did doing done has have had having will would
-shall can get gets and so as of in on at with for which who whom whose such what also too up out own
+shall can get gets and so as of in on at with for which who whom whose such what also too up own
 itself themselves yourself
 """
 ARTICLES = frozenset(_ARTICLES_WORDS.split())
 """Words that may stand on one side only."""
+
+LIGHT = frozenset(("use", "permit", "allow", "possibl", "anyon", "anybodi", "all", "some"))
+"""Roots that a negation of the whole takes the place of: use it and avoid it, anyone can and nobody can."""
+
+PARTICLES: Mapping[str, str] = MappingProxyType(
+    {"down": "up", "out": "in", "off": "on", "wors": "better", "worst": "best"}
+)
+"""Roots whose opposite counts for nothing elsewhere, so that the opposite has to be looked for."""
 
 _FILLERS_WORDS = """
 please always just really very quite simply basically actually generally typically usually normally
 essentially literally obviously clearly certainly definitely indeed rather pretty fairly somewhat kindly
 carefully properly remember note tip hint reminder important importantly should must need needs ought
 better best then therefore thus hence however well now etc e.g. i.e. ok okay again overall particular
-particularly especially specifically
+particularly especially specifically ever
 """
 FILLERS = frozenset(_FILLERS_WORDS.split())
 """Words that add emphasis, never a claim."""
@@ -46,6 +59,8 @@ FILLERS = frozenset(_FILLERS_WORDS.split())
 _NEGATIONS_WORDS = """
 not no never cannot without avoid neither nor none nobody nothing nowhere unless except excluding refuse
 forbid forbidden prohibit prohibited hardly rarely seldom scarcely
+nicht kein keine keinen keinem keiner nie niemals ohne pas ne jamais sans nunca não niet geen nooit не нет
+никогда
 """
 NEGATIONS = frozenset(_NEGATIONS_WORDS.split())
 
@@ -56,6 +71,9 @@ but only
 """
 DIRECTIONS = frozenset(_DIRECTIONS_WORDS.split())
 """Words that say which of two comes first, is more, or is the condition: bound to the word after them."""
+
+SUBORDINATE = frozenset({"if", "when", "while", "because", "unless", "until", "although", "whether"})
+"""Words that open a clause whose verb is not the sentence's."""
 
 SEQUENCE = frozenset({"before", "after", "until", "till", "than", "instead", "if", "when", "while", "unless"})
 """Directions whose reversal contradicts. The reverse of from/to is another fact, as true as the first."""
@@ -72,6 +90,20 @@ chapter step version error http code status section page grade level lesson exer
 room day week month year part phase case rule table figure line port python unit task item option
 appendix issue ticket number no id account order invoice bug group team floor gate channel
 """
+_AMOUNTS_WORDS = """
+limit maximum minimum rate budget total number average mean margin length width height dose temperature
+threshold cap size factor quorum interval duration
+"""
+AMOUNTS = frozenset(_AMOUNTS_WORDS.split())
+"""Nouns whose "of" leads to an amount, not to a name."""
+
+_SUFFICING_ROOTS = """
+enough recommend requir sufficient fin allow need ideal saf typical normal okai common usual reserv
+mandatori suggest acceptabl
+"""
+SUFFICING = frozenset(_SUFFICING_ROOTS.split())
+"""Roots by which a sentence says of an amount before it that it is the right one."""
+
 LABELS = frozenset(_LABELS_WORDS.split())
 """Nouns whose number names one of many: chapter 3, error 404."""
 
@@ -113,8 +145,13 @@ m meter metre | cm centimeter centimetre | mm millimeter millimetre | mile mi | 
 inch inches | yard yd | l liter litre | ml milliliter millilitre | gallon gal | cup | tablespoon tbsp
 teaspoon tsp | ms millisecond | second sec s | minute min mins | hour hr h hrs | day | week | month | year yr
 decade | century | kb kilobyte | mb megabyte | gb gigabyte | tb terabyte | byte | bit | hz hertz | khz
-mhz | ghz | celsius °c | fahrenheit °f | kelvin | degree ° | radian | watt kw | volt | amp | joule
-newton | mph | kmh
+mhz | ghz | celsius °c | fahrenheit °f | kelvin | degree ° | radian | watt | kw kilowatt | volt | amp | joule
+newton | mph | kmh | mcg microgram | kcal | kj | calorie | pint | quart | acre | hectare | bar | psi | pascal
+minuten minuto minutos минут | stunde stunden heure heures hora horas час часов
+tage tagen jour jours día días
+woche wochen semaine semana semanas | monat monate monaten mois meses | jahre jahren año años
+sekunde sekunden seconde segundo segundos
+kbit | mbit | gbit | mbyte | decibel db | pixel px | franc chf | peso | rupee | yuan | krona
 """
 
 

@@ -19,7 +19,7 @@ __all__ = ["contradict", "exclude"]
 
 _CONTRADICTORY = """
 increase decrease reduce lower | raise lower drop | add subtract | multiply divide
-maximize minimize | most least fewest | more less fewer | larger smaller | large small
+add multiply | maximize minimize | most least fewest | more less fewer | larger smaller | large small
 bigger smaller | big small little | greater less smaller | greatest least smallest | highest lowest
 higher lower | high low | longest shortest | longer shorter | long short | wider narrower
 wide narrow | faster slower | fast slow quick | best worst | better worse | good bad | early late
@@ -41,6 +41,14 @@ january february march april may june july august september october november dec
 red green blue yellow black white | singular plural | rise fall | grow shrink | appear disappear
 alive dead | present absent | active inactive | may must might | overestimate underestimate | and or
 with without | hungry full | rich poor | young old | before after | above below | over under
+quiet noisy loud | tight loose | permanent temporary | permanently temporarily
+encourage discourage | bullish bearish | acidic alkaline | approve decline reject | beginner expert
+lazy eager | leading trailing | identical separate | upgrade downgrade | warm chill | halve double
+ascending descending | literally figuratively | often rarely | constantly rarely | clear cloudy
+formal casual | narrow broad | heavy light | sweet sour bitter | raw cooked | ripe unripe
+inexpensive expensive | freeze thaw | tighten loosen | lengthen shorten | strengthen weaken
+accelerate decelerate | inflate deflate | expand contract | gain lose
+voluntary compulsory mandatory | attended unattended | active passive
 commutative noncommutative | rational irrational | internal external
 """
 
@@ -53,7 +61,7 @@ inner outer | front back | horizontal vertical | row column | numerator denomina
 old ancient modern | light dark heavy | buy sell | gain loss lose | profit loss | income expense
 asset liability | debit credit | borrow lend | send receive | give take | ask answer
 question answer | parent child | ancestor descendant | source target destination | sender receiver
-teacher student | active passive | north south | east west | day night | man woman | male female
+teacher student | north south | east west | day night | man woman | male female
 median mean mode | sine cosine tangent | lcm gcd gcf hcf | lcd gcd gcf
 million billion thousand trillion | plus minus | sum difference product quotient
 union intersection | breadth depth | client server | request response | stack queue heap
@@ -64,7 +72,8 @@ deposit withdraw | install uninstall | proton neutron electron | acid base | hyp
 premise conclusion | affect effect | adopt adapt | advice advise | quiet quite | converge diverge
 convex concave | latitude longitude | prefix suffix | serial parallel | series parallel
 upload download | upstream downstream | uppercase lowercase | overflow underflow
-optimist pessimist | from to | text binary bytes
+optimist pessimist | from to | text binary bytes | buyer seller | plaintiff defendant | tenant landlord
+mother father | arrival departure | visible hidden | winter summer spring autumn
 """
 
 _OPPOSING = frozenset(("un", "in", "im", "ir", "il", "non", "dis", "mis", "anti", "over", "under"))

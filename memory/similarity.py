@@ -17,7 +17,8 @@ from rapidfuzz import fuzz
 
 from ace_graph.memory.bullet import MAX_KEYWORDS, PROFILE_SECTIONS, Bullet
 from ace_graph.memory.claims import Claim, read
-from ace_graph.memory.guards import judge
+from ace_graph.memory.guards import Verdict, judge
+from ace_graph.memory.spelling import respelt
 from ace_graph.memory.text import content_words, language_of
 
 __all__ = ["Comparison", "choose_survivor", "compare", "merge", "mergeable_scope", "taught"]
@@ -58,6 +59,10 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> Comparison:
     if not score:
         return Comparison("rival", score, "slot") if slotted else Comparison("different", score)
     verdict = judge(first, second)
+    if verdict.guard is not None and score >= _ALIKE_IN_LETTERS:
+        verdict = _judge_respelt(a.content, b.content) or verdict
+    if verdict.guard is None and verdict.slips:
+        score = max(score, 1 - verdict.slips / min(len(first.key), len(second.key)))
     if verdict.guard is None and score >= threshold:
         return Comparison("same", score)
     rival = slotted or (verdict.guard is not None and verdict.rival and _compatible_topics(a, b))
@@ -137,6 +142,16 @@ def _share_hardly_a_word(a: str, b: str) -> bool:
     first, second = set(a.casefold().split()), set(b.casefold().split())
     fewer = min(len(first), len(second))
     return fewer >= _SENTENCE_WORDS and len(first & second) * 5 < fewer
+
+
+def _judge_respelt(a: str, b: str) -> Verdict | None:
+    """Return the verdict on two texts with slips in steering words put right, None where there are none."""
+    first, mine = respelt(a, b)
+    second, yours = respelt(b, a)
+    if not mine + yours:
+        return None
+    verdict = judge(read(first), read(second))
+    return verdict._replace(slips=verdict.slips + mine + yours)
 
 
 def _similarity(a: Claim, b: Claim) -> float:

@@ -11,9 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import dropwhile
 
 from ace_graph.memory.bullet import MemoryType
+from ace_graph.memory.lexicon import FILLERS
 from ace_graph.memory.text import fold
+from ace_graph.memory.wording import wording
 
 __all__ = ["Facets", "infer_facets", "infer_memory_type", "infer_topic"]
 
@@ -60,9 +63,11 @@ _EXPERIENCE = (
     r"|\b(?:i|my|me|he|she)\b"
 )
 _LEAD = (
-    r"(?:please|always|never|first|next|then|do not|don't|carefully|to)[,:]? "
-    r"|(?:before|after|when|if|for|to|in) [^,]{1,160}, "
+    r"(?:please|always|never|not|first|next|then|do not|don't|carefully|to)[,:]? "
+    r"|(?:before|after|when|if|for|to|in|by|between|from|until|with|without|under|at|on|over|through|because"
+    r"|while|during|unless|since|once|even if|[0-9]+) [^,]{1,160}, "
 )
+_ADDRESSED = ("you", "we", ",", ";", ":")
 _VERBS = """
 add apply ask avoid begin break build calculate call change check choose combine compare compute confirm
 convert count create cross cut decide delete divide do draw drop estimate expand factor find fix flip
@@ -124,7 +129,7 @@ def infer_memory_type(text: str) -> MemoryType:
         return "procedural"
     if re.search(_EXPERIENCE, plain):
         return "episodic"
-    return "procedural" if _instructs(plain) else "semantic"
+    return "procedural" if _instructs(_bare(text)) else "semantic"
 
 
 def infer_facets(text: str, voice: str | None = None) -> Facets:
@@ -143,6 +148,15 @@ def _persona(plain: str, voice: str | None) -> str | None:
         return " ".join(voice.casefold().split())
     found = re.search(_VOICE, plain)
     return (found.group(1) or found.group(2)) if found else None
+
+
+def _bare(text: str) -> str:
+    """Return a text without the phrases and marks that only lead up to what it says."""
+    joined = re.sub(r"(?<=\w)-(?=[^\W\d])", "", text[:_MOST_CHARS])  # a read-only file is no command to read
+    words = list(
+        dropwhile(lambda word: word in FILLERS or word in _ADDRESSED, (t.word for t in wording(joined)))
+    )
+    return re.sub(r" (?=[,:])", "", " ".join(words))
 
 
 def _instructs(plain: str) -> bool:

@@ -1,0 +1,140 @@
+"""Turns of phrase that mean one thing: what leads up to a claim and adds nothing to it, and what stands for
+one word ("rather than" for "instead", "no longer" for "not"). For English.
+
+Does not: replace them in a text; `wording` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import product
+from types import MappingProxyType
+
+__all__ = ["Phrase", "leads_to_verb", "phrases", "spelling_of"]
+
+Phrase = tuple[tuple[str, ...], tuple[str, ...]]
+"""The words of a phrase, and those that it means."""
+
+_EMPTY = """
+keep in mind | bear in mind | keep this in mind | make sure | makes sure | making sure | make certain
+be sure | be certain | be careful to | be mindful | be aware | take care to | take care that
+take the time to | see to it that | do not forget | don't forget | never forget | do not neglect to
+try to | try and | aim to | strive to | seek to | endeavor to | endeavour to | go ahead and | want to
+may want to | might want to | the best thing is to | the best way is to | the trick is to | the key is to
+the rule is to | it never hurts to | it doesn't hurt to | it does not hurt to | it pays to | it pays off to
+it helps to | it makes sense to | it is worth | it's worth | worth taking the time to | worth noting that
+worth knowing that | worth remembering that | take into account that | people should | one should
+students should | learners should | users should | everybody should | you would do well to
+in general | as a rule | as a rule of thumb | as a general rule | rule of thumb | in practice | of course
+at all times | as well | to be sure | good practice | best practice | a good idea | if possible
+where possible | whenever possible | wherever possible | when possible | for sure | as always | as usual
+so that | by the way | in other words | in fact | in short | in brief | in summary | in conclusion
+in any case | in any event | from now on | from here on | for the record | for what it's worth
+first of all | first and foremost | above all | after all | all in all | at the end of the day
+at its core | to be clear | to be precise | to sum up | to summarize | to put it simply | simply put
+put simply | needless to say | it goes without saying that | as a reminder | as a matter of fact
+as a matter of course | as a general principle | as far as i know | in my view | in my opinion
+in my experience | from experience | from my experience | without fail | without exception
+no matter what | under all circumstances | in every case | in all cases | once and for all
+generally speaking | broadly speaking | strictly speaking | practically speaking | technically speaking
+"""
+"""Phrases that add nothing to a claim."""
+
+_STANCES = """
+honestly frankly apparently personally ideally naturally evidently presumably arguably ultimately surely
+undoubtedly absolutely truly crucially notably fundamentally importantly practically
+technically traditionally admittedly hopefully basically
+"""
+"""Words that say how something is meant where a pause follows them at the start."""
+
+_HEADINGS = """
+tip | pro tip | hint | note | lesson | lesson learned | lessons learned | key lesson | insight | key insight
+takeaway | key takeaway | reminder | friendly reminder | quick reminder | key point | advice | good to know
+remember this | rule | general rule | golden rule | basic rule | observation | warning | caution | attention
+summary | conclusion | best practice | fact | key fact | learning | main point | heads up | one thing
+guideline | recommendation | principle | key | bottom line | fun fact | fyi
+"""
+"""What may stand before a colon as the kind of remark that follows."""
+
+_ADVISED = """
+important essential best better recommended useful helpful necessary crucial vital critical advisable
+imperative wise smart sensible prudent key good worthwhile mandatory paramount
+"""
+"""Adjectives of "it is ... to", which only leads on to what is to be done."""
+
+_ADVISED_TAILS = """
+to | that | that you | for you to | to always | to know that | to note that | to remember that
+to keep in mind that | to remember to | to understand that | to realize that | to mention that
+"""
+
+_MEANINGS = """
+instead of > instead | rather than > instead | in place of > instead | fail to > not
+fails to > not | failed to > not | failing to > not | no longer > not | not any more > not
+not any longer > not | under no circumstances > not | on no account > not | anything but > not
+no need to > not need | refrain from > not | refrains from > not | in order to > to | so as to > to
+prior to > before | ahead of > before | no one > nobody | e mail > email
+"""
+
+_WORDS = """
+avoids avoid | avoiding avoid | avoided avoid | whenever when | each all | every all | everyone all | dont not
+doesnt not | cant not | cannot not | wont not | isnt not | shouldnt not
+"""
+
+_VERB_FOLLOWS = """
+important essential best recommended useful helpful good idea sure certain remember forget need needs needed
+have has had ought want necessary
+"""
+
+
+@lru_cache(maxsize=1)
+def phrases() -> Mapping[str, tuple[Phrase, ...]]:
+    """Return the phrases by their first word, the longest first."""
+    found: dict[str, list[Phrase]] = {}
+    for phrase, meaning in (*_empty(), *_with_meaning()):
+        found.setdefault(phrase[0], []).append((phrase, meaning))
+    return MappingProxyType(
+        {word: tuple(sorted(group, key=lambda p: len(p[0]), reverse=True)) for word, group in found.items()}
+    )
+
+
+@lru_cache(maxsize=1)
+def spelling_of() -> Mapping[str, str]:
+    """Return single words and the one that is read instead."""
+    return MappingProxyType({entry.split()[0]: entry.split()[1] for entry in _entries(_WORDS)})
+
+
+def leads_to_verb(word: str) -> bool:
+    """Whether a "to" after this word only leads on to the verb."""
+    return word in _verb_follows()
+
+
+@lru_cache(maxsize=1)
+def _verb_follows() -> frozenset[str]:
+    return frozenset(_VERB_FOLLOWS.split())
+
+
+def _empty() -> list[Phrase]:
+    entries = [
+        *_entries(_EMPTY),
+        *(f"{word} ," for word in _STANCES.split()),
+        *(f"{heading} :" for heading in _entries(_HEADINGS)),
+        *(
+            f"{start} {adjective} {tail}"
+            for start, adjective, tail in product(
+                ("it is", "it's", "it is always", "it is also", "it is very", "it is a"),
+                (*_ADVISED.split(), "good idea", "good practice", "must"),
+                _entries(_ADVISED_TAILS),
+            )
+        ),
+    ]
+    return [(tuple(entry.split()), ()) for entry in entries]
+
+
+def _with_meaning() -> list[Phrase]:
+    pairs = (entry.partition(">") for entry in _entries(_MEANINGS))
+    return [(tuple(phrase.split()), tuple(meaning.split())) for phrase, _, meaning in pairs]
+
+
+def _entries(table: str) -> list[str]:
+    return [entry.strip() for entry in table.strip().replace("\n", "|").split("|")]
