@@ -83,7 +83,7 @@ def _metadata(out: ACEOutput, result: Result, learning: Learning) -> Metadata:
     error = NOT_SAVED if learning["unsaved"] else NOT_LEARNED if learning["error"] else None
     counts = None if learning["unsaved"] else AceDelta.model_validate(ace_delta(learning))
     return Metadata(
-        scratch=Scratch(ace_delta=counts, learning_error=error, pending=learning["pending"]),
+        scratch=Scratch(ace_delta=counts, learning_error=error, pending=bool(learning["pending"])),
         injected=result["injected"],
         cited=result["bullet_ids"],
         verdict=result["verdict"],

@@ -14,6 +14,7 @@ from ace_graph.errors import AceError, LearnerForgotten, StoreError, UsageError
 from ace_graph.memory.stores.base import Store
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations import Conversations
+from ace_graph.server.failures import place_of
 from ace_graph.server.turns import Turns
 from ace_graph.unsaved import commit_unsaved
 
@@ -49,7 +50,7 @@ async def _look_after(turns: Turns, conversations: Conversations, store: Store, 
             logger.warning("[ACE Server] could not look after what others left: %s", error)
         except Exception as error:
             # It must go on whatever happens; the class is told, as the text may hold content.
-            logger.error("[ACE Server] unexpected %s while looking after things", type(error).__name__)  # noqa: TRY400
+            logger.error("[ACE Server] while looking after things: %s", place_of(error))  # noqa: TRY400
         await clock.sleep(EVERY_SECONDS)
 
 

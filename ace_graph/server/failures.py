@@ -5,6 +5,9 @@ Does not: quote the error. The log says what really happened, under the request'
 
 from __future__ import annotations
 
+import traceback
+from pathlib import PurePath
+
 from ace_graph.errors import (
     ChangeRefused,
     CommitContention,
@@ -19,7 +22,7 @@ from ace_graph.errors import (
     StoreUnavailable,
 )
 
-__all__ = ["refusal_of"]
+__all__ = ["place_of", "refusal_of"]
 
 _TOLD: tuple[tuple[type[Exception], int, str, str], ...] = (
     (InvalidMode, 422, "invalid", "the mode is one of cot, tot and react"),
@@ -43,3 +46,10 @@ def refusal_of(error: BaseException) -> RequestRefused:
         if isinstance(error, kind):
             return RequestRefused(status, code, sentence, retry_after=5 if status == 503 else None)
     return RequestRefused(500, "internal", "something went wrong inside: it is in the server's log")
+
+
+def place_of(error: BaseException) -> str:
+    """Return an error's class and the last places it came through, for the log: no message, no content."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    places = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    return f"{type(error).__name__} at {' < '.join(reversed(places)) or '(nowhere)'}"

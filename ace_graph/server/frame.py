@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ace_graph.server.clock import Clock
-from ace_graph.server.failures import refusal_of
+from ace_graph.server.failures import place_of, refusal_of
 from ace_graph.server.replies import refused
 from ace_graph.server.request_id import REQUEST_ID, request_id_of
 
@@ -51,7 +51,7 @@ class Frame:
         try:
             await self._app(scope, receive, sent)
         except Exception as error:
-            logger.error("[ACE Server] unexpected %s", type(error).__name__)  # noqa: TRY400  its text may hold content
+            logger.error("[ACE Server] unexpected %s", place_of(error))  # noqa: TRY400  its text may hold content
             logger.debug("[ACE Server] where it came from", exc_info=error)
             if sent.status is not None:
                 raise

@@ -21,7 +21,7 @@ from ace_graph.server.asking import ChatRequest
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations import LEASE_SECONDS, Accepted, Conversations, Unsaved
 from ace_graph.server.driving import clean_up, drive, shorten
-from ace_graph.server.failures import refusal_of
+from ace_graph.server.failures import place_of, refusal_of
 from ace_graph.server.live_turn import LiveTurn
 from ace_graph.state import ACEOutput
 
@@ -218,7 +218,7 @@ class Turns:
     async def _failed(self, turn: Accepted, live: LiveTurn, error: Exception) -> None:
         refusal = refusal_of(error)
         if refusal.status >= 500:
-            logger.warning("[ACE Server] a turn failed: %s: %s", refusal.code, type(error).__name__)
+            logger.warning("[ACE Server] a turn failed: %s: %s", refusal.code, place_of(error))
         logger.debug("[ACE Server] why a turn failed", exc_info=error)
         try:
             if refusal.code != "lost":

@@ -1,0 +1,204 @@
+"""The web backend on a real port, in this process: a server, a clock to turn by hand, a model to hold back.
+
+Does not: hold a test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jwt
+import uvicorn
+from fastapi import FastAPI
+from httpx_sse import ServerSentEvent, aconnect_sse
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
+from pydantic import PrivateAttr, SecretStr
+
+from ace_graph.server import Brought, create_app
+from ace_graph.server.clock import Clock
+from ace_graph.settings import Settings
+from ace_graph.testing import ScriptedModel
+
+SECRET = "a secret of a test, long enough for HS256"
+Json = dict[str, Any]  # Any: what a server answered, whose shape the tests check
+
+
+def token(subject: object = "alice", *, secret: str = SECRET, **claims: object) -> str:
+    """Return a token that is valid for an hour, with more claims, or with others (None: without)."""
+    until = datetime.now(UTC) + timedelta(hours=1)
+    given = {"sub": subject, "exp": until, **claims}
+    kept = {name: value for name, value in given.items() if value is not None}
+    return jwt.encode(kept, secret, algorithm="HS256")
+
+
+def bearer(subject: str = "alice") -> dict[str, str]:
+    """Return the headers of a learner."""
+    return {"Authorization": f"Bearer {token(subject)}"}
+
+
+class HandClock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._waiting: list[tuple[float, asyncio.Future[None]]] = []
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((self.seconds + seconds, ended))
+        await ended
+
+    def move(self, seconds: float) -> None:
+        self.seconds += seconds
+        for until, ended in self._waiting:
+            if until <= self.seconds and not ended.done():
+                ended.set_result(None)
+
+
+class HeldModel(ScriptedModel):
+    """A scripted model whose streamed replies stop after their first piece until `go` is set."""
+
+    _go: asyncio.Event = PrivateAttr()
+    _begun: asyncio.Event = PrivateAttr()
+
+    def __init__(self, *, chunk_size: int = 7, **roles: Sequence[str | AIMessage | Exception]) -> None:
+        super().__init__(chunk_size=chunk_size, **roles)
+        self._go = asyncio.Event()
+        self._begun = asyncio.Event()
+
+    @property
+    def go(self) -> asyncio.Event:
+        return self._go
+
+    @property
+    def begun(self) -> asyncio.Event:
+        return self._begun
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,  # LangChain's signature
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        first = True
+        async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
+            yield chunk
+            if first:
+                self._begun.set()
+                await self._go.wait()
+            first = False
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server, and a client of the learner alice."""
+
+    app: FastAPI
+    server: uvicorn.Server
+    client: httpx.AsyncClient
+
+    async def ask(self, message: str, conversation: str | None = None, **more: object) -> Json:
+        """Return the answer to a message that must be answered."""
+        reply = await self.post(message, conversation, **more)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    async def post(
+        self, message: str, conversation: str | None = None, learner: str = "alice", **more: object
+    ) -> httpx.Response:
+        """Send a message."""
+        named = {"conversationId": conversation} if conversation else {}
+        body = {"message": message, **named, **more}
+        return await self.client.post("/api/ai/chat", json=body, headers=bearer(learner))
+
+    @asynccontextmanager
+    async def stream(
+        self, message: str, conversation: str | None = None, learner: str = "alice"
+    ) -> AsyncGenerator[AsyncIterator[ServerSentEvent]]:
+        """Send a message and yield the events of its answer; leaving early hangs up."""
+        named = {"conversationId": conversation} if conversation else {}
+        async with aconnect_sse(
+            self.client,
+            "POST",
+            "/api/ai/chat/stream",
+            json={"message": message, **named},
+            headers=bearer(learner),
+        ) as source:
+            yield source.aiter_sse()
+
+
+def settings_for(folder: Path | None = None, **given: object) -> Settings:
+    """Return settings with a secret; the memory is in `folder`, or in this process."""
+    store = f"sqlite:///{folder / 'ace.db'}" if folder else "memory://"
+    known: Mapping[str, object] = {"store": store, "jwt_secret": SecretStr(SECRET), "learning": "inline"}
+    return Settings.model_validate({**Settings().model_dump(), **known, **given})
+
+
+@asynccontextmanager
+async def serving(
+    settings: Settings, brought: Brought | None = None, clock: Clock | None = None
+) -> AsyncGenerator[Served]:
+    """Serve on a free port of this machine until the block ends."""
+    app = create_app(settings, brought, clock=clock)
+    server = _Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        running = asyncio.create_task(server.serve([listening]))
+        await server.ready(running)
+        url = f"http://127.0.0.1:{port}"
+        async with httpx.AsyncClient(base_url=url, headers=bearer(), timeout=30, trust_env=False) as client:
+            try:
+                yield Served(app, server, client)
+            finally:
+                await client.aclose()
+                server.should_exit = True
+                await running
+
+
+class _Server(uvicorn.Server):
+    """A uvicorn that says when it has started, and leaves signals to pytest."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._started = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._started.set()
+
+    async def ready(self, running: asyncio.Task[None]) -> None:
+        waiting = asyncio.create_task(self._started.wait())
+        await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        assert self.started, "the server did not start"
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+async def until(condition: Any) -> None:  # Any: a function without arguments, async or not
+    """Wait until a condition holds; the test's own timeout is pytest's."""
+    for _ in range(2_000):
+        found = condition()
+        if await found if asyncio.iscoroutine(found) else found:
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it never came true")

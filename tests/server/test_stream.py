@@ -1,0 +1,162 @@
+"""An answer as server-sent events, and what becomes of it when its listener goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from httpx_sse import ServerSentEvent, aconnect_sse
+
+from ace_graph.memory.delta import Add
+from ace_graph.server import Brought
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import CountingStore
+from tests.server.serving import HeldModel, Served, bearer, serving, settings_for, until
+from tests.server.test_chat import LESSON, NO_LESSON, model
+
+
+def named(events: list[ServerSentEvent], name: str) -> list[dict[str, object]]:
+    return [json.loads(event.data) for event in events if event.event == name]
+
+
+async def all_events(served: Served, message: str, conversation: str | None = None) -> list[ServerSentEvent]:
+    async with served.stream(message, conversation) as events:
+        return [event async for event in events]
+
+
+async def learned(served: Served) -> list[str]:
+    kept = (await served.client.get("/api/playbook")).json()
+    return [bullet["content"] for bullet in kept["bullets"]]
+
+
+async def test_the_stream_tells_mode_bullets_tokens_result_and_done_in_this_order() -> None:
+    store = CountingStore()
+    await store.seed("alice", Add(content="Fractions need a common denominator"))
+    async with serving(settings_for(), Brought(model=model("It is 5/6, as you see."), store=store)) as served:
+        events = await all_events(served, "How do I add fractions with another denominator?", "c1")
+    names = [event.event for event in events]
+    assert list(dict.fromkeys(names)) == ["start", "mode", "bullets", "token", "result", "done"]
+    assert [event.id for event in events] == [str(n + 1) for n in range(len(events))]
+    assert named(events, "start")[0]["conversationId"] == "c1"
+    assert named(events, "mode") == [{"mode": "cot"}]
+    shown = {"id": "gen-00001", "section": "general", "content": "Fractions need a common denominator"}
+    assert named(events, "bullets") == [{"bullets": [shown]}]
+    assert len(named(events, "token")) > 1
+    assert "".join(str(each["text"]) for each in named(events, "token")) == "It is 5/6, as you see."
+    (result,) = named(events, "result")
+    assert result["answer"] == "It is 5/6, as you see."
+    assert set(result) >= {"answer", "mode", "conversationId", "turnId", "metadata"}
+
+
+async def test_done_is_told_when_the_lesson_is_stored() -> None:
+    brought = Brought(model=model("5/6", lesson=LESSON))
+    async with serving(settings_for(), brought) as served, served.stream("What is 1/2 + 1/3?") as events:
+        async for event in events:
+            if event.event == "done":
+                assert len(await learned(served)) == 1
+
+
+async def test_a_failure_is_an_event_that_tells_nothing_of_the_inside() -> None:
+    scripted = ScriptedModel([ValueError("key sk-123 is wrong")])
+    async with serving(settings_for(), Brought(model=scripted)) as served:
+        events = await all_events(served, "What is one?")
+        again = await served.post("x" * 3, "c1", learner="bob", mode="weird")
+    assert events[-1].event == "error"
+    told = json.loads(events[-1].data)
+    assert told == {
+        "error": "the model gave no answer: try again later", "code": "model_failed", "status": 502,
+    }  # fmt: skip
+    assert again.status_code == 422
+
+
+async def test_what_is_refused_before_the_turn_begins_has_its_own_status() -> None:
+    async with serving(settings_for(), Brought(model=model("mine"))) as served:
+        await served.ask("This is mine", "c1")
+        body = {"message": "Let me in", "conversationId": "c1"}
+        stolen = await served.client.post("/api/ai/chat/stream", json=body, headers=bearer("mallory"))
+        blank = await served.client.post("/api/ai/chat/stream", json={"message": " "})
+    assert (stolen.status_code, blank.status_code) == (403, 422)
+
+
+async def test_a_client_that_hangs_up_misses_nothing_of_what_was_learned() -> None:
+    held = HeldModel(solver=["<final>It is 5/6.</final>"], reflector=[LESSON])
+    async with serving(settings_for(), Brought(model=held)) as served:
+        async with served.stream("What is 1/2 + 1/3?", "c1") as events:
+            async for event in events:
+                if event.event == "bullets":
+                    break
+        await held.begun.wait()
+        held.go.set()
+
+        async def there() -> bool:
+            return len(await learned(served)) == 1
+
+        await until(there)
+        conversation = (await served.client.get("/api/learner/export")).json()["conversations"]
+    assert [m["content"] for m in conversation[0]["messages"]] == ["What is 1/2 + 1/3?", "It is 5/6."]
+
+
+async def test_a_client_that_comes_back_is_told_what_it_missed() -> None:
+    held = HeldModel(solver=["<final>It is 5/6, as you see.</final>"], reflector=[NO_LESSON], chunk_size=12)
+    async with serving(settings_for(), Brought(model=held)) as served:
+        seen = list[ServerSentEvent]()
+        async with served.stream("What is 1/2 + 1/3?") as events:
+            async for event in events:
+                seen.append(event)
+                if event.event == "bullets":
+                    break
+        address = f"/api/ai/chat/stream/{named(seen, 'start')[0]['streamId']}"
+        headers = {"Last-Event-ID": seen[-1].id}
+        held.go.set()
+        async with aconnect_sse(served.client, "GET", address, headers=headers) as source:
+            rest = [event async for event in source.aiter_sse()]
+        once_more = (await served.client.get(address)).text
+        foreign = await served.client.get(address, headers=bearer("mallory"))
+    assert [event.id for event in [*seen, *rest]] == [str(n + 1) for n in range(len(seen) + len(rest))]
+    assert "".join(str(each["text"]) for each in named(rest, "token")) == "It is 5/6, as you see."
+    assert rest[-1].event == "done"
+    assert once_more.count("event: done") == 1
+    assert foreign.status_code == 404
+
+
+async def test_a_server_that_stops_ends_its_streams_and_leaves_the_turn_to_the_next_one(
+    tmp_path: Path,
+) -> None:
+    settings = settings_for(tmp_path)
+    held = HeldModel(solver=["<final>never</final>"])
+    async with serving(settings, Brought(model=held)) as served:
+        async with served.stream("Remember that I like tea.", "c1") as events:
+            got = list[ServerSentEvent]()
+            async for event in events:
+                got.append(event)
+                if event.event == "bullets":
+                    await held.begun.wait()
+                    await served.app.state.parts.turns.drain(0)
+        refused = await served.post("One more?", "c2")
+        ready = await served.client.get("/readyz")
+    assert got[-1].event == "error"
+    assert json.loads(got[-1].data)["code"] == "stopping"
+    assert (refused.status_code, refused.json()["code"], ready.status_code) == (503, "stopping", 503)
+    scripted = ScriptedModel(solver=["<final>Noted.</final>"], reflector=[NO_LESSON])
+    async with serving(settings, Brought(model=scripted)) as served:
+
+        async def there() -> bool:
+            return await learned(served) == ["Learner says: I like tea"]
+
+        await until(there)
+        begun = (await served.client.get("/api/learner/export")).json()["conversations"]
+    assert [m["content"] for m in begun[0]["messages"]] == ["Remember that I like tea.", "Noted."]
+
+
+async def test_two_listeners_hear_the_same() -> None:
+    held = HeldModel(solver=["<final>It is 5/6.</final>"], reflector=[NO_LESSON])
+    brought = Brought(model=held)
+    async with serving(settings_for(), brought) as served, served.stream("What is 1/2 + 1/3?") as events:
+        first = [await anext(events)]
+        address = f"/api/ai/chat/stream/{named(first, 'start')[0]['streamId']}"
+        held.go.set()
+        second = await served.client.get(address)
+        first += [event async for event in events]
+    assert [line for line in second.text.splitlines() if line.startswith("id: ")] == [
+        f"id: {event.id}" for event in first
+    ]
