@@ -94,8 +94,10 @@ _SECOND = "Session 2: a new graph, a newly opened file, no messages"
 _POINTS = (
     "Session 2 began without a message, and Ada's name, her pictures and her warning were there.",
     "Ben asked the same question and got none of it: a prompt holds the bullets of its own learner only.",
-    "Votes (+helpful/-harmful) moved only where the right answer was known; the lesson of a right answer",
-    "  was kept, shown for the next question like it, and voted on again.",
+    "Ben corrected an answer in session 1, and nobody told the agent more than that. In session 2 the answer",
+    "  came as he wants it, and his word was a vote for the lesson.",
+    "Votes (+helpful/-harmful) moved on evidence only: a right answer that was known, or the learner's word.",
+    "  The lesson of a right answer was kept, shown for the next question like it, and voted on again.",
     "A new name replaced the old one: a profile value is held once.",
 )
 

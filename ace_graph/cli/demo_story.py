@@ -25,11 +25,15 @@ FIRST_SESSION = (
     Said("ada", "What is 1/2 + 1/3?", truth="5/6"),
     Said("ben", "Talk to me like a pirate."),
     Said("ben", "What is 12 * 5?", truth="60"),
+    Said("ben", "What is 7/8 + 1/2?"),
+    Said("ben", "That's wrong, it should be 1 3/8."),
 )
 
 SECOND_SESSION = (
     Said("ada", "What is 3/4 + 1/6?", truth="11/12"),
     Said("ben", "What is 3/4 + 1/6?", truth="11/12"),
+    Said("ben", "What is 5/6 + 1/2?"),
+    Said("ben", "That's right."),
     Said("ada", "Actually, call me Countess Ada."),
     Said("ada", "What do you know about me?"),
     Said("ben", "What do you know about me?"),

@@ -12,6 +12,7 @@ from ace_graph.offline_tutor.cautions import caution_for, followed
 from ace_graph.offline_tutor.checking import Check, check
 from ace_graph.offline_tutor.drawing import draw
 from ace_graph.offline_tutor.expression import Refusal
+from ace_graph.offline_tutor.forms import in_form, restated
 from ace_graph.offline_tutor.ideas import explain_idea
 from ace_graph.offline_tutor.learner import Wishes, read_wishes
 from ace_graph.offline_tutor.reading import Prompt, block, statements
@@ -19,6 +20,7 @@ from ace_graph.offline_tutor.small_talk import (
     CANNOT,
     asks_about_memory,
     asks_for_name,
+    is_approval,
     is_statement,
     recall,
     small_talk,
@@ -52,8 +54,9 @@ def problem_of(prompt: Prompt) -> Problem | None:
         return problem
     if len(prompt.question.split()) > _GOES_ON_WORDS or not _GOES_ON.search(prompt.question):
         return None
-    if is_statement(prompt.question) or explain_idea(prompt.question) is not None:
-        return None  # a wish for the future, or a question about the idea, is not about that problem
+    said = prompt.question
+    if is_statement(said) or is_approval(said) or explain_idea(said) is not None:
+        return None  # a wish for the future, praise, or a question about the idea: not about that problem
     earlier = (find_problem(question) for question in prompt.earlier_questions)
     return next((found for found in earlier if found is not None), None)
 
@@ -80,16 +83,43 @@ def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
     if picture is not None:
         used.wish("pictures")
     used.add(*followed(prompt.items, solution))
+    told = _in_words(solution, prompt, wishes, used)
     lines = [
         *used.opening(),
+        *told.opening,
         *cautions,
         *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
         *([picture] if picture is not None else []),
         *([checked.text] if checked.text and not wishes.short else []),
         *_language(wishes),
-        " ".join(["The answer is", f"{solution.answer}.", *used.closing()]),
+        " ".join(["The answer is", f"{told.answer}.", *used.closing()]),
     ]
     return Answer("\n".join(lines), _working(solution, wishes, checked), used.ids())
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The result in the form that is wanted, and what is said about that before the steps."""
+
+    answer: str
+    opening: tuple[str, ...] = ()
+
+
+def _in_words(solution: Solution, prompt: Prompt, wishes: Wishes, used: _Used) -> _Told:
+    """The result as this message corrects it, as the playbook wants it, or as it came out."""
+    if solution.symbol is None:  # a comparison, or a conversion, which names its form itself
+        return _Told(solution.answer)
+    corrected = None if find_problem(prompt.question) else restated(prompt.question, solution.value)
+    if corrected is not None and corrected[1] != solution.answer:
+        form, said = corrected
+        if in_form(solution.value, form) is None:
+            return _Told(solution.answer)
+        return _Told(said, (f"You are right, {solution.answer} should be written {said} here.",))
+    wanted = in_form(solution.value, wishes.form) if wishes.form is not None else None
+    if wanted is None:
+        return _Told(solution.answer)
+    used.wish("form")
+    return _Told(wanted)
 
 
 def _refused(refusal: Refusal, prompt: Prompt, wishes: Wishes) -> Answer:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ace_graph.offline_tutor.forms import Form, form_wanted
 from ace_graph.offline_tutor.reading import Item
 from ace_graph.offline_tutor.voice import Voice, find_voice
 
@@ -68,7 +69,8 @@ _LANGUAGE = re.compile(
 class Wishes:
     """How the learner wants to be answered, and the item behind each wish.
 
-    `sources` holds, for name, voice, pictures, short and steps, the id of the playbook item that says so.
+    `sources` holds, for name, voice, pictures, short, steps and form, the id of the playbook item that says
+    so.
     """
 
     name: str | None = None
@@ -77,6 +79,7 @@ class Wishes:
     short: bool = False
     steps: bool = False
     language: str | None = None
+    form: Form | None = None
     misconceptions: tuple[Item, ...] = ()
     sources: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -97,6 +100,7 @@ def read_wishes(items: Sequence[Item], voice_asked: str = "") -> Wishes:
         found.short,
         found.steps,
         found.language,
+        found.form,
         tuple(found.misconceptions),
         found.sources,
     )
@@ -112,6 +116,7 @@ class _Found:
         self.short = False
         self.steps = False
         self.language: str | None = None
+        self.form: Form | None = None
         self.misconceptions: list[Item] = []
         self.sources: dict[str, str] = {}
 
@@ -129,6 +134,10 @@ class _Found:
             self.pictures = _AGAINST.search(text[: picture.start()]) is None
             self._source("pictures", item)
         self._take_length(item)
+        form = form_wanted(text)
+        if form is not None:
+            self.form = form
+            self._source("form", item)
         language = _LANGUAGE.search(text)
         if language is not None:
             self.language = language[1].capitalize()

@@ -13,14 +13,16 @@ from pydantic import JsonValue
 
 from ace_graph.models.reply import find_json_object
 from ace_graph.offline_tutor.expression import Refusal
+from ace_graph.offline_tutor.forms import ADVICE, restated
 from ace_graph.offline_tutor.reading import block
-from ace_graph.offline_tutor.solving import Kind, solve
+from ace_graph.offline_tutor.solving import Kind, Solution, solve
 from ace_graph.offline_tutor.wording import find_problem
 
 __all__ = ["Lesson", "reflect"]
 
 _VERDICT = re.compile(r"\bverdict\b\W{1,5}(success|failure)\b", re.IGNORECASE)
 _TEXT = re.compile(r"\b(?:text|feedback|detail)\b\W{1,5}(.+)", re.IGNORECASE)
+_CORRECTED = re.compile(r"\(corrected value: (.{1,300})\)\s*\Z")
 _MAX_WORDS = 11  # a lesson with twelve consecutive words of the conversation counts as a copy
 
 _METHODS: dict[Kind, str] = {
@@ -59,9 +61,20 @@ def reflect(prompt: str) -> list[Lesson]:
     judged = next((found for line in block(prompt, "evidence").splitlines() if (found := _read(line))), None)
     if judged is None or not judged.text:
         return []
-    kind = _kind(block(prompt, "question"))
-    content = _content(judged, kind)
+    solution = _solution(block(prompt, "question"))
+    kind = solution.kind if solution is not None else None
+    content = _form_lesson(judged, solution, block(prompt, "ground_truth")) or _content(judged, kind)
     return [Lesson(content, kind or "conversation", judged.failed)] if content else []
+
+
+def _form_lesson(judged: _Evidence, solution: Solution | None, truth: str) -> str | None:
+    """A lesson about the form of results, where the right value is ours in another form."""
+    corrected = _CORRECTED.search(judged.text)
+    right = {"learner": corrected[1] if corrected else "", "ground_truth": truth}.get(judged.source, "")
+    found = restated(right, solution.value) if solution is not None and judged.failed else None
+    if found is None or solution is None or found[1] == solution.answer:
+        return None
+    return f"In {solution.kind.replace('_', ' ')}, {ADVICE[found[0]]}."
 
 
 def _content(judged: _Evidence, kind: Kind | None) -> str | None:
@@ -97,7 +110,7 @@ def _plain(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value) if value else ""
 
 
-def _kind(question: str) -> Kind | None:
+def _solution(question: str) -> Solution | None:
     problem = find_problem(question)
     solution = solve(problem) if problem is not None else None
-    return None if solution is None or isinstance(solution, Refusal) else solution.kind
+    return None if solution is None or isinstance(solution, Refusal) else solution

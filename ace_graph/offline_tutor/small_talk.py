@@ -17,6 +17,7 @@ __all__ = [
     "Recalled",
     "asks_about_memory",
     "asks_for_name",
+    "is_approval",
     "is_statement",
     "recall",
     "small_talk",
@@ -43,6 +44,11 @@ _TALK = {
         "All right. What shall we work out next?"
     ),
 }
+_APPROVAL = re.compile(
+    r"^\W*(?:(?:yes|great|perfect|thanks|thank you|ok(?:ay)?)\W+)*(?:that|this|it)(?:'s| is| was)?"
+    r" (?:right|correct|it|perfect|worked|works|helped|helps)\b[^?]{0,20}$",
+    re.IGNORECASE,
+)
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reply) for pattern, reply in _TALK.items())
 _ABOUT_MEMORY = re.compile(
     r"\bwhat (?:do |did |have )?you (?:know|remember|learn\w*|store\w*)\b|\bwho am i\b",
@@ -74,8 +80,15 @@ class Recalled:
 
 
 def small_talk(question: str) -> str | None:
-    """Return the reply to a greeting, a thank-you, or a question about the tutor itself."""
+    """Return the reply to a greeting, a thank-you, approval, or a question about the tutor itself."""
+    if is_approval(question):
+        return "Good. What shall we work out next?"
     return next((reply for pattern, reply in _COMPILED if pattern.search(question)), None)
+
+
+def is_approval(question: str) -> bool:
+    """Whether the learner only says that the answer before was right."""
+    return _APPROVAL.search(question) is not None
 
 
 def asks_about_memory(question: str) -> bool:

@@ -47,6 +47,18 @@ def test_a_second_chat_uses_what_the_first_one_taught(ace: Commands) -> None:
     assert "Ann" not in ace.ok("chat", "--learner", "ben", stdin="What is 1/2 + 1/3?\n").out
 
 
+def test_a_chat_that_its_learner_corrected_does_better_the_next_time(ace: Commands) -> None:
+    first = _chat(ace, "What is 3/2 + 1/4?", "No, it should be 1.75")
+    assert "The answer is 7/4." in first
+    assert "You are right, 7/4 should be written 1.75 here." in first
+    assert "The answer is 2.25." in _chat(ace, "What is 3/2 + 3/4?")
+    again = _chat(ace, "What is 3/2 + 7/4?", "That's wrong, it is 3 1/4.")
+    assert "The answer is 3.25." in again
+    assert "replaces" in again, "the newer word takes the place of advice that failed"
+    assert "The answer is 2 1/4." in _chat(ace, "What is 3/2 + 3/4?")
+    assert "The answer is 9/4." in ace.ok("chat", "--learner", "ben", stdin="What is 3/2 + 3/4?\n").out
+
+
 def test_the_conversation_so_far_is_known(ace: Commands) -> None:
     assert "The answer is 3/4." in _chat(ace, "What is 1/2 + 1/4?", "can you draw it?").partition("draw")[0]
     assert "[##..]" in _chat(ace, "What is 1/2 + 1/4?", "can you draw it?")

@@ -43,6 +43,21 @@ def test_votes_move_where_the_right_answer_is_known(ace: Commands) -> None:
     assert "verdict" not in told
 
 
+def test_an_answer_that_was_corrected_comes_right_in_the_next_session(ace: Commands) -> None:
+    first, _, second = ace.ok("demo").out.partition("Session 2")
+    before = _answer(first, "ben", "What is 7/8 + 1/2?")
+    corrected = _answer(first, "ben", "That's wrong, it should be 1 3/8.")
+    after = _answer(second, "ben", "What is 5/6 + 1/2?")
+    assert "The answer is 11/8." in before
+    assert "your word on the answer before: failure; + str-00002" in corrected
+    assert "The answer is 1 1/3." in after
+    assert "str-00002" in after, "the lesson is in the prompt"
+    praised = _answer(second, "ben", "That's right.")
+    assert "your word on the answer before: success" in praised
+    tables = second.rpartition("Ben's playbook after")[2]
+    assert re.search(r"│ str-00002 .*│ \+1/-0 │", tables)
+
+
 def test_a_corrected_name_replaces_the_old_one(ace: Commands) -> None:
     tables = ace.ok("demo").out.rpartition("Ada's playbook after")[2]
     assert "call me Countess Ada" in tables
