@@ -14,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.memory.bullet import BulletTag, MemoryType, Polarity
 
-__all__ = ["COPIED_WORDS", "BulletVerdict", "Lesson", "Reflection", "copies"]
+__all__ = ["COPIED_WORDS", "BulletVerdict", "Lesson", "Reflection", "copies", "says_nothing"]
 
 COPIED_WORDS = 12
 """A lesson with this many consecutive words of the conversation is a copy, not a lesson."""
@@ -100,16 +100,20 @@ def _bounded(lessons: object) -> tuple[object, list[str]]:
 
 
 def copies(text: str, conversation: Iterable[str]) -> bool:
-    """Whether `text` has 12 or more consecutive words of one of the conversation's texts."""
+    """Whether `text` is one of the conversation's texts, or has 12 or more consecutive words of one."""
     words = _words(text)
     runs = {tuple(words[i : i + COPIED_WORDS]) for i in range(len(words) - COPIED_WORDS + 1)}
-    if not runs:
-        return False
-    return any(
-        tuple(said[i : i + COPIED_WORDS]) in runs
-        for said in map(_words, conversation)
-        for i in range(len(said) - COPIED_WORDS + 1)
-    )
+    for said in map(_words, conversation):
+        if words and words == said:
+            return True
+        if any(tuple(said[i : i + COPIED_WORDS]) in runs for i in range(len(said) - COPIED_WORDS + 1)):
+            return True
+    return False
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text holds no word at all: spaces, signs, what can't be seen."""
+    return not _words(text)
 
 
 def _words(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from ace_graph.errors import AceError, LearningError
-from ace_graph.learning.lesson import Lesson, Reflection, copies
+from ace_graph.learning.lesson import Lesson, Reflection, copies, says_nothing
 from ace_graph.learning.retry import AnswerAgain, Retry
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
@@ -121,7 +121,7 @@ async def reflect(
             problem = reply.problem or "no reply"
             logger.warning("[ACE Reflector] no usable reply: %s", problem)
             continue
-        found = _checked(reply.value, subject)
+        found = _checked(reply.value, subject, run)
         retry = await _retry(found, again, run) if again is not None and left else None
         if retry is None:
             break
@@ -212,16 +212,25 @@ def _evidence(evidence: Iterable[Evidence]) -> str:
     return "\n".join(json.dumps({"source": e.source, "verdict": e.verdict, "text": e.text}) for e in evidence)
 
 
-def _checked(reflection: Reflection, subject: Subject) -> Reflected:
-    """Keep what is distilled, refuse what is copied from the conversation."""
+def _checked(reflection: Reflection, subject: Subject, run: Run) -> Reflected:
+    """Keep what is distilled; refuse what is empty, or copied from the conversation or our own prompts."""
     kept, problems = list[Lesson](), list(reflection.dropped)
-    conversation = (subject.question, subject.answer, *subject.trace)
+    conversation = (subject.question, subject.answer, *subject.trace, *_own_words(run))
     for lesson in reflection.lessons:
-        if copies(lesson.content, conversation):
-            problems.append(f"copied from the conversation: {preview(lesson.content, 60)}")
+        if says_nothing(lesson.content):
+            problems.append("a lesson without a word")
+        elif copies(lesson.content, conversation):
+            problems.append(f"copied from the conversation or the prompt: {preview(lesson.content, 60)}")
         else:
             kept.append(lesson)
     insight = reflection.key_insight.strip()
     if copies(insight, conversation):
         insight = ""
     return Reflected(reflection, insight, tuple(kept), tuple(problems))
+
+
+def _own_words(run: Run) -> tuple[str, ...]:
+    """What the solver and the reflector are told in every turn: no lesson is in it."""
+    prompts = run.resources.prompts
+    own = (prompts.texts[name] for name in ("base", "answer", "reflector"))
+    return (*own, run.resources.system_prompt or "")
