@@ -39,6 +39,7 @@ __all__ = ["Claim", "Quantity", "read"]
 
 _JOINING = frozenset({"or", "but", "if", "when", "while", "because", "to", "before", "after"})
 _CURRENCIES = frozenset("$€£¥")
+_OPENING = frozenset({"for", "when", "if", "while", "during", "in", "on", "at", "with", "before", "after"})
 _OPPOSED = frozenset(PARTICLES.values())
 
 
@@ -60,7 +61,8 @@ class Claim:
     """The reading of one text. Words are roots, in the order of the text.
 
     `subject` is how many of the words belong to the subject for certain: those before the copula (is, means,
-    =) where the text is `copular`, else the first one behind a leading article. `subject_numbers` counts the
+    =) where the text is `copular`, else the first one behind a leading article; and all that says when the
+    rest holds, before a colon or behind "for", "when" or "if" before a comma. `subject_numbers` counts the
     numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes.
     `particles` are words left out that have an opposite (up, in, better). `clauses` says that a comma or a
     conjunction joins parts which may change places, `pauses` how many words come before each comma or colon.
@@ -114,15 +116,20 @@ class _Reader:
         self._copula = False
         self._article = False
         self._range = 0
+        self._started = False
+        self._opened = False
+        self._headed = False
+        self._scope = 0
         self._first = True
         self._last = ""
         self._before = ""
 
     def take(self, token: Token) -> None:
         if token.kind == "pause":
-            self._pauses.append(len(self._words))
-            self._subordinate = False
+            self._take_pause(token.text)
             return
+        self._opened = self._opened or (not self._started and token.word in _OPENING)
+        self._started = True
         if token.kind == "word":
             self._take_word(token.text, token.word.removesuffix("'s"))
         elif token.kind == "symbol":
@@ -131,6 +138,13 @@ class _Reader:
             self._take_number(_canonical(token.text))
         self._first = self._first and token.word in FILLERS
         self._last = token.word
+
+    def _take_pause(self, mark: str) -> None:
+        if (mark == ":" and not self._headed) or (mark == "," and self._opened and not self._pauses):
+            self._scope = len(self._words)
+        self._headed = self._headed or mark == ":"
+        self._pauses.append(len(self._words))
+        self._subordinate = False
 
     def _take_word(self, token: str, word: str) -> None:
         number = number_of(word)
@@ -221,7 +235,7 @@ class _Reader:
             symbols=tuple(sorted(self._symbols)),
             particles=frozenset(self._particles),
             copular=self._copula,
-            subject=self._subject if self._copula else int(self._article),
+            subject=max(self._subject if self._copula else int(self._article), self._scope),
             subject_numbers=self._subject_numbers,
             clauses=clauses,
             pauses=tuple(self._pauses),

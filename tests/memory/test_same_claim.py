@@ -143,6 +143,8 @@ def test_contradictions_are_rivals(a: str, b: str, guard: str) -> None:
         ("Form W-2 is for employees", "Form W-9 is for employees"),
         ("Sign up before the event", "Sign in before the event"),
         ("Open the file in the loop", "Close the file in the loop"),
+        ("For the most played song: sort the plays", "For the least played song: sort the plays"),
+        ("For long routes, book the sleeper", "For short routes, book the sleeper"),
         ("Compute 2**3 for the volume", "Compute 2*3 for the volume"),
     ],
 )
