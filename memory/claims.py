@@ -40,7 +40,7 @@ __all__ = ["Claim", "Quantity", "read"]
 _JOINING = frozenset({"or", "but", "if", "when", "while", "because", "to", "before", "after"})
 _CURRENCIES = frozenset("$€£¥")
 _OPENING = frozenset({"for", "when", "if", "while", "during", "in", "on", "at", "with", "before", "after"})
-_OPPOSED = frozenset(PARTICLES.values())
+_OPPOSED = frozenset((*PARTICLES.values(), "then"))
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class Claim:
     =) where the text is `copular`, else the first one behind a leading article; and all that says when the
     rest holds, before a colon or behind "for", "when" or "if" before a comma. `subject_numbers` counts the
     numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes.
-    `particles` are words left out that have an opposite (up, in, better). `clauses` says that a comma or a
-    conjunction joins parts which may change places, `pauses` how many words come before each comma or colon.
-    Similarity is measured on `key` and `bag`: all that counts, in alphabetical order and as a set; a text of
-    fillers counts as one word.
+    `particles` are words left out that have an opposite (up, in, better), and "then". `clauses` says that a
+    comma or a conjunction joins parts which may change places. `pauses` and `prepositions` say how many words
+    come before each comma or colon, and before each preposition. Similarity is measured on `key` and `bag`:
+    all that counts, in alphabetical order and as a set; a text of fillers counts as one word.
     """
 
     words: tuple[str, ...]
@@ -83,6 +83,7 @@ class Claim:
     subject_numbers: int
     clauses: bool
     pauses: tuple[int, ...]
+    prepositions: frozenset[int]
     key: str
     bag: frozenset[str]
 
@@ -111,6 +112,7 @@ class _Reader:
         self._subject = 0
         self._subject_numbers = 0
         self._pauses: list[int] = []
+        self._prepositions: set[int] = set()
         self._particles: set[str] = set()
         self._subordinate = False
         self._copula = False
@@ -147,6 +149,8 @@ class _Reader:
         self._subordinate = False
 
     def _take_word(self, token: str, word: str) -> None:
+        if word in PLACES or word in DIRECTIONS:
+            self._prepositions.add(len(self._words))
         number = number_of(word)
         ordinal = number is not None and number.endswith(("st", "nd", "rd"))
         if number is not None and not (ordinal and (self._first or self._before == "number")):
@@ -239,6 +243,7 @@ class _Reader:
             subject_numbers=self._subject_numbers,
             clauses=clauses,
             pauses=tuple(self._pauses),
+            prepositions=frozenset(self._prepositions),
             key=" ".join(sorted(counted)) or text,
             bag=frozenset(counted or (text,)),
         )

@@ -98,9 +98,11 @@ def _judge_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
         return Verdict("symbol", rival=False)
     first = _compounded(a.words, difference.compound)
     second = _compounded(_renamed_words(b.words, difference.typos), difference.compound)
-    if not (a.clauses and b.clauses) and not (
-        _order_kept(first, second) or _fronted(first, second, a.pauses) or _fronted(second, first, b.pauses)
-    ):
+    if "then" in a.particles & b.particles and first != second:
+        return Verdict("direction", rival=True)
+    moved = _fronted(first, second, a.pauses) or _fronted(second, first, b.pauses)
+    moved = moved or _phrase_moved(first, second, a, b)
+    if not (moved or (a.clauses and b.clauses) or _order_kept(first, second, a.clauses or b.clauses)):
         return Verdict("order", rival=True)
     return Verdict(None, rival=False, slips=difference.slips)
 
@@ -201,10 +203,26 @@ def _fronted(a: Sequence[str], b: Sequence[str], pauses: Iterable[int]) -> bool:
     return any((*a[pause:], *a[:pause]) == tuple(b) for pause in pauses)
 
 
-def _order_kept(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Whether enough neighbours are the same; "the cat sees the dog" and its reverse share none."""
-    if len(a) < 2 or a == b:
+def _phrase_moved(a: Sequence[str], b: Sequence[str], first: Claim, second: Claim) -> bool:
+    """Whether `b` is `a` with a phrase behind a preposition put from one end to the other."""
+    for cut in range(1, len(a)):
+        if (*a[cut:], *a[:cut]) == tuple(b):
+            from_start = 0 in first.prepositions and len(a) - cut in second.prepositions
+            from_end = cut in first.prepositions and 0 in second.prepositions
+            if from_start or from_end:
+                return True
+    return False
+
+
+def _order_kept(a: Sequence[str], b: Sequence[str], clauses: bool) -> bool:
+    """Whether the words stand in one order; where clauses may have moved, whether enough neighbours do.
+
+    "The cat sees the dog" and its reverse share none; "the parent process ends the child process" many.
+    """
+    if tuple(a) == tuple(b):
         return True
+    if not clauses:
+        return False
     mine, yours = Counter(pairwise(a)), Counter(pairwise(b))
     return (mine & yours).total() / mine.total() >= _KEPT_ORDER
 

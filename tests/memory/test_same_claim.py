@@ -73,6 +73,23 @@ def test_what_stands_before_a_comma_may_go_to_the_end() -> None:
 
 
 @pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The outer loop stops the inner loop", "The inner loop stops the outer loop"),
+        ("Density is total mass divided by total volume", "Density is total volume divided by total mass"),
+        ("Rinse, then dry", "Dry, then rinse"),
+        ("Swap coins for notes", "Swap notes for coins"),
+    ],
+)
+def test_who_does_what_to_whom_is_kept_apart_also_where_most_neighbours_stay(a: str, b: str) -> None:
+    assert compared(a, b).outcome != "same"
+
+
+def test_a_phrase_behind_a_preposition_may_stand_at_either_end() -> None:
+    assert compared("In long races the pulse rises", "The pulse rises in long races").outcome == "same"
+
+
+@pytest.mark.parametrize(
     ("right", "mistyped"),
     [
         ("Drain the lentils before salting them", "Drain the lentils brfore salting them"),
