@@ -1,4 +1,4 @@
-"""How far an adaptation is, on stderr: a bar with the accuracy so far; without a terminal, lines now and then.
+"""How far an adaptation is, on stderr: a bar with its accuracy; lines now and then where no terminal is.
 
 Does not: know what is measured.
 """

@@ -58,6 +58,12 @@ class _FirstSteps:
         if step.index < self._kept:
             self.by_index[step.phase, step.index] = step
 
+    def mark(self) -> None:
+        return None
+
+    def rewind(self) -> None:
+        return None
+
     def steps(self) -> Iterator[Step]:
         return iter(tuple(self.by_index.values()))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ __all__ = ["Problem", "RowFile"]
 MAX_LINE_BYTES = 10_000_000
 MAX_TARGET_CHARS = 10_000
 _SHOWN = 20
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHAPE = '{"context": "...", "target": "..."}'
 
 
@@ -62,13 +64,13 @@ class RowFile(Sequence[Sample]):
         try:
             with path.open("rb") as file:
                 self._find(file, limit, digest.update)
-            self._file = path.open("rb")
         except OSError as error:
             raise DatasetError(f"{path}: {error.strerror}: check the path") from error
         self.digest = digest.hexdigest()
-        if not self._offsets:
+        if not len(self):
             found = "; ".join(map(str, self.problems[:3])) or "it is empty"
             raise DatasetError(f"{path} has no row that can be used ({found}): a row is {_SHAPE} on a line")
+        self._file = path.open("rb")
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -118,7 +120,7 @@ class RowFile(Sequence[Sample]):
         question, target = fields.get("context"), fields.get("target")
         if not isinstance(question, str) or not question.strip():
             raise _Unusable("the context is missing" if question is None else "the context is no text")
-        if not _is_encodable(question):
+        if _SURROGATE.search(question):
             raise _Unusable("the context holds a lone surrogate")
         if not self._targets:
             return Sample(f"line {number}", question)
@@ -128,10 +130,6 @@ class RowFile(Sequence[Sample]):
         if not told.strip() or len(told) > MAX_TARGET_CHARS:
             raise _Unusable("the target is empty" if not told.strip() else "the target is too long")
         return Sample(f"line {number}", question, told, self._task.units(told))
-
-
-def _is_encodable(text: str) -> bool:
-    return not any("\ud800" <= ch <= "\udfff" for ch in text)
 
 
 def _fields(line: bytes | None) -> dict[str, object]:

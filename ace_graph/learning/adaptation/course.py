@@ -29,33 +29,40 @@ _MOST_REFUSED = 3
 
 
 class _Failures:
-    """Holds failed steps back until a call succeeds: then they are failures of their own, and count."""
+    """Counts failed calls in a row, over all phases, and holds failed steps back until a call succeeds."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self._in_a_row = 0
         self._held: list[Step] = []
         self._one_succeeded = False
+
+    def begin(self, *, resumed: bool) -> None:
+        """Begin a phase, or go on with one that an earlier run had answers in."""
+        self._held, self._one_succeeded = [], resumed
 
     def sort(self, step: Step, error: ModelError | None) -> list[Step]:
         """Return the steps that are to be kept now. Raises ModelOutage."""
         if error is None:
-            kept, self._held, self._one_succeeded = [*self._held, step], [], True
+            kept, self._held = [*self._held, step], []
+            self._in_a_row, self._one_succeeded = 0, True
             return kept
         self._held.append(step)
+        self._in_a_row += 1
         limit = min(self._limit, _MOST_REFUSED) if error.status in _REFUSED else self._limit
-        if len(self._held) >= limit:
+        if self._in_a_row >= limit:
             raise self._outage(error)
         return []
 
-    def rest(self, *, earlier: bool) -> list[Step]:
-        """Return the failures at the end of a phase; `earlier` says that an earlier run had successes."""
-        if len(self._held) >= _MOST_REFUSED and not (self._one_succeeded or earlier):
+    def rest(self) -> list[Step]:
+        """Return the failures at the end of a phase. Raises ModelOutage where nothing in it succeeded."""
+        if len(self._held) >= _MOST_REFUSED and not self._one_succeeded:
             raise self._outage(self._held[-1].error or "no answer")
         return self._held
 
     def _outage(self, last: object) -> ModelOutage:
         return ModelOutage(
-            f"{len(self._held)} model calls in a row failed, so the run stopped; the last one: {last} "
+            f"{self._in_a_row} model calls in a row failed, so the run stopped; the last one: {last}. "
             "What was done before is kept: resume the run when the model answers again"
         )
 
@@ -66,6 +73,8 @@ class Course:
     def __init__(self, journal: Journal, options: AdaptationOptions) -> None:
         self._journal = journal
         self._options = options
+        self._failures = _Failures(options.max_failures)
+        self._doubtful = False
         self.stopped = False
 
     async def practise(
@@ -78,14 +87,14 @@ class Course:
             measured.add(step)
         begun = measured.total
         self._tell(phase, epoch, measured)
-        failures = _Failures(self._options.max_failures)
+        self._failures.begin(resumed=begun > 0)
         for number in range(begun, len(order)):
             if self._must_stop():
                 return measured
             place = Place(phase, epoch, number + 1, order[number])
             step, error = await practice.step(samples[order[number]], place)
-            self._keep(failures.sort(step, error), measured)
-        self._keep(failures.rest(earlier=begun > 0), measured)
+            self._take(step, error, measured)
+        self._finish(measured)
         return measured
 
     async def measure(self, frozen: Frozen, samples: Sequence[Sample], phase: str, epoch: int) -> Measured:
@@ -95,7 +104,7 @@ class Course:
             measured.add(step)
         begun = measured.total
         self._tell(phase, epoch, measured)
-        failures = _Failures(self._options.max_failures)
+        self._failures.begin(resumed=begun > 0)
         left = (index for index in range(len(samples)) if not measured.done(index))
 
         async def work() -> None:
@@ -103,12 +112,38 @@ class Course:
                 if self._must_stop():
                     return
                 step, error = await frozen.step(samples[index], phase, epoch, index + 1, index)
-                self._keep(failures.sort(step, error), measured)
+                self._take(step, error, measured)
 
         await _together(work, self._options.concurrency)
         if not self.stopped:
-            self._keep(failures.rest(earlier=begun > 0), measured)
+            self._finish(measured)
         return measured
+
+    def _take(self, step: Step, error: ModelError | None, measured: Measured) -> None:
+        """Keep a step, or hold it back. Raises ModelOutage.
+
+        Failures that end in an outage are taken back, and so is a step right before them whose reflection
+        failed: it would have learned something.
+        """
+        if error is None and self._doubtful:
+            self._journal.mark()
+        try:
+            self._keep(self._failures.sort(step, error), measured)
+        except ModelOutage:
+            self._journal.rewind()
+            raise
+        if error is None:
+            self._doubtful = step.learned is not None and step.learned.error is not None
+            if not self._doubtful:
+                self._journal.mark()
+
+    def _finish(self, measured: Measured) -> None:
+        """Keep the failures at the end of a phase."""
+        try:
+            self._keep(self._failures.rest(), measured)
+        except ModelOutage:
+            self._journal.rewind()
+            raise
 
     def _keep(self, steps: Iterable[Step], measured: Measured) -> None:
         for step in steps:

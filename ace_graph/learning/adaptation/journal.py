@@ -32,6 +32,14 @@ class Journal(Protocol):
         """Add a step. Raises RunFolderError when it can't be kept; then it is as if it had not been done."""
         ...
 
+    def mark(self) -> None:
+        """Remember that all steps so far stand."""
+        ...
+
+    def rewind(self) -> None:
+        """Take back the steps since the last mark."""
+        ...
+
     def steps(self) -> Iterator[Step]:
         """Yield every step so far."""
         ...
@@ -46,6 +54,7 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         self._steps: list[Step] = []
+        self._marked = 0
 
     def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
         """Yield nothing: there was no earlier run."""
@@ -54,6 +63,14 @@ class MemoryJournal:
     def append(self, step: Step) -> None:
         """Add a step."""
         self._steps.append(step)
+
+    def mark(self) -> None:
+        """Remember that all steps so far stand."""
+        self._marked = len(self._steps)
+
+    def rewind(self) -> None:
+        """Take back the steps since the last mark."""
+        del self._steps[self._marked :]
 
     def steps(self) -> Iterator[Step]:
         """Yield every step so far."""
@@ -72,11 +89,15 @@ class FileJournal:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             _lock(self._file, path)
-            self._end = _cut_torn_line(self._file)
+            self._end = self._marked = _cut_torn_line(self._file)
             self._old = path.open("rb")
         except OSError as error:
             raise _unusable(path, error) from error
-        self._next = self._read()
+        try:
+            self._next = self._read()
+        except RunFolderError:
+            self.close()
+            raise
 
     def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
         """Yield the steps of an earlier run that come next and belong to this phase."""
@@ -100,6 +121,15 @@ class FileJournal:
             os.ftruncate(self._file, self._end)
             raise _unusable(self._path, error) from error
         self._end += len(line)
+
+    def mark(self) -> None:
+        """Remember that all steps so far stand."""
+        self._marked = self._end
+
+    def rewind(self) -> None:
+        """Take back the steps since the last mark."""
+        os.ftruncate(self._file, self._marked)
+        self._end = self._marked
 
     def steps(self) -> Iterator[Step]:
         """Yield every step so far, read from the file."""
