@@ -63,6 +63,30 @@ async def test_a_correction_blames_what_the_failed_answer_followed_and_teaches(
     assert "adding fractions: 1/2 + 1/3?" in prompt
 
 
+async def test_feedback_is_read_by_the_next_reflection_moves_the_counters_and_makes_a_version(
+    build: Build, store: CountingStore
+) -> None:
+    before = await store.seed("alice", Add(content=RULE, section="math", helpful=3))
+    model = ScriptedModel(
+        solver=["<final>2/5</final><used>mat-00001</used>", "<final>Sorry.</final>"],
+        reflector=[lessons(), lessons("Say which denominator was chosen, and why")],
+    )
+    graph = build(model)
+    question = {"role": "user", "content": "adding fractions: 1/2 + 1/3?"}
+    await graph.ainvoke(said([question]), context=ALICE)
+    asked = await store.now("alice")
+    assert asked.version == before.version, "nothing is known about the answer yet"
+    told = "that's wrong, you lost the sixths on the way"
+    later = [question, {"role": "assistant", "content": "2/5"}, {"role": "user", "content": told}]
+    await graph.ainvoke(said(later), context=ALICE)
+    now = await store.now("alice")
+    contradicted = now.playbook.entries["mat-00001"]
+    assert (contradicted.helpful, contradicted.harmful) == (3, 1)
+    assert now.version.n == before.version.n + 1
+    assert told in model.calls_of("reflector")[1].messages[0].text
+    assert now.access.recent_turns[0].verdict == "failure"
+
+
 async def test_a_contested_bullet_can_be_restored(build: Build, store: CountingStore) -> None:
     await store.seed(
         "alice", Add(content="Adding fractions: add the tops and add the bottoms", section="math")

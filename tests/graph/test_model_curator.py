@@ -95,6 +95,20 @@ async def test_it_sees_the_relevant_bullets_and_may_refine_one(graph_of: Build, 
     assert out["learning"]["rejected"] == []
 
 
+async def test_it_sees_ten_bullets_at_most(graph_of: Build, store: CountingStore) -> None:
+    animals = ["otters", "badgers", "herons", "beavers", "lynxes", "moles"]
+    meals = ["berries", "roots"]
+    facts = [Add(content=f"In spring {animal} look for {meal}") for animal in animals for meal in meals]
+    await store.seed("alice", *facts)
+    asked = f"In spring, what do {', '.join(animals)} look for: {' or '.join(meals)}?"
+    model = ScriptedModel(
+        solver=["<final>x</final>"], reflector=[lessons("Name the season first")], curator=[decisions()]
+    )
+    await graph_of(model).ainvoke(ask(asked), context=ALICE)
+    prompt = model.calls_of("curator")[0].messages[0].text
+    assert prompt.count("] (type=") == 10
+
+
 async def test_a_covered_lesson_changes_nothing_but_the_access(graph_of: Build, store: CountingStore) -> None:
     before = await store.seed("alice", Add(content="Fractions need a common denominator", section="math"))
     model = ScriptedModel(

@@ -164,3 +164,19 @@ async def test_tools_are_not_run_again_for_a_retry(build: Build) -> None:
         out = await build(model, tools=[send_mail]).ainvoke(ask(mode="react"), context=THREE)
     assert sent == ["a"]
     assert [m.type for m in out["messages"]] == ["human", "ai", "tool", "ai"]
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 5])
+async def test_replies_that_cannot_be_read_end_with_the_rounds(build: Build, rounds: int) -> None:
+    context = THREE.model_copy(update={"max_reflection_rounds": rounds})
+    with ScriptedModel(solver=["<final>2/5</final>"], reflector=["{broken"] * rounds) as model:
+        out = await build(model).ainvoke(ask(), context=context)
+    assert out["learning"]["error"] is not None
+    assert "no usable reply" in out["learning"]["error"]
+
+
+async def test_a_fenced_reply_after_a_broken_one_is_read(build: Build, store: CountingStore) -> None:
+    fenced = f"Here it is:\n```json\n{lessons(BETTER)}\n```"
+    model = ScriptedModel(solver=["<final>5/6</final>"], reflector=["{broken", fenced])
+    await build(model).ainvoke(ask(), context=THREE)
+    assert [b.content for b in (await store.now("alice")).playbook.bullets()] == [BETTER]

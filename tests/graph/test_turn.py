@@ -11,7 +11,8 @@ from ace_graph.errors import (
     InvalidMessage,
     InvalidMode,
 )
-from ace_graph.memory.delta import Add
+from ace_graph.memory.delta import Add, Reflect
+from ace_graph.memory.taxonomy import infer_topic
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 
@@ -94,6 +95,7 @@ async def test_prompt_order_is_system_core_retrieved_reflections_window_question
         "alice",
         Add(content="Learner says: call me Al", section="profile", slot="name"),
         Add(content="Fractions need a common denominator", section="math"),
+        Reflect(insight="Halves come first", topic=infer_topic("How do fractions work?")),
     )
     model = ScriptedModel(["<final>ok</final>"])
     messages = [
@@ -106,10 +108,17 @@ async def test_prompt_order_is_system_core_retrieved_reflections_window_question
     sent = model.calls[0].messages
     assert [m.type for m in sent] == ["system", "human", "ai", "human"]
     system = sent[0].text
-    parts = ["You are the tutor of school X.", "<final>", "About this learner", "Relevant Strategies"]
+    parts = [
+        "You are the tutor of school X.",
+        "<final>",
+        "## About this learner",
+        "## Relevant Strategies",
+        "## Recent reflections",
+        "Halves come first",
+    ]
     positions = [system.index(part) for part in parts]
     assert positions == sorted(positions)
-    assert system.count("You are the tutor of school X.") == 1
+    assert [system.count(part) for part in parts] == [1] * len(parts)
     assert sent[-1].text == "How do fractions work?"
 
 

@@ -82,6 +82,34 @@ async def test_the_reflectors_tag_with_evidence_of_failure_blames_an_injected_bu
     assert "differs from the ground truth" in prompt
 
 
+async def test_without_a_truth_the_reflector_is_told_that_there_is_none(
+    build: Build, store: CountingStore
+) -> None:
+    await store.seed("alice", Add(content=RULE, section="math", helpful=2))
+    model = ScriptedModel(solver=["<final>5/6</final><used>mat-00001</used>"], reflector=[lessons()])
+    await build(model).ainvoke(ask("adding fractions 1/2 + 1/3"), context=ALICE)
+    prompt = model.calls_of("reflector")[0].messages[0].text
+    assert f"<bullets>\n[mat-00001] (helpful=2, harmful=0) {RULE}\n</bullets>" in prompt
+    assert "<ground_truth>\n(none)\n</ground_truth>" in prompt
+    assert "<evidence>\n(none)\n</evidence>" in prompt
+
+
+async def test_a_lesson_that_fails_leaves_the_prompts(build: Build, store: CountingStore) -> None:
+    wrong = "When adding fractions, add the tops and add the bottoms"
+    model = ScriptedModel(
+        solver=["<final>2/5</final>", "<final>2/5</final><used>les-00001</used>", "<final>x</final>"],
+        reflector=[lessons(wrong), lessons(), lessons()],
+    )
+    graph = build(model)
+    question = ask("adding fractions 1/2 + 1/3")
+    await graph.ainvoke(question, context=ALICE)
+    shown = await graph.ainvoke(question, context=TRUTH)
+    assert shown["result"]["injected"] == ["les-00001"]
+    gone = await graph.ainvoke(question, context=ALICE)
+    assert gone["result"]["injected"] == []
+    assert wrong not in model.calls_of("solver")[2].messages[0].text
+
+
 async def test_a_bullet_more_harmful_than_helpful_is_not_injected_any_more(
     build: Build, store: CountingStore
 ) -> None:

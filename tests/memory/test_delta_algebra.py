@@ -101,6 +101,12 @@ def test_what_is_stored_reads_back_and_is_stored_again_byte_for_byte(
         assert load_effect(history) == effect
 
 
+@given(deltas())
+def test_a_delta_survives_a_round_trip_as_json(sequence: Sequence[Delta]) -> None:
+    for delta in sequence:
+        assert Delta.model_validate_json(delta.model_dump_json()) == delta
+
+
 @given(deltas(), policies)
 def test_the_index_after_any_sequence_equals_one_built_from_scratch(
     sequence: Sequence[Delta], policy: Policy
