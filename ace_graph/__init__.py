@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ace_graph.settings import Settings
     from ace_graph.state import ACEInput, ACEOutput
     from ace_graph.store_url import open_store
+    from ace_graph.unit_of_work import PendingOutcome, learn_pending
     from ace_graph.unsaved import commit_unsaved
+    from ace_graph.worker import Worker, build_worker
 
 __all__ = [
     "ACEContext",
@@ -31,14 +33,18 @@ __all__ = [
     "Delta",
     "Effect",
     "Evidence",
+    "PendingOutcome",
     "Playbook",
     "Policy",
     "Settings",
     "Store",
     "TurnRecord",
+    "Worker",
     "apply",
     "build_ace_graph",
+    "build_worker",
     "commit_unsaved",
+    "learn_pending",
     "make_graph",
     "open_store",
     "resolve",
@@ -56,6 +62,10 @@ _HOMES = {
     "Store": "ace_graph.memory.stores.base",
     "commit_unsaved": "ace_graph.unsaved",
     "open_store": "ace_graph.store_url",
+    "PendingOutcome": "ace_graph.unit_of_work",
+    "learn_pending": "ace_graph.unit_of_work",
+    "Worker": "ace_graph.worker",
+    "build_worker": "ace_graph.worker",
 }
 
 

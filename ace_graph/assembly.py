@@ -28,6 +28,7 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.models import choose_model, make_model
 from ace_graph.prompts import Prompts
 from ace_graph.resources import Evaluator, LateTools, ModelRouter, Resources
+from ace_graph.run import check_learning
 from ace_graph.settings import Settings
 from ace_graph.store_url import open_store
 from ace_graph.tools.calculator import calculator
@@ -83,10 +84,7 @@ def assemble(
         base_playbook=None if base_playbook is None else read_base_playbook(base_playbook),
         learning=learning or settings.learning or "inline",
     )
-    if resources.learning == "background":
-        raise ConfigurationError(
-            "learning='background' is not available in this version: use 'inline' or 'off'"
-        )
+    check_learning(resources.learning, resources)
     return replace(
         resources,
         clock=clock or resources.clock,

@@ -35,8 +35,14 @@ class ACEContext(BaseModel):
         default=None, description="Whose memory is used. Without one the graph remembers nothing."
     )
     conversation_id: ShortText | None = Field(default=None, description="Kept in the turn's record.")
+    parent_id: ShortText | None = Field(
+        default=None, description="The trajectory that this run is a part of; kept in the turn's record."
+    )
+    task_type: ShortText | None = Field(default=None, description="What kind of task this is; kept likewise.")
     learning: LearningMode | None = Field(
-        default=None, description="inline: learn before the run ends. off: read the memory, change nothing."
+        default=None,
+        description="inline: learn before the run ends. background: store the turn, a worker learns from it. "
+        "off: read the memory, change nothing.",
     )
     reflect_when: ReflectWhen = Field(
         default="auto",

@@ -85,7 +85,8 @@ def build_ace_graph(
     (question, answer, context), which the critic takes as evidence. `mode_router` chooses the mode instead
     of the rules. `system_prompt` says who the agent is; files in `prompts_dir` replace built-in prompts.
     `base_playbook` (a Playbook or its path) is given to every learner, read only. `learning` is what runs
-    do whose context does not say: "inline" or "off". With a `checkpointer` threads keep their messages.
+    do whose context does not say: "inline", "background" (a worker learns, see build_worker) or "off".
+    With a `checkpointer` threads keep their messages.
     `count_tokens`, `clock` and `new_id` replace the token estimate, the time and the ids.
 
     Building does no I/O but reading prompt files, the base playbook and ACE_MCP_CONFIG. Raises

@@ -16,10 +16,10 @@ from langgraph.runtime import Runtime, get_runtime
 
 from ace_graph.context import ACEContext, LearningMode
 from ace_graph.errors import ConfigurationError, InvalidContext
-from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.memory.stores.base import checked_learner_id, keeps_pending
 from ace_graph.resources import Resources
 
-__all__ = ["Run", "current_run", "log_text", "logger"]
+__all__ = ["Run", "check_learning", "current_run", "log_text", "logger"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -55,12 +55,17 @@ def current_run(resources: Resources) -> Run:
     # Tools read the learner from the context, so the authenticated one must be in it.
     context = context.model_copy(update={"learner_id": learner_id})
     run = Run(resources, context, learner_id, runtime.override(context=context))
-    if run.learning == "background":
-        raise ConfigurationError(
-            "learning='background' needs a store that keeps pending turns and a worker, which this version "
-            "does not have yet: use 'inline' or 'off'"
-        )
+    check_learning(run.learning, resources)
     return run
+
+
+def check_learning(learning: LearningMode, resources: Resources) -> None:
+    """Raise ConfigurationError for learning in the background on a store that can't keep what is pending."""
+    if learning == "background" and not keeps_pending(resources.store):
+        raise ConfigurationError(
+            f"learning='background' needs a store that keeps pending turns, and {resources.store.name} lacks "
+            "methods of PendingStore: use SQLite, Neo4j or memory, or learn 'inline' or 'off'"
+        )
 
 
 def _identity(context: ACEContext) -> str | None:

@@ -29,6 +29,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ace_graph.errors import ConfigurationError
+from ace_graph.memory.trajectory import Tracing
 
 __all__ = ["LogFormat", "LogLevel", "Settings", "export_others", "unknown_names", "variable_names"]
 
@@ -86,6 +87,8 @@ class Settings(BaseSettings):
     neo4j_database: str | None = Field(default=None, validation_alias="NEO4J_DATABASE")
 
     learning: Literal["inline", "background", "off"] | None = None
+    trace_sample: float = Field(default=1.0, ge=0, le=1)
+    trace_failures: bool = True
     curator_use_llm: bool = False
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
     max_bullets: int = Field(default=1000, ge=1)
@@ -126,6 +129,11 @@ class Settings(BaseSettings):
         except ValidationError as error:
             wrong = "; ".join(_explain(detail) for detail in error.errors(include_input=False))
         raise ConfigurationError(wrong)
+
+    @property
+    def tracing(self) -> Tracing:
+        """Whose steps are kept: a share of the successful turns, and all that failed."""
+        return Tracing(self.trace_sample, self.trace_failures)
 
     @property
     def store_url(self) -> str:

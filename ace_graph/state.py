@@ -201,6 +201,7 @@ class Judged(TypedDict):
 class Learning(TypedDict):
     """What really changed in the memory, in ids; or the error, and what could not be saved.
 
+    `pending` is the id of what is left to a worker (learning in the background), if anything is.
     `feedback` names the earlier turn that the learner's message judged, if it did.
     `unsaved` is a JSON object with learner_id, epoch, delta and record, which can be committed later.
     """
@@ -215,7 +216,7 @@ class Learning(TypedDict):
     removed: list[str]
     quarantined: list[str]
     rejected: list[Rejected]
-    pending: bool
+    pending: str | None
     skipped: str | None
     feedback: Judged | None
     error: str | None

@@ -10,15 +10,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ace_graph.errors import UsageError
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Delta
+from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import Store, keeps_pending
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["Unsaved", "commit_unsaved"]
 
 
 class Unsaved(BaseModel):
-    """A turn's delta and record, and the life of the learner (`epoch`) that they were made in."""
+    """A turn's delta, record and pending work, and the life of the learner (`epoch`) that they are from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,6 +27,7 @@ class Unsaved(BaseModel):
     epoch: str | None
     delta: Delta
     record: TurnRecord | None
+    pending: Pending | None = None
 
 
 async def commit_unsaved(store: Store, unsaved: str) -> Commit:
@@ -40,4 +42,6 @@ async def commit_unsaved(store: Store, unsaved: str) -> Commit:
         raise UsageError("this is no unsaved turn: pass the text of learning['unsaved'] as it was") from error
     # Only the epoch is known of the base, so the store finds a conflict and resolves against its state.
     base = Snapshot(version=Version(epoch=kept.epoch))
+    if kept.pending is not None and keeps_pending(store):
+        return await store.commit(kept.learner_id, kept.delta, base, kept.record, kept.pending)
     return await store.commit(kept.learner_id, kept.delta, base, kept.record)

@@ -30,7 +30,7 @@ __all__ = [
     "bounded_error",
 ]
 
-MAX_BODY_CHARS = 100_000
+MAX_BODY_CHARS = 250_000
 MAX_ERROR_CHARS = 500
 
 PendingState = Literal["pending", "dead"]

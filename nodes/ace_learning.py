@@ -1,4 +1,5 @@
-"""The learning node: reflects, curates, and commits, the one write of the turn.
+"""The learning node: reflects and curates, or sets that aside for a worker, and commits: the one write
+of the turn.
 
 A failure in here never breaks the answer: it is logged, reported in `learning.error`, and what could not
 be saved is in `learning.unsaved`.
@@ -13,13 +14,20 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ace_graph.attempt import answer_again
 from ace_graph.errors import StoreError
-from ace_graph.learning.looking_back import learn
+from ace_graph.learning.looking_back import Learned, learn
+from ace_graph.learning.looks import looks_of
 from ace_graph.learning.outcome import committed, failed, skipped
 from ace_graph.learning.record import make_record
+from ace_graph.learning.setting_aside import set_aside
 from ace_graph.loading import ensure_memory
+from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Delta
+from ace_graph.memory.pending import Pending
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import keeps_pending
+from ace_graph.memory.turn import TurnRecord
 from ace_graph.run import Run, logger
-from ace_graph.state import ACEState
+from ace_graph.state import ACEState, Attempt
 from ace_graph.updates import LearningUpdate
 from ace_graph.usage import add_usage, total_usage
 
@@ -34,7 +42,7 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     reason = _nothing_to_do(run, memory.problem if memory else None)
     if reason or memory is None or memory.snapshot is None or attempt is None:
         return {"mode": mode, "learning": skipped(turn_id, reason), "usage": state["usage"]}
-    learned = await learn(state, attempt, memory.snapshot, run, partial(answer_again, state, attempt, run))
+    learned, pending = await _learned(state, attempt, memory.snapshot, run)
     usage = state["usage"]
     for role, cost in learned.usage.items():
         usage = add_usage(usage, role, cost)
@@ -44,18 +52,39 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
         operations=learned.operations,
         author="ace_learning",
         source=turn_id,
+        origin="turn",
     )
     learner_id = run.learner_id or ""
-    record = make_record(state, attempt, run, total_usage(usage))
+    record = make_record(state, attempt, run, total_usage(usage), learned.reflections)
     try:
-        commit = await run.resources.store.commit(learner_id, delta, memory.snapshot, record)
+        commit = await _commit(run, delta, memory.snapshot, record, pending)
     except StoreError as error:
         logger.exception("[ACE Memory] the turn could not be saved; learning.unsaved holds it")
-        outcome = failed(turn_id, learner_id, memory.snapshot, delta, record, error)
+        outcome = failed(turn_id, learner_id, memory.snapshot, delta, record, error, pending)
         return {"mode": mode, "learning": outcome, "usage": usage}
     run.resources.cache.put(learner_id, commit.snapshot)
     outcome = committed(turn_id, commit, learned, run)
+    outcome["pending"] = pending.pending_id if pending else None
     return {"mode": mode, "learning": outcome, "usage": usage}
+
+
+async def _learned(
+    state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run
+) -> tuple[Learned, Pending | None]:
+    """Learn now, or set aside what a worker will learn from."""
+    looks, turn_id = looks_of(state, attempt, snapshot, run), state["turn"]["turn_id"]
+    if run.learning == "background":
+        return set_aside(looks, turn_id, operation_id(turn_id, attempt["attempt_id"], "learn"), run)
+    return await learn(looks, snapshot, run, partial(answer_again, state, attempt, run)), None
+
+
+async def _commit(
+    run: Run, delta: Delta, base: Snapshot, record: TurnRecord, pending: Pending | None
+) -> Commit:
+    store, learner_id = run.resources.store, run.learner_id or ""
+    if pending is not None and keeps_pending(store):
+        return await store.commit(learner_id, delta, base, record, pending)
+    return await store.commit(learner_id, delta, base, record)
 
 
 def operation_id(turn_id: str, attempt_id: str, purpose: str) -> str:

@@ -13,6 +13,7 @@ from ace_graph.learning.looking_back import Learned
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.effect import Report
+from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.run import Run, log_text, logger
@@ -55,12 +56,19 @@ def committed(turn_id: str, commit: Commit, learned: Learned, run: Run) -> Learn
 
 
 def failed(
-    turn_id: str, learner_id: str, base: Snapshot, delta: Delta, record: TurnRecord, error: StoreError
+    turn_id: str,
+    learner_id: str,
+    base: Snapshot,
+    delta: Delta,
+    record: TurnRecord,
+    error: StoreError,
+    pending: Pending | None = None,
 ) -> Learning:
     """Return the outcome of a turn that could not be saved, with all that is needed to save it later."""
     outcome = _empty(turn_id)
     outcome["error"] = f"{type(error).__name__}: {error}"
-    unsaved = Unsaved(learner_id=learner_id, epoch=base.version.epoch, delta=delta, record=record)
+    epoch = base.version.epoch
+    unsaved = Unsaved(learner_id=learner_id, epoch=epoch, delta=delta, record=record, pending=pending)
     outcome["unsaved"] = unsaved.model_dump_json()
     return outcome
 
@@ -77,7 +85,7 @@ def _empty(turn_id: str) -> Learning:
         "removed": [],
         "quarantined": [],
         "rejected": [],
-        "pending": False,
+        "pending": None,
         "skipped": None,
         "feedback": None,
         "error": None,

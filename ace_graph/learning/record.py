@@ -5,11 +5,16 @@ Does not: store it; it travels in the turn's commit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
+from ace_graph.errors import AceError
 from ace_graph.learning.evidence import to_evidence
+from ace_graph.learning.steps import steps_of
+from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence
+from ace_graph.memory.trace import TurnReflection
+from ace_graph.memory.trajectory import bounded_steps, sampled
 from ace_graph.memory.turn import MAX_TASK_CHARS, TurnRecord, TurnStatus, answer_hash
 from ace_graph.models import Usage
 from ace_graph.prompts import preview
@@ -17,19 +22,27 @@ from ace_graph.reasoning.prompt import last_question
 from ace_graph.run import Run
 from ace_graph.state import ACEState, Attempt, EvidenceJSON, Result
 
-__all__ = ["describe_attachments", "make_record"]
+__all__ = ["describe_attachments", "make_record", "model_name"]
+
+_WORTH = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 
 
-def make_record(state: ACEState, attempt: Attempt, run: Run, usage: Usage) -> TurnRecord:
+def make_record(
+    state: ACEState, attempt: Attempt, run: Run, usage: Usage, reflections: Sequence[TurnReflection] = ()
+) -> TurnRecord:
     """Return the record of this turn. Its verdict is that of the first answer, which counts."""
     turn, result = state["turn"], state["result"]
     question = last_question(state["messages"])
     attachments = describe_attachments(question.content) if question else ""
     started, completed = datetime.fromisoformat(turn["started_at"]), run.resources.clock()
-    return TurnRecord(
+    evidence = tuple(to_evidence(item) for item in _evidence(result, attempt))
+    steps, left_out = bounded_steps(steps_of(state, attempt))
+    record = TurnRecord(
         turn_id=turn["turn_id"],
         attempt_id=attempt["attempt_id"],
         conversation_id=run.context.conversation_id,
+        parent_id=run.context.parent_id,
+        task_type=run.context.task_type,
         task=_bounded(f"{turn['question']} {attachments}".strip()),
         answer=_bounded(attempt["answer"]),
         answer_hash=answer_hash(attempt["answer"]),
@@ -38,7 +51,8 @@ def make_record(state: ACEState, attempt: Attempt, run: Run, usage: Usage) -> Tu
         status=_status(result, attempt),
         verdict=result["first"]["verdict"] if result else "unknown",
         error=attempt["problem"],
-        model=_model_name(run),
+        score=_score(evidence),
+        model=model_name(run),
         calls=usage.calls,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -46,10 +60,23 @@ def make_record(state: ACEState, attempt: Attempt, run: Run, usage: Usage) -> Tu
         injected=tuple(attempt["injected"]),
         cited=tuple(attempt["cited"]),
         arm=attempt.get("arm"),
-        evidence=tuple(to_evidence(item) for item in _evidence(result, attempt)),
+        evidence=evidence,
+        steps=steps,
+        steps_left_out=left_out,
+        reflections=tuple(reflections)[-3:],
         started_at=started,
         completed_at=completed,
     )
+    return sampled(record, run.resources.settings.tracing)
+
+
+def _score(evidence: Sequence[Evidence]) -> float | None:
+    """The score that the strongest source gave last, or what its verdict is worth."""
+    for source in EVIDENCE_SOURCES:
+        for item in reversed(evidence):
+            if item.source == source and item.verdict != "unknown":
+                return _WORTH[item.verdict] if item.score is None else item.score
+    return None
 
 
 def _evidence(result: Result | None, attempt: Attempt) -> list[EvidenceJSON]:
@@ -99,7 +126,11 @@ def _status(result: Result | None, attempt: Attempt) -> TurnStatus:
     return "partial" if attempt["problem"] else "success"
 
 
-def _model_name(run: Run) -> str | None:
-    model = run.resources.model(run.context)
+def model_name(run: Run) -> str | None:
+    """Return the name of the run's model; None where there is none to be had."""
+    try:
+        model = run.resources.model(run.context)
+    except AceError:
+        return None
     name = getattr(model, "model_name", None) or getattr(model, "model", None)
     return name if isinstance(name, str) else type(model).__name__

@@ -78,16 +78,6 @@ async def test_an_unsaved_turn_never_brings_a_forgotten_learner_back(
     assert (await store.now("alice")).absent
 
 
-async def test_background_learning_is_refused_until_it_exists(build: Build) -> None:
-    from ace_graph.errors import ConfigurationError
-
-    context = ALICE.model_copy(update={"learning": "background"})
-    with pytest.raises(ConfigurationError, match="background"):
-        await build(ScriptedModel([])).ainvoke(ask("hello"), context=context)
-    with pytest.raises(ConfigurationError, match="background"):
-        build(ScriptedModel([]), learning="background")
-
-
 async def test_content_parts_reach_the_solver_untouched_and_are_never_stored(
     build: Build, store: CountingStore
 ) -> None:

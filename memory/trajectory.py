@@ -1,0 +1,181 @@
+"""Trajectories as values: what logging, completing, reflecting and judging make of a turn's record.
+
+All of it is pure; a store applies it under the learner's lock (`memory.pending.Amend`).
+
+Does not: read a clock or store anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from pydantic import JsonValue
+
+from ace_graph.errors import TrajectoryClosed
+from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.trace import Step, TurnFeedback, TurnReflection
+from ace_graph.memory.turn import TurnRecord, TurnStatus
+
+__all__ = [
+    "MAX_STEPS",
+    "Outcome",
+    "ScoreRule",
+    "Tracing",
+    "bounded_steps",
+    "completed",
+    "effective_score",
+    "sampled",
+    "with_feedback",
+    "with_reflections",
+    "with_step",
+    "without_steps",
+]
+
+MAX_STEPS = 200
+_FIRST_STEPS = 50
+_REFLECTIONS_KEPT = 3
+_FEEDBACK_KEPT = 20
+_DAY = 86_400.0
+
+ScoreRule = Literal["latest", "average", "weighted"]
+
+
+@dataclass(frozen=True)
+class Tracing:
+    """Whose steps are kept: a share of the successes, and all that failed unless that is switched off.
+
+    The choice is made from the trajectory's id and the seed, so it is the same wherever it is made.
+    """
+
+    success_rate: float = 1.0
+    always_failures: bool = True
+    seed: str = ""
+
+    def keeps(self, turn: TurnRecord) -> bool:
+        """Whether the steps of a completed trajectory are kept."""
+        if self.always_failures and turn.status != "success":
+            return True
+        drawn = hashlib.sha256(f"{self.seed}:{turn.turn_id}".encode()).digest()[:8]
+        return int.from_bytes(drawn, "big") / 2**64 < self.success_rate
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a trajectory ended."""
+
+    status: TurnStatus
+    score: float | None = None
+    error: str | None = None
+    metrics: Mapping[str, JsonValue] | None = None
+    evidence: Sequence[Evidence] = ()
+    cited: Sequence[str] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    model: str | None = None
+    answer: str = ""
+
+
+def with_step(turn: TurnRecord, step: Step) -> TurnRecord:
+    """Return the record with one more step; the same step id again changes nothing.
+
+    A step that says what the last one says is counted with it. Beyond 200 steps the oldest after the
+    first 50 are left out. Raises TrajectoryClosed.
+    """
+    if turn.status != "in_progress":
+        raise TrajectoryClosed(f"the trajectory {turn.turn_id} was completed: it takes no more steps")
+    if any(known.step_id == step.step_id for known in turn.steps if step.step_id):
+        return turn
+    steps, over = _bounded(_appended(turn.steps, step))
+    return turn.model_copy(update={"steps": steps, "steps_left_out": turn.steps_left_out + over})
+
+
+def _appended(steps: tuple[Step, ...], step: Step) -> tuple[Step, ...]:
+    last = steps[-1] if steps else None
+    if last is None or (last.kind, last.text, last.metadata) != (step.kind, step.text, step.metadata):
+        return (*steps, step)
+    again = last.model_copy(update={"times": last.times + step.times, "step_id": step.step_id})
+    return (*steps[:-1], again)
+
+
+def bounded_steps(steps: Iterable[Step]) -> tuple[tuple[Step, ...], int]:
+    """Return steps as a record keeps them, and how many were left out."""
+    kept: tuple[Step, ...] = ()
+    for step in steps:
+        kept = _appended(kept, step)
+    return _bounded(kept)
+
+
+def _bounded(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], int]:
+    over = max(0, len(steps) - MAX_STEPS)
+    return ((*steps[:_FIRST_STEPS], *steps[_FIRST_STEPS + over :]) if over else steps), over
+
+
+def completed(turn: TurnRecord, outcome: Outcome, now: datetime, tracing: Tracing) -> TurnRecord:
+    """Return the record with its outcome. Raises TrajectoryClosed when it has one already."""
+    if turn.status != "in_progress":
+        raise TrajectoryClosed(f"the trajectory {turn.turn_id} was completed: its first outcome stays")
+    update: dict[str, object] = {
+        "status": outcome.status,
+        "score": outcome.score,
+        "error": outcome.error,
+        "metrics": {**turn.metrics, **(outcome.metrics or {})},
+        "evidence": (*turn.evidence, *outcome.evidence),
+        "cited": tuple(dict.fromkeys((*turn.cited, *outcome.cited))),
+        "input_tokens": outcome.input_tokens,
+        "output_tokens": outcome.output_tokens,
+        "cost": outcome.cost,
+        "model": outcome.model or turn.model,
+        "answer": outcome.answer,
+        "completed_at": max(now, turn.started_at),
+        "duration_ms": max(0.0, (now - turn.started_at).total_seconds() * 1000),
+    }
+    return sampled(TurnRecord.model_validate({**dict(turn), **update}), tracing)
+
+
+def sampled(turn: TurnRecord, tracing: Tracing) -> TurnRecord:
+    """Return the record, without its steps where they are not in the sample."""
+    if not turn.steps or tracing.keeps(turn):
+        return turn
+    return without_steps(turn, "sampled")
+
+
+def without_steps(turn: TurnRecord, why: Literal["sampled", "retention"]) -> TurnRecord:
+    """Return the record without its steps; outcome, evidence and reflections stay."""
+    return turn.model_copy(update={"steps": (), "steps_left_out": 0, "steps_dropped": why})
+
+
+def with_reflections(turn: TurnRecord, reflections: Sequence[TurnReflection]) -> TurnRecord:
+    """Return the record with what reflections found; the newest three are kept."""
+    kept = (*turn.reflections, *(each for each in reflections if each not in turn.reflections))
+    return turn.model_copy(update={"reflections": kept[-_REFLECTIONS_KEPT:]})
+
+
+def with_feedback(turn: TurnRecord, feedback: TurnFeedback) -> TurnRecord:
+    """Return the record with one more piece of feedback; the newest 20 are kept."""
+    if feedback in turn.feedback:
+        return turn
+    return turn.model_copy(update={"feedback": (*turn.feedback, feedback)[-_FEEDBACK_KEPT:]})
+
+
+def effective_score(turn: TurnRecord, now: datetime, rule: ScoreRule = "weighted") -> float | None:
+    """Return what the trajectory is worth by its own score and the feedback on it, in [0, 1].
+
+    `weighted`: each weighs 1/(1 + its age in days). None without a score and without feedback.
+    """
+    own = [] if turn.score is None else [(turn.score, turn.completed_at or turn.started_at)]
+    scores = [*own, *((each.score, each.at) for each in turn.feedback)]
+    if not scores:
+        return None
+    if rule == "latest":
+        return max(scores, key=lambda pair: pair[1])[0]
+    weights = [1.0 if rule == "average" else _weight(at, now) for _, at in scores]
+    return sum(w * score for w, (score, _) in zip(weights, scores, strict=True)) / sum(weights)
+
+
+def _weight(at: datetime, now: datetime) -> float:
+    return 1.0 / (1.0 + max(0.0, (now - at).total_seconds()) / _DAY)

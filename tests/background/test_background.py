@@ -1,0 +1,140 @@
+"""Learning in the background: the turn answers and stores, a worker learns; the end is the same, once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ace_graph import ACEContext
+from ace_graph.errors import ConfigurationError
+from ace_graph.graph import build_ace_graph
+from ace_graph.memory.delta import Add
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.settings import Settings
+from ace_graph.testing import ScriptedModel
+from ace_graph.testing.conformance.writing import contents, rewriting
+from ace_graph.testing.invariants import check
+from tests.background.conftest import LESSON, Build, Hire
+from tests.graph.conftest import ask
+
+ALICE = ACEContext(learner_id="alice", reflect_when="always")
+RULE = "Make the denominators equal first"
+LESSONS = json.dumps({"reasoning": "r", **LESSON})
+ANSWER = "<final>5/6</final>"
+
+
+async def test_the_turn_answers_without_reflecting_and_leaves_its_work(
+    build: Build, store: PendingStore
+) -> None:
+    with ScriptedModel(solver=[ANSWER]) as model:
+        out = await build(model).ainvoke(ask("Remember that I like tea. What is 1/2 + 1/3?"), context=ALICE)
+    (item,) = await store.list_pending("alice")
+    assert out["learning"]["pending"] == item.pending_id
+    assert out["learning"]["turn_id"] == item.turn_id
+    state = await store.load("alice")
+    assert contents(state) == ["Learner says: I like tea"]
+    assert [turn.turn_id for turn in await store.turns("alice")] == [item.turn_id]
+    assert await check(store, "alice") == []
+
+
+async def test_the_worker_learns_what_the_turn_would_have_learned(
+    build: Build, store: PendingStore, hire: Hire
+) -> None:
+    model = ScriptedModel(solver=[ANSWER], reflector=[LESSONS])
+    out = await build(model).ainvoke(ask(), context=ALICE)
+    await hire(model).drain()
+    state = await store.load("alice")
+    (bullet,) = state.playbook.bullets()
+    assert (bullet.content, bullet.topic, bullet.sources) == (
+        RULE,
+        "fraction_addition",
+        (out["learning"]["turn_id"],),
+    )
+    assert await store.list_pending() == ()
+    (turn,) = await store.turns("alice")
+    assert turn.reflections[0].successes == (RULE,)
+    assert await check(store, "alice") == []
+
+
+async def test_votes_count_at_once_and_the_reflectors_tags_only_refine_them(
+    build: Build, store: PendingStore, hire: Hire
+) -> None:
+    base = await store.load("alice")
+    adds = (
+        Add(content="Fractions need equal denominators"),
+        Add(content="Fractions are drawn as bars", topic="fraction_addition"),
+    )
+    await store.commit("alice", rewriting(*adds), base)
+    tags = [{"id": "gen-00001", "tag": "helpful"}, {"id": "gen-00002", "tag": "helpful"}]
+    model = ScriptedModel(
+        solver=["<final>5/6</final><used>gen-00001</used>"],
+        reflector=[json.dumps({"reasoning": "r", "bullet_tags": tags, "lessons": []})],
+    )
+    context = ALICE.model_copy(update={"ground_truth": "5/6"})
+    out = await build(model).ainvoke(ask("Add the fractions 1/2 + 1/3 with equal bars"), context=context)
+    assert out["result"]["bullet_ids"] == ["gen-00001"]
+
+    async def helpful() -> list[int]:
+        bullets = (await store.load("alice")).playbook.entries
+        return [bullets[name].helpful for name in ("gen-00001", "gen-00002")]
+
+    assert await helpful() == [1, 0]
+    await hire(model).drain()
+    assert await helpful() == [1, 1]
+    assert await check(store, "alice") == []
+
+
+async def test_a_greeting_leaves_nothing_to_do(build: Build, store: PendingStore) -> None:
+    context = ACEContext(learner_id="alice")
+    out = await build(ScriptedModel(solver=["<final>Hello!</final>"])).ainvoke(ask("hello"), context=context)
+    assert out["learning"]["pending"] is None
+    assert await store.list_pending() == ()
+
+
+async def test_a_store_without_the_pending_part_is_refused_when_the_graph_is_built_or_run() -> None:
+    class Plain:
+        """Only the basic protocol."""
+
+        def __init__(self) -> None:
+            inner = InMemoryStore()
+            self.name, self.policy = "plain", inner.policy
+            self.load, self.commit, self.history = inner.load, inner.commit, inner.history
+            self.turns, self.export, self.forget, self.close = (
+                inner.turns,
+                inner.export,
+                inner.forget,
+                inner.close,
+            )
+
+        async def __aenter__(self) -> Plain:
+            return self
+
+        async def __aexit__(self, *exc_info: object) -> None: ...
+
+    with pytest.raises(ConfigurationError, match="plain lacks methods of PendingStore"):
+        build_ace_graph(model=ScriptedModel([]), store=Plain(), settings=Settings(), learning="background")
+    graph = build_ace_graph(model=ScriptedModel([ANSWER]), store=Plain(), settings=Settings())
+    context = ALICE.model_copy(update={"learning": "background"})
+    with pytest.raises(ConfigurationError, match="plain lacks methods of PendingStore"):
+        await graph.ainvoke(ask("hello"), context=context)
+    inline = ALICE.model_copy(update={"reflect_when": "never"})
+    assert (await graph.ainvoke(ask("hello"), context=inline))["learning"]["pending"] is None
+
+
+async def test_a_wrapper_that_hands_calls_on_is_a_store_with_pending_work() -> None:
+    class Wrapper:
+        def __init__(self) -> None:
+            self._inner = InMemoryStore()
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._inner, name)
+
+    graph = build_ace_graph(
+        model=ScriptedModel([ANSWER]),
+        store=Wrapper(),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # what it has it has at run time
+        settings=Settings(),
+        learning="background",
+    )
+    assert (await graph.ainvoke(ask(), context=ALICE))["learning"]["pending"]
