@@ -19,6 +19,12 @@ __all__ = ["install_logging", "level_of", "with_content"]
 _NAME = "ace_graph"
 
 
+def request_of(record: logging.LogRecord) -> str | None:
+    """Return the id of the request that a record belongs to; only the server's records have one."""
+    found: object = getattr(record, "request_id", None)
+    return found if isinstance(found, str) else None
+
+
 class _OneLine(logging.Formatter):
     """Time, level and message. An exception is told in the same line; with `debug` its traceback follows."""
 
@@ -29,6 +35,8 @@ class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
         line = f"{at} {record.levelname} {printable(record.getMessage())}"
+        request = request_of(record)
+        line += f" request={request}" if request and "request=" not in line else ""
         if record.exc_info and record.exc_info[1] is not None:
             line += f" ({_told(record.exc_info[1])})"
             if self._debug:
@@ -50,6 +58,9 @@ class _Json(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        request = request_of(record)
+        if request is not None:
+            fields["request_id"] = request
         if record.exc_info and record.exc_info[1] is not None:
             fields["error"] = _told(record.exc_info[1])
             if self._debug:

@@ -43,7 +43,7 @@ async def _look_after(turns: Turns, conversations: Conversations, store: Store, 
     while True:
         try:
             if not turns.draining:
-                for turn in await conversations.take_over():
+                for turn in await conversations.take_over(turns.names):
                     turns.resume(turn)
                 await _save_again(conversations, store)
         except AceError as error:

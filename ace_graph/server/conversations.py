@@ -9,7 +9,7 @@ Does not: hold the messages. LangGraph's checkpointer does, in the same database
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import LiteralString, cast
 
@@ -154,8 +154,11 @@ class Conversations:
                 (turn.conversation_id, turn.run_id, self._owner),
             )
 
-    async def take_over(self, most: int = 16) -> list[Accepted]:
-        """Take turns whose server is gone: their lease ran out, or their process has ended."""
+    async def take_over(self, busy: Collection[str] = (), most: int = 16) -> list[Accepted]:
+        """Take turns whose server is gone: their lease ran out, or their process has ended.
+
+        `busy` are the runs that this server works on, whatever became of their leases.
+        """
         taken: list[Accepted] = []
         async with self._database.transaction() as execute:
             rows = await execute(
@@ -164,7 +167,7 @@ class Conversations:
                 (),
             )
             for row in rows:
-                if len(taken) < most and self._is_free(row):
+                if len(taken) < most and row[1] not in busy and self._is_free(row):
                     mine = await execute(
                         "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
                         "WHERE conversation_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "

@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import socket
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import cast
 
 import uvicorn
@@ -66,8 +70,25 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
         timeout_graceful_shutdown=round(settings.server_grace) + _AFTER_DRAINING,
     )
     server = _Server(config, app, settings.server_grace)
-    server.run()
+    with _orderly_end():
+        server.run()
     return 0 if server.started else 1
+
+
+@contextmanager
+def _orderly_end() -> Generator[None]:
+    """Let a signal end the server and not the program: uvicorn raises it once more when it has ended."""
+    wanted = (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.signal(each, _ignored) for each in wanted}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _ignored(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing."""
 
 
 class _Server(uvicorn.Server):

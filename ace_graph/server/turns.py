@@ -77,6 +77,11 @@ class Turns:
         self.draining = False
 
     @property
+    def names(self) -> frozenset[str]:
+        """The runs that are worked on here."""
+        return frozenset(self._live)
+
+    @property
     def under_way(self) -> int:
         """How many turns are worked on."""
         return len(self._tasks)

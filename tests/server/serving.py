@@ -116,7 +116,7 @@ class Served:
 
     async def ask(self, message: str, conversation: str | None = None, **more: object) -> Json:
         """Return the answer to a message that must be answered."""
-        reply = await self.post(message, conversation, **more)
+        reply = await self.post(message, conversation, "alice", **more)
         assert reply.status_code == 200, reply.text
         return reply.json()
 

@@ -1,0 +1,223 @@
+"""Whose request it is: tokens that open, and tokens that do not."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+from ace_graph.server import Brought
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import CountingStore
+from tests.server.serving import SECRET, HandClock, Json, Served, serving, settings_for, token
+
+PAST = datetime.now(UTC) - timedelta(seconds=1)
+LATER = datetime.now(UTC) + timedelta(hours=1)
+ROUTES = [
+    ("POST", "/api/ai/chat"),
+    ("POST", "/api/ai/chat/stream"),
+    ("GET", "/api/ai/chat/stream/x"),
+    ("GET", "/api/playbook"),
+    ("PATCH", "/api/playbook/x"),
+    ("DELETE", "/api/playbook/x"),
+    ("GET", "/api/trajectories"),
+    ("POST", "/api/feedback"),
+    ("GET", "/api/learner/export"),
+    ("DELETE", "/api/learner"),
+]
+
+
+def unsigned() -> str:
+    parts = ({"alg": "none", "typ": "JWT"}, {"sub": "alice", "exp": 4_000_000_000})
+    return (
+        ".".join(base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in parts) + "."
+    )
+
+
+REFUSED = {
+    "none": None,
+    "empty": "",
+    "another scheme": f"Basic {token()}",
+    "no scheme": token(),
+    "no token": "Bearer",
+    "not a token": "Bearer abc.def.ghi",
+    "too long": "Bearer " + "x" * 9_000,
+    "another secret": f"Bearer {token(secret='another secret, long enough for HS256')}",
+    "expired": f"Bearer {token(exp=PAST)}",
+    "no expiry": f"Bearer {token(exp=None)}",
+    "not yet": f"Bearer {token(nbf=LATER)}",
+    "no subject": f"Bearer {token(None)}",
+    "empty subject": f"Bearer {token('')}",
+    "long subject": f"Bearer {token('x' * 257)}",
+    "an audience that is not ours": f"Bearer {token(aud='elsewhere')}",
+    "no signature": f"Bearer {unsigned()}",
+    "another algorithm": "Bearer "
+    + jwt.encode({"sub": "alice", "exp": LATER}, SECRET * 2, algorithm="HS512"),
+    "changed": f"Bearer {token()[:-4]}AAAA",
+}
+
+
+async def get(served: Served, path: str, authorization: str | None) -> httpx.Response:
+    """Ask without the client's own header."""
+    request = served.client.build_request("GET", path)
+    del request.headers["authorization"]
+    if authorization is not None:
+        request.headers["authorization"] = authorization
+    return await served.client.send(request)
+
+
+async def test_no_token_that_is_not_valid_reaches_model_or_memory() -> None:
+    store = CountingStore()
+    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+        replies = {name: await get(served, "/api/playbook", given) for name, given in REFUSED.items()}
+        loads = store.calls.loads
+    assert {name: reply.status_code for name, reply in replies.items()} == dict.fromkeys(REFUSED, 401)
+    assert all(reply.headers["www-authenticate"] == "Bearer" for reply in replies.values())
+    assert replies["expired"].json()["code"] == "expired_token"
+    assert loads == 0
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+async def test_every_route_of_a_learner_asks_for_a_token_before_it_reads_the_body(
+    method: str, path: str, gate: Served
+) -> None:
+    headers = {"authorization": "Bearer wrong", "content-type": "application/json"}
+    reply = await gate.client.request(method, path, headers=headers, content=b"{no json")
+    assert reply.status_code == 401
+
+
+async def test_health_readiness_numbers_and_the_description_need_no_token(gate: Served) -> None:
+    for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+        assert (await get(gate, path, None)).status_code == 200
+
+
+async def test_the_subject_may_be_any_text_of_a_learner_id(gate: Served) -> None:
+    for subject in ("alice", "x" * 256, "Ünïcödé 🦦", "auth0|5f7c", "a/b:c d"):
+        assert (await get(gate, "/api/playbook", f"bearer {token(subject)}")).status_code == 200
+
+
+async def test_the_audience_must_be_ours_where_one_is_set() -> None:
+    async with serving(settings_for(jwt_audience="ace"), Brought(model=ScriptedModel([]))) as served:
+        replies = [
+            await get(served, "/api/playbook", f"Bearer {given}")
+            for given in (token(aud="ace"), token(aud=["x", "ace"]), token(aud="other"), token())
+        ]
+    assert [reply.status_code for reply in replies] == [200, 200, 401, 401]
+
+
+@pytest.fixture
+async def gate() -> AsyncIterator[Served]:
+    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+        yield served
+
+
+class Keys:
+    """An issuer with an RSA and an EC key, whose public halves are in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.rsa = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self.ec = ec.generate_private_key(ec.SECP256R1())
+        self.path = folder / "keys.json"
+        self.write({"r1": RSAAlgorithm.to_jwk(self.rsa.public_key(), as_dict=True)})
+
+    def write(self, keys: dict[str, Json]) -> None:
+        listed = [{**key, "kid": name, "use": "sig"} for name, key in keys.items()]
+        self.path.write_text(json.dumps({"keys": listed}), encoding="utf-8")
+
+    def add_ec(self) -> None:
+        first = RSAAlgorithm.to_jwk(self.rsa.public_key(), as_dict=True)
+        self.write({"r1": first, "e1": ECAlgorithm.to_jwk(self.ec.public_key(), as_dict=True)})
+
+    def signed(self, kid: str = "r1", algorithm: str = "RS256", key: object = None) -> str:
+        chosen = key or (self.ec if kid == "e1" else self.rsa)
+        claims = {"sub": "alice", "exp": LATER}
+        return jwt.encode(claims, chosen, algorithm=algorithm, headers={"kid": kid})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # any key of a test
+
+
+def forged_with_the_public_key(keys: Keys) -> str:
+    """A token signed with the public key's text as if it were a shared secret, made by hand."""
+    public = keys.rsa.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    header = {"alg": "HS256", "typ": "JWT", "kid": "r1"}
+    claims = {"sub": "alice", "exp": 4_000_000_000}
+    told = ".".join(
+        base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in (header, claims)
+    )
+    signature = hmac.new(public, told.encode(), hashlib.sha256).digest()
+    return f"{told}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
+
+
+async def test_tokens_of_a_key_set_are_verified_with_the_keys_own_algorithm(tmp_path: Path) -> None:
+    keys = Keys(tmp_path)
+    stranger: RSAPrivateKey = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    settings = settings_for(jwt_secret=None, jwks=str(keys.path))
+    async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+        given = [
+            keys.signed(),
+            keys.signed(key=stranger),
+            keys.signed(algorithm="RS512"),
+            keys.signed(kid="unknown"),
+            forged_with_the_public_key(keys),
+            token(),
+        ]
+        codes = [(await get(served, "/api/playbook", f"Bearer {each}")).status_code for each in given]
+    assert codes == [200, 401, 401, 401, 401, 401]
+
+
+async def test_a_new_key_is_found_without_a_restart(tmp_path: Path) -> None:
+    keys, clock = Keys(tmp_path), HandClock()
+    settings = settings_for(jwt_secret=None, jwks=str(keys.path))
+    async with serving(settings, Brought(model=ScriptedModel([])), clock) as served:
+        new = f"Bearer {keys.signed('e1', 'ES256')}"
+        assert (await get(served, "/api/playbook", f"Bearer {keys.signed()}")).status_code == 200
+        assert (await get(served, "/api/playbook", new)).status_code == 401
+        keys.add_ec()
+        assert (await get(served, "/api/playbook", new)).status_code == 401, "not read for every stranger"
+        clock.move(11)
+        assert (await get(served, "/api/playbook", new)).status_code == 200
+        keys.path.write_text("no longer json")
+        clock.move(700)
+        assert (await get(served, "/api/playbook", new)).status_code == 200, "what is known stays known"
+
+
+async def test_keys_that_can_not_be_read_are_the_servers_fault(tmp_path: Path) -> None:
+    settings = settings_for(jwt_secret=None, jwks=str(tmp_path / "none.json"))
+    async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+        reply = await get(served, "/api/playbook", f"Bearer {token()}")
+    assert (reply.status_code, reply.json()["code"]) == (503, "keys_unavailable")
+
+
+async def test_keys_may_come_from_a_url(tmp_path: Path) -> None:
+    keys = Keys(tmp_path)
+    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as other:
+
+        async def published() -> Json:
+            return json.loads(keys.path.read_text())
+
+        other.app.add_api_route("/keys.json", published)
+        settings = settings_for(jwt_secret=None, jwks=f"{other.client.base_url}/keys.json")
+        async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+            reply = await get(served, "/api/playbook", f"Bearer {keys.signed()}")
+    assert reply.status_code == 200
+
+
+async def test_without_a_secret_everybody_is_the_learner_local_and_only_under_names_of_this_machine() -> None:
+    store = CountingStore()
+    settings = settings_for(jwt_secret=None)
+    scripted = ScriptedModel(["<final>ok</final>"])
+    async with serving(settings, Brought(model=scripted, store=store)) as served:
+        reply = await get(served, "/api/learner/export", None)
+        elsewhere = await served.client.get("/api/playbook", headers={"host": "evil.example"})
+    assert reply.json()["learner_id"] == "local"
+    assert elsewhere.status_code == 403

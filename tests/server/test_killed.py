@@ -1,0 +1,93 @@
+"""The server is killed: what it had accepted is there once after a restart."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+from httpx_sse import connect_sse
+
+from ace_graph.testing import GeminiServer
+from tests.server.process import ServerProcess, server
+from tests.server.serving import bearer
+from tests.server.test_chat import LESSON
+
+QUESTION = {"message": "Remember that I like tea. What is 1/2 + 1/3?", "conversationId": "c1"}
+SAID = "Learner says: I like tea"
+LEARNED = "Convert both fractions to sixths before adding"
+
+
+def client_of(running: ServerProcess) -> httpx.Client:
+    return httpx.Client(base_url=running.url, headers=bearer(), timeout=30, trust_env=False)
+
+
+def listen(client: httpx.Client, name: str) -> None:
+    """Ask, and hang up at the first event of that name."""
+    with connect_sse(client, "POST", "/api/ai/chat/stream", json=QUESTION) as source:
+        assert any(event.event == name for event in source.iter_sse())
+
+
+def stored(client: httpx.Client, *contents: str) -> dict[str, Any]:
+    """Return the learner's export once these bullets are in it; a server may still be taking up a turn."""
+    found: dict[str, Any] = {}
+    for _ in range(600):
+        found = client.get("/api/learner/export").json()
+        if sorted(b["content"] for b in found["playbook"]["bullets"]) == sorted(contents):
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"{contents} never came: {found['playbook']['bullets']}")
+
+
+def check_once(found: dict[str, Any]) -> None:
+    """One turn was recorded, and each lesson came once."""
+    assert len(found["turns"]) == 1
+    assert [bullet["seen"] for bullet in found["playbook"]["bullets"]] == [1] * len(
+        found["playbook"]["bullets"]
+    )
+
+
+def test_the_stream_said_done_and_the_server_was_killed(tmp_path: Path) -> None:
+    with server(tmp_path) as running, client_of(running) as client:
+        listen(client, "done")
+        running.kill()
+    with server(tmp_path) as running, client_of(running) as client:
+        check_once(stored(client, SAID))
+        assert running.stop() == 0
+
+
+def test_the_client_hung_up_and_the_server_was_killed_in_the_middle_of_the_answer(tmp_path: Path) -> None:
+    with GeminiServer() as gemini:
+        given = {"ACE_MODEL": "", "GEMINI_API_KEY": "any", "GOOGLE_GEMINI_BASE_URL": gemini.url}
+        gemini.hang()
+        with server(tmp_path, **given) as running, client_of(running) as client:
+            listen(client, "bullets")
+            while not gemini.requests:
+                time.sleep(0.01)
+            running.kill()
+        gemini.answer("<final>5/6</final>")
+        gemini.answer(LESSON)
+        with server(tmp_path, **given) as running, client_of(running) as client:
+            found = stored(client, SAID, LEARNED)
+    check_once(found)
+    told = [(m["role"], m["content"]) for m in found["conversations"][0]["messages"]]
+    assert told == [("user", QUESTION["message"]), ("assistant", "5/6")]
+
+
+def test_the_server_was_killed_while_it_looked_back(tmp_path: Path) -> None:
+    with GeminiServer() as gemini:
+        given = {"ACE_MODEL": "", "GEMINI_API_KEY": "any", "GOOGLE_GEMINI_BASE_URL": gemini.url}
+        gemini.answer("<final>5/6</final>")
+        gemini.hang()
+        with server(tmp_path, **given) as running, client_of(running) as client:
+            listen(client, "token")
+            while len(gemini.requests) < 2:
+                time.sleep(0.01)
+            running.kill()
+        gemini.answer(LESSON)
+        with server(tmp_path, **given) as running, client_of(running) as client:
+            check_once(stored(client, SAID, LEARNED))
+            assert len(gemini.requests) == 3, "the answer was not asked for again"
+            again = client.post("/api/ai/chat", json={"message": "hello", "conversationId": "c1"})
+            assert again.status_code != 409

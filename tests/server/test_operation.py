@@ -1,0 +1,147 @@
+"""What an operator sees of the server: health, numbers, logs with a request's id, and an orderly end."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from ace_graph.cli.logs import install_logging
+from ace_graph.cli.main import app as command_line
+from ace_graph.errors import StoreUnavailable
+from ace_graph.server import Brought
+from ace_graph.server.request_id import RequestIds
+from ace_graph.settings import variable_names
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import CountingStore
+from tests.server.process import server
+from tests.server.serving import bearer, serving, settings_for
+from tests.server.test_chat import model
+
+
+async def test_alive_and_ready_are_told_apart() -> None:
+    store = CountingStore()
+    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+        ready = await served.client.get("/readyz")
+        store.load_error = StoreUnavailable("no route to db.internal")
+        unready = await served.client.get("/readyz")
+        alive = await served.client.get("/healthz")
+    assert (ready.status_code, ready.json()["status"]) == (200, "ready")
+    assert (unready.status_code, unready.json()["checks"]["memory"]) == (503, "failed")
+    assert "internal" not in unready.text
+    assert (alive.status_code, alive.json()) == (200, {"status": "ok"})
+
+
+async def test_the_numbers_count_requests_turns_and_tokens_and_name_nobody() -> None:
+    async with serving(settings_for(), Brought(model=model("one"))) as served:
+        await served.ask("What is one?", "secret-conversation")
+        await served.client.delete("/api/playbook/gen-00099")
+        await served.client.get("/nowhere/at/all")
+        told = await served.client.get("/metrics")
+    assert told.headers["content-type"].startswith("text/plain")
+    assert 'ace_http_requests_total{method="POST",route="/api/ai/chat",status="200"} 1.0' in told.text
+    assert 'route="/api/playbook/{bullet_id}",status="404"' in told.text
+    assert 'route="(none)"' in told.text
+    assert 'ace_turns_total{mode="cot",outcome="done"} 1.0' in told.text
+    assert re.search(r'ace_model_tokens_total\{direction="input",role="solver"\} [1-9]', told.text)
+    assert "ace_turns_under_way 0.0" in told.text
+    assert "alice" not in told.text
+    assert "secret-conversation" not in told.text
+
+
+async def test_every_answer_names_its_request_and_a_sane_id_of_the_client_is_kept() -> None:
+    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+        own = await served.client.get("/healthz", headers={"X-Request-Id": "trace-7"})
+        forged = await served.client.get("/healthz", headers={"X-Request-Id": "a b\tINFO forged" + "x" * 99})
+        refused = await served.client.get("/api/playbook", headers={"authorization": "Bearer x"})
+    assert own.headers["x-request-id"] == "trace-7"
+    assert re.fullmatch(r"[0-9a-f]{32}", forged.headers["x-request-id"])
+    assert refused.json()["requestId"] == refused.headers["x-request-id"]
+
+
+@pytest.fixture
+def json_log() -> Iterator[io.StringIO]:
+    """What the server's handler writes."""
+    logger, written = logging.getLogger("ace_graph"), io.StringIO()
+    before = (list(logger.handlers), logger.level, logger.propagate)
+    install_logging("INFO", "json")
+    for handler in logger.handlers:
+        assert isinstance(handler, logging.StreamHandler)
+        handler.setStream(written)
+        handler.addFilter(RequestIds())
+    yield written
+    logger.handlers, logger.level, logger.propagate = before
+
+
+async def test_log_lines_are_json_with_the_requests_id_and_without_content(json_log: io.StringIO) -> None:
+    async with serving(settings_for(), Brought(model=model("the zebra answer"))) as served:
+        headers = {**bearer(), "X-Request-Id": "r-1"}
+        asked = {"message": "Remember that I like zebras."}
+        await served.client.post("/api/ai/chat?x=zebra", json=asked, headers=headers)
+    lines = [json.loads(line) for line in json_log.getvalue().splitlines()]
+    mine = [line for line in lines if line.get("request_id") == "r-1"]
+    told = [line["message"] for line in mine]
+    assert any(text.startswith("[ACE Server] POST /api/ai/chat 200") for text in told)
+    assert any("Loaded 0 bullets" in text for text in told), "the turn's own lines belong to the request"
+    assert any("[ACE Memory][Delta Add]" in text for text in told)
+    assert "zebra" not in str(lines)
+
+
+async def test_a_path_that_is_not_there_and_a_method_that_is_not_known_are_short_json() -> None:
+    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+        missing = await served.client.get("/api/nothing")
+        wrong = await served.client.put("/api/playbook")
+        page = await served.client.get("/docs")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    assert (wrong.status_code, wrong.json()["code"]) == (405, "method")
+    assert "allow" in wrong.headers
+    assert page.status_code == 404
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name in variable_names():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ACE_MEMORY_FILE", str(tmp_path / "ace.db"))
+    monkeypatch.chdir(tmp_path)
+    logger = logging.getLogger("ace_graph")
+    before = (list(logger.handlers), logger.level, logger.propagate)
+    yield tmp_path
+    logger.handlers, logger.level, logger.propagate = before
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+def test_without_a_secret_it_listens_nowhere_but_here(
+    here: Path, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACE_MODEL", "offline")
+    done = CliRunner().invoke(command_line, ["serve", "--host", host, "--port", "0"])
+    assert done.exit_code == 1
+    assert "ACE_JWT_SECRET" in done.stderr
+    assert not list(here.iterdir())
+
+
+def test_without_a_model_it_does_not_start(here: Path) -> None:
+    done = CliRunner().invoke(command_line, ["serve", "--port", "0"])
+    assert done.exit_code == 1
+    assert "GEMINI_API_KEY" in done.stderr
+    assert not list(here.iterdir())
+
+
+def test_it_says_where_it_listens_that_it_is_for_development_and_ends_in_order(tmp_path: Path) -> None:
+    with server(tmp_path, ACE_JWT_SECRET="", ACE_LOG_FORMAT="json") as running:
+        asked = {"message": "Call me Ada. What is 1/2 + 1/3?"}
+        told = httpx.post(f"{running.url}/api/ai/chat", json=asked, trust_env=False, timeout=30)
+        code = running.stop()
+    assert told.json()["answer"].endswith("The answer is 5/6.")
+    assert code == 0
+    lines = [json.loads(line)["message"] for line in running.lines]
+    assert any("development mode" in line for line in lines)
+    assert any("stopping" in line for line in lines)
