@@ -22,7 +22,7 @@ from ace_graph.learning.earlier import Earlier
 from ace_graph.learning.looks import Looks
 from ace_graph.learning.model_curator import curate_with_model
 from ace_graph.learning.pending_work import Look
-from ace_graph.learning.reflector import Reflected, reflect
+from ace_graph.learning.reflector import Reflected, Spend, reflect
 from ace_graph.learning.retry import AnswerAgain, may_retry
 from ace_graph.learning.telling import told
 from ace_graph.memory.delta import Add, Judge, Operation, Reflect
@@ -98,25 +98,27 @@ async def look_back(
     again later is raised: ModelError, ConfigurationError.
     """
     reflected, error = None, None
+    costs = dict[str, Usage]()
+
+    def spend(role: str, more: Usage) -> None:
+        costs[role] = costs.get(role, Usage()) + more
+
     if look.reflects:
-        reflected, error = await _try_to_reflect(look, snapshot, run, again, late=late)
+        reflected, error = await _try_to_reflect(look, snapshot, run, spend, again, late=late)
     votes = _votes(look, reflected, late=late)
     adds = _lessons(look, reflected, votes, first_ref)
-    lessons, cost = tuple[Operation, ...](adds), Usage()
+    lessons = tuple[Operation, ...](adds)
     if adds and run.resources.settings.curator_use_llm:
         curated = await curate_with_model(adds, look.subject.question, snapshot, run)
-        lessons, cost = curated.operations, curated.usage
+        lessons = curated.operations
+        spend("curator", curated.usage)
     votes = credit_lessons(votes, lessons)
     insight = reflected.insight if reflected else ""
     kept = [Reflect(insight=insight, topic=look.subject.topic)] if insight else []
     return Learned(
         # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
         (*(v for v in votes if not _credits(v)), *lessons, *(v for v in votes if _credits(v)), *kept),
-        {
-            "reflector": reflected.usage if reflected else Usage(),
-            "retry": reflected.retries if reflected else Usage(),
-            "curator": cost,
-        },
+        costs,
         reflected.problems if reflected else (),
         error,
         reflections=(told(look, reflected, error, run),) if look.reflects else (),
@@ -141,7 +143,7 @@ def _lessons(look: Look, reflected: Reflected | None, votes: Sequence[Judge], fi
         topic=look.subject.topic,
         source=look.subject.turn_id,
         start=first_ref,
-        contests=failed_advice(votes, look.evidence),
+        contests=failed_advice(votes, look.known),
     )
 
 
@@ -151,10 +153,10 @@ def _credits(vote: Judge) -> bool:
 
 
 async def _try_to_reflect(
-    look: Look, snapshot: Snapshot, run: Run, again: AnswerAgain | None, *, late: bool
+    look: Look, snapshot: Snapshot, run: Run, spend: Spend, again: AnswerAgain | None, *, late: bool
 ) -> tuple[Reflected | None, str | None]:
     try:
-        return await reflect(look.subject, look.evidence, snapshot, run, again), None
+        return await reflect(look.subject, look.known, snapshot, run, spend, again), None
     except AceError as failure:
         if late and not isinstance(failure, LearningError):
             raise

@@ -63,11 +63,20 @@ def looks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) ->
     )
     # Touches come first: what is superseded or removed after them needs no stamp.
     return Looks(
-        (*_touches(attempt, snapshot), *stated), this, earlier and (earlier, _at_earlier(earlier, state, run))
+        (*_touches(attempt, snapshot), *stated),
+        this,
+        earlier and (earlier, _at_earlier(earlier, state, snapshot, run)),
     )
 
 
-def _at_earlier(earlier: Earlier, state: ACEState, run: Run) -> Look:
+def _at_earlier(earlier: Earlier, state: ACEState, snapshot: Snapshot, run: Run) -> Look:
+    """The look at the turn before. What stronger sources said of it stands beside the learner's word."""
+    votes = snapshot.playbook.votes.get(earlier.turn.turn_id, {})
+    standing = tuple(
+        Evidence(source=source, verdict=vote.verdict)
+        for source, vote in votes.items()
+        if source != earlier.evidence.source
+    )
     subject = Subject(
         turn_id=earlier.turn.turn_id,
         question=earlier.question,
@@ -77,7 +86,7 @@ def _at_earlier(earlier: Earlier, state: ACEState, run: Run) -> Look:
         topic=state["plan"]["topic"],
     )
     wanted = run.context.reflect_when != "never"
-    return Look(subject=subject, evidence=(earlier.evidence,), reflects=wanted)
+    return Look(subject=subject, evidence=(earlier.evidence,), standing=standing, reflects=wanted)
 
 
 def _evidence(result: Result | None) -> list[Evidence]:

@@ -30,15 +30,21 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 class Look(BaseModel):
     """One turn to look back at: what it was, the evidence, and lessons that were found without a model.
 
-    `reflects`: the reflector is asked. `feedback` is what was said of the turn afterwards.
+    `standing` is what was known of it before and is voted on already; `reflects`: the reflector is asked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     subject: Subject
     evidence: tuple[Evidence, ...] = ()
+    standing: tuple[Evidence, ...] = ()
     reflects: bool = True
     found: tuple[Lesson, ...] = ()
+
+    @property
+    def known(self) -> tuple[Evidence, ...]:
+        """All that is known of the turn, the newest last."""
+        return (*self.standing, *self.evidence)
 
     def bounded(self) -> Look:
         """Return it with its texts cut."""

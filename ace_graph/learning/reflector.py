@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from ace_graph.errors import AceError, LearningError
+from ace_graph.errors import AceError, LearningError, ModelError
 from ace_graph.learning.lesson import Lesson, Reflection, copies, says_nothing
 from ace_graph.learning.retry import AnswerAgain, Retry
 from ace_graph.memory.bullet import Bullet
@@ -63,17 +64,16 @@ class Revision:
 
 @dataclass(frozen=True)
 class Reflected:
-    """What came of a reflection; `insight` is '' for none, `problems` say what was left out and why.
-
-    `usage` is the reflector's, `retries` that of answering again.
-    """
+    """What came of a reflection; `insight` is '' for none, `problems` say what was left out and why."""
 
     reflection: Reflection
     insight: str
     lessons: tuple[Lesson, ...]
     problems: tuple[str, ...]
-    usage: Usage = field(default_factory=Usage)
-    retries: Usage = field(default_factory=Usage)
+
+
+Spend = Callable[[str, Usage], None]
+"""Told what was spent, and for which role, also where nothing came of it."""
 
 
 def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> bool:
@@ -95,6 +95,7 @@ async def reflect(
     evidence: Sequence[Evidence],
     snapshot: Snapshot,
     run: Run,
+    spend: Spend,
     again: AnswerAgain | None = None,
 ) -> Reflected:
     """Ask for lessons, in at most `max_reflection_rounds` rounds.
@@ -102,21 +103,17 @@ async def reflect(
     A reply that can't be read takes a round. With `again` the question is answered once more after each
     round, with the lessons in the prompt, until the answer passes; the lessons of the last round are kept.
 
-    Raises ModelError when the model can't be reached, LearningError when no round gave a usable reply.
+    Raises ModelError when the model can't be reached in the first round, LearningError when no round gave a
+    usable reply.
     """
     messages: list[BaseMessage] = [
         SystemMessage(_prompt(subject, evidence, snapshot, run)),
         HumanMessage("Reflect on the turn."),
     ]
-    usage, retries, problem = Usage(), Usage(), ""
+    problem = ""
     found: Reflected | None = None
-
-    def count(more: Usage) -> None:
-        nonlocal usage
-        usage += more
-
     for left in reversed(range(run.context.max_reflection_rounds)):
-        reply = await _ask(messages, run, count)
+        reply = await _ask(messages, run, partial(spend, "reflector"), needed=found is None)
         if reply.value is None:
             problem = reply.problem or "no reply"
             logger.warning("[ACE Reflector] no usable reply: %s", problem)
@@ -125,7 +122,7 @@ async def reflect(
         retry = await _retry(found, again, run) if again is not None and left else None
         if retry is None:
             break
-        retries += retry.usage
+        spend("retry", retry.usage)
         logger.info("[ACE Reflector] answered again with %d lessons: %s", len(found.lessons), retry.verdict)
         if retry.verdict == "success":
             break
@@ -134,19 +131,27 @@ async def reflect(
         raise LearningError(f"the reflector gave no usable reply: {problem}")
     for n, lesson in enumerate(found.lessons, 1):
         logger.info("[ACE Reflector] [Lesson %d] %s", n, log_text(run.resources, lesson.content))
-    return replace(found, usage=usage, retries=retries)
+    return found
 
 
-async def _ask(messages: Sequence[BaseMessage], run: Run, count: OnUsage) -> Structured[Reflection]:
-    return await structured_call(
-        await run.resources.ready_model(run.context),
-        messages,
-        Reflection,
-        timeout=run.resources.settings.llm_timeout,
-        config=run.call_config("reflector"),
-        on_usage=count,
-        schemas=run.resources.schemas,
-    )
+async def _ask(
+    messages: Sequence[BaseMessage], run: Run, count: OnUsage, *, needed: bool
+) -> Structured[Reflection]:
+    """Ask once. Raises ModelError where the reply is needed; else the lessons of the round before stand."""
+    try:
+        return await structured_call(
+            await run.resources.ready_model(run.context),
+            messages,
+            Reflection,
+            timeout=run.resources.settings.llm_timeout,
+            config=run.call_config("reflector"),
+            on_usage=count,
+            schemas=run.resources.schemas,
+        )
+    except ModelError as error:
+        if needed:
+            raise
+        return Structured(None, str(error), "")
 
 
 async def _retry(found: Reflected, again: AnswerAgain, run: Run) -> Retry | None:

@@ -8,7 +8,7 @@ Does not: answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,7 +73,7 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
         question=questions[-1].text[:_MAX_QUESTION] if questions else "",
         system=system,
         everything=everything,
-        items=_items(block(system, "playbook")),
+        items=(*_items(block(system, "playbook")), *_noted(block(system, "lessons"))),
         earlier_questions=tuple(message.text[:_MAX_QUESTION] for message in reversed(questions[:-1])),
         calculated=results[-1].text if results else None,
         asked_tool=any(isinstance(message, AIMessage) and message.tool_calls for message in since),
@@ -107,6 +107,12 @@ def _items(playbook: str) -> tuple[Item, ...]:
         Item(found[0], _ATTRIBUTION.sub("", found[1]), found[0] in of_learner)
         for found in _LINE.findall(playbook)
     )
+
+
+def _noted(lessons: str) -> Iterator[Item]:
+    """The lessons of an earlier look at this question, a line each."""
+    for line in lessons.splitlines():
+        yield Item(None, line.removeprefix("- "))
 
 
 def _since_question(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:

@@ -11,7 +11,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta import Add
 from ace_graph.prompts import Prompts
 from ace_graph.testing import ScriptedModel
-from tests.graph.conftest import Build, CountingStore, ask
+from tests.graph.conftest import Build, CountingStore, ask, said
 
 ALICE = ACEContext(learner_id="alice", reflect_when="always")
 TRUTH = ALICE.model_copy(update={"ground_truth": "5/6"})
@@ -145,3 +145,29 @@ async def test_of_two_sources_that_disagree_the_stronger_one_decides_and_both_ar
     [record] = store.calls.records
     assert record is not None
     assert (record.verdict, len(record.evidence)) == ("success", 2)
+
+
+async def test_a_learner_who_contradicts_the_truth_is_heard_and_outvoted(
+    build: Build, store: CountingStore
+) -> None:
+    await store.seed("alice", Add(content=RULE, section="math"))
+    model = ScriptedModel(
+        solver=["<final>5/6</final><used>mat-00001</used>", "<final>It is 5/6.</final>"],
+        reflector=[lessons(), lessons("When adding fractions, add tops and bottoms")],
+    )
+    graph = build(model)
+    question = {"role": "user", "content": "adding fractions: 1/2 + 1/3?"}
+    await graph.ainvoke(said([question]), context=TRUTH)
+    later = [
+        question,
+        {"role": "assistant", "content": "5/6"},
+        {"role": "user", "content": "that's wrong, it is 2/5"},
+    ]
+    out = await graph.ainvoke(said(later), context=ACEContext(learner_id="alice"))
+    assert out["learning"]["feedback"]["verdict"] == "failure"
+    now = await store.now("alice")
+    assert counters(now.playbook.get_bullet("mat-00001")) == (1, 0, 0)
+    assert out["learning"]["superseded"] == [], "what the truth confirmed is not contested"
+    assert now.access.recent_turns[0].verdict == "success"
+    prompt = model.calls_of("reflector")[1].messages[0].text
+    assert '"source": "ground_truth", "verdict": "success"' in prompt, "the reflector knows what stands"

@@ -173,6 +173,20 @@ async def test_replies_that_cannot_be_read_end_with_the_rounds(build: Build, rou
         out = await build(model).ainvoke(ask(), context=context)
     assert out["learning"]["error"] is not None
     assert "no usable reply" in out["learning"]["error"]
+    assert out["usage"]["reflector"]["calls"] == rounds, "what nothing came of was paid for, too"
+
+
+async def test_a_model_that_is_lost_in_a_later_round_costs_no_lesson(
+    build: Build, store: CountingStore
+) -> None:
+    with ScriptedModel(
+        solver=["<final>2/5</final>"],
+        reflector=[lessons(BETTER), RuntimeError("down"), RuntimeError("down")],
+        retry=["<final>3/5</final>"],
+    ) as model:
+        out = await build(model).ainvoke(ask(), context=THREE)
+    assert [b.content for b in (await store.now("alice")).playbook.bullets()] == [BETTER]
+    assert out["learning"]["error"] is None
 
 
 async def test_a_fenced_reply_after_a_broken_one_is_read(build: Build, store: CountingStore) -> None:

@@ -88,3 +88,8 @@ def test_a_correction_of_the_form_is_accepted_and_one_of_the_value_is_not() -> N
 @pytest.mark.parametrize("praise", ["That's right.", "thanks, that worked!", "Yes, this is correct"])
 def test_praise_is_not_a_question_about_the_problem(praise: str) -> None:
     assert ask("What is 7/8 + 1/2?", "11/8", praise).startswith(("Good.", "You are welcome."))
+
+
+def test_lessons_of_a_retry_are_followed_like_the_playbook() -> None:
+    system = SystemMessage(data_block("lessons", f"- {ADVICE['mixed']}"))
+    assert OfflineTutor().invoke([system, HumanMessage("What is 7/8 + 1/2?")]).text.endswith(" 1 3/8.")
