@@ -41,10 +41,13 @@ class Injection:
     arm: Arm | None = None
 
 
-async def inject(turn: Turn, plan: Plan, snapshot: Snapshot | None, run: Run) -> Injection:
+async def inject(
+    turn: Turn, plan: Plan, snapshot: Snapshot | None, run: Run, *, announced: bool = True
+) -> Injection:
     """Retrieve for the turn's question, under the plan's token budget.
 
-    On some turns what is unproven is withheld (memory.trust); the turn's id decides.
+    On some turns what is unproven is withheld (memory.trust); the turn's id decides. `announced`: whoever
+    streams the run, and the log, are told.
 
     Without a learner only the base playbook, if there is one, is searched.
     """
@@ -72,8 +75,9 @@ async def inject(turn: Turn, plan: Plan, snapshot: Snapshot | None, run: Run) ->
     if arm == "without":
         logger.info("[ACE Memory][Inject] unproven bullets are withheld in this turn, to measure their worth")
         found = ask(proven_only=True)
-    _log(question, found, run)
-    _tell(found)
+    if announced:
+        _log(question, found, run)
+        _tell(found)
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
     ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))

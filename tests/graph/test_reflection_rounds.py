@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 
 from ace_graph import ACEContext, Evidence
+from ace_graph.memory.delta import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 
@@ -60,6 +61,21 @@ async def test_the_first_answer_is_what_the_learner_gets_and_what_counts(
     [record] = store.calls.records
     assert record is not None
     assert (record.answer, record.verdict, record.calls) == ("2/5", "failure", 3)
+
+
+async def test_a_retry_has_the_same_bullets_and_nobody_is_told(
+    build: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "ace_graph")
+    await store.seed("alice", Add(content="Fractions: name the whole first"))
+    model = ScriptedModel(
+        solver=["<final>2/5</final>"], reflector=[lessons(BETTER)], retry=["<final>5/6</final>"]
+    )
+    question = ask("fractions: what is 1/2 + 1/3?")
+    told = [event async for event in build(model).astream(question, context=THREE, stream_mode="custom")]
+    assert len(told) == 1
+    assert sum("[Inject] Retrieved" in record.getMessage() for record in caplog.records) == 1
+    assert "name the whole first" in model.calls_of("retry")[0].messages[0].text
 
 
 @pytest.mark.parametrize(
