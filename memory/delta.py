@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import Bullet, BulletTag, Days, MemoryType, Moment, Polarity, Text
 from ace_graph.memory.evidence import EvidenceSource, Verdict
+from ace_graph.memory.screen import Danger
 
 __all__ = [
     "Add",
@@ -51,7 +52,8 @@ class Add(_Operation):
     is given when it is certain that it was never used. Counters and status are those it arrives with; the
     reason for a quarantine is dropped where there is none.
     `contests` names bullets whose advice has just failed on evidence: those that the new one corrects are
-    superseded by it.
+    superseded by it. A text that memory.screen finds fault with arrives in quarantine; `vouched` are dangers
+    that the writer answers for.
     """
 
     op: Literal["add"] = "add"
@@ -80,6 +82,7 @@ class Add(_Operation):
     created_at: Moment | None = None
     updated_at: Moment | None = None
     contests: tuple[BulletRef, ...] = ()
+    vouched: tuple[Danger, ...] = ()
 
 
 class Update(_Operation):
@@ -232,7 +235,9 @@ class Delta(BaseModel):
     """Operations that are committed together, once.
 
     `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the
-    turn or the evidence behind it. `now` is the moment that all of its changes bear.
+    turn or the evidence behind it. `now` is the moment that all of its changes bear. `origin` says who
+    asked: what a turn has learned is bounded by the policy and may remove nothing but the learner's own
+    statements; a host may do anything.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -243,3 +248,4 @@ class Delta(BaseModel):
     author: Annotated[Text, Field(max_length=128)] = ""
     reason: Annotated[Text, Field(max_length=500)] = ""
     source: Annotated[Text, Field(max_length=256)] = ""
+    origin: Literal["host", "turn"] = "host"

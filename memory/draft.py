@@ -30,6 +30,7 @@ from ace_graph.memory.effect import (
 from ace_graph.memory.index import Index
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.screen import screen
 from ace_graph.memory.snapshot import Snapshot
 
 __all__ = ["Draft", "Refused"]
@@ -38,8 +39,12 @@ _FIT_ID = re.compile(r"[\w.-]{1,128}")
 
 
 def _fit(wanted: str) -> bool:
-    """Whether a requested id is one that nothing else could be meant by: no spaces, no colon."""
-    return _FIT_ID.fullmatch(wanted) is not None and clean_line(wanted) == wanted
+    """Whether a requested id is one that nothing else could be meant by, and that gives no order.
+
+    It has no spaces and no colon. Prompts show ids, so it is read as a text, too.
+    """
+    as_words = re.sub(r"[_.-]+", " ", wanted)
+    return _FIT_ID.fullmatch(wanted) is not None and clean_line(wanted) == wanted and screen(as_words) is None
 
 
 class Refused(Exception):

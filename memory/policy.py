@@ -33,7 +33,8 @@ class Policy(BaseModel):
     `similarity` (0-1) is what two texts must reach to count as the same lesson, guards aside.
     `prune_threshold` keeps weaker bullets out of retrieval, never out of the store; 0 is off.
     `holdout_rate` is the share of turns on which unproven bullets are withheld, so that their worth can be
-    measured (memory.trust); 0 turns trust off. `history_kept` is how many effects stay readable before they
+    measured (memory.trust); 0 turns trust off. `max_turn_changes` is how many operations that change bullets
+    one turn may bring. `history_kept` is how many effects stay readable before they
     are folded into a snapshot.
     """
 
@@ -44,4 +45,5 @@ class Policy(BaseModel):
     decay: DecayRates = DecayRates()
     prune_threshold: Annotated[float, Field(ge=0)] = 0.0
     holdout_rate: Annotated[float, Field(ge=0, le=0.5)] = 0.05
+    max_turn_changes: Annotated[int, Field(ge=0)] = 20
     history_kept: Annotated[int, Field(ge=1)] = 500

@@ -41,7 +41,9 @@ from ace_graph.memory.resolve_add import (
     slot_occupant,
     supersede,
 )
+from ace_graph.memory.resolve_bounds import Bounds
 from ace_graph.memory.resolve_judge import Judging
+from ace_graph.memory.screen import screen, screen_bullet
 from ace_graph.memory.snapshot import Snapshot
 
 __all__ = ["resolve"]
@@ -56,9 +58,11 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
     it is in `effect.report.rejected` with the reason.
     """
     draft = Draft(snapshot, policy, delta.now)
-    judging = Judging(draft)
+    judging, bounds = Judging(draft), Bounds(draft) if delta.origin == "turn" else None
     for operation in delta.operations:
         try:
+            if bounds is not None:
+                bounds.check(operation)
             _resolve_one(draft, judging, operation)
         except Refused as refusal:
             draft.reject(operation.op, _named(operation), str(refusal))
@@ -102,8 +106,7 @@ def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
         case Touch():
             _touch(draft, operation)
         case Reflect():
-            insight = checked_text(operation.insight[:MAX_INSIGHT_CHARS])
-            draft.changes.append(Reflected(insight=insight, topic=operation.topic))
+            _reflect(draft, operation)
         case Reset():
             _reset(draft, operation)
             judging.forget()
@@ -127,6 +130,14 @@ def _named(operation: Operation) -> str:
             return operation.bullet_id
 
 
+def _reflect(draft: Draft, operation: Reflect) -> None:
+    insight = checked_text(operation.insight[:MAX_INSIGHT_CHARS])
+    why = screen(insight) or (screen(operation.topic) if operation.topic else None)
+    if why is not None:
+        raise Refused(f"kept out of prompts: {why}")
+    draft.changes.append(Reflected(insight=insight, topic=operation.topic))
+
+
 def _update(draft: Draft, operation: Update) -> None:
     old = draft.locate(operation.bullet_id, follow_aliases=False)
     new = old.model_dump()
@@ -141,8 +152,20 @@ def _update(draft: Draft, operation: Update) -> None:
     changed = draft.validated(new)
     if changed == old:
         return
-    draft.put(changed.model_copy(update={"updated_at": draft.now}))
+    draft.put(_screened(draft, old, changed.model_copy(update={"updated_at": draft.now})))
     draft.note("updated", old.id)
+
+
+def _screened(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
+    """The new value, in quarantine where its texts, which are other than before, belong there."""
+    if new.status == "quarantined" or _texts(old) == _texts(new) or (why := screen_bullet(new)) is None:
+        return new
+    draft.note("quarantined", new.id)
+    return new.model_copy(update={"status": "quarantined", "quarantine_reason": why})
+
+
+def _texts(bullet: Bullet) -> tuple[object, ...]:
+    return bullet.content, bullet.section, bullet.topic, bullet.concept, bullet.tags
 
 
 def _tag(draft: Draft, operation: Tag) -> None:
@@ -162,7 +185,7 @@ def _merge(draft: Draft, operation: Merge) -> None:
     for other in others:
         survivor = merge_pair(draft, survivor, draft.entries[other])
     if text is not None:
-        draft.put(survivor.model_copy(update={"content": text}))
+        draft.put(_screened(draft, survivor, survivor.model_copy(update={"content": text})))
 
 
 def _supersede(draft: Draft, operation: Supersede) -> None:
@@ -198,8 +221,12 @@ def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
     if bullet.status == status:
         raise Refused(f"it is {status} already")
     changed = {"status": status, "quarantine_reason": why, "updated_at": draft.now}
-    draft.put(bullet.model_copy(update=changed))
+    moved = bullet.model_copy(update=changed)
+    occupant = slot_occupant(draft, moved)
+    draft.put(moved)
     draft.note(note, bullet.id)
+    if occupant is not None and note == "released":
+        supersede(draft, occupant, bullet.id)
 
 
 def _set_pinned(draft: Draft, operation: Pin | Unpin) -> None:

@@ -15,6 +15,7 @@ from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta import Add
 from ace_graph.memory.draft import Draft, Refused
 from ace_graph.memory.effect import Archived
+from ace_graph.memory.screen import screen_bullet
 from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope, taught
 from ace_graph.memory.taxonomy import infer_memory_type
 
@@ -30,7 +31,7 @@ __all__ = [
 
 MAX_REASON_CHARS = 256
 
-_OWN_FIELDS = {"op", "ref", "id", "memory_type", "created_at", "updated_at", "contests"}
+_OWN_FIELDS = {"op", "ref", "id", "memory_type", "created_at", "updated_at", "contests", "vouched"}
 """What an Add has that no bullet takes from it as it stands."""
 
 
@@ -51,7 +52,7 @@ def bounded_reason(why: str | None) -> str | None:
 
 def add(draft: Draft, operation: Add) -> None:
     """Resolve one Add: bind its ref to the bullet that now carries the text."""
-    arriving = _arriving(draft, operation)
+    arriving = _screened(draft, _arriving(draft, operation), operation)
     occupant = slot_occupant(draft, arriving)
     twin = occupant if occupant and _same_text(occupant, arriving) else _twin(draft, arriving)
     if twin is not None:
@@ -82,11 +83,30 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
     )
 
 
+def _screened(draft: Draft, arriving: Bullet, operation: Add) -> Bullet:
+    """The bullet in quarantine where its texts belong there, unless somebody let the same text through."""
+    if arriving.status == "quarantined" or (why := screen_bullet(arriving, operation.vouched)) is None:
+        return arriving
+    if any(_same_text(known, arriving) and known.status == "active" for known in draft.alike(arriving)):
+        return arriving
+    return arriving.model_copy(update={"status": "quarantined", "quarantine_reason": why})
+
+
 def slot_occupant(draft: Draft, arriving: Bullet) -> Bullet | None:
-    """Return the bullet that holds the profile slot of `arriving`, if it has one and there is one."""
+    """Return the bullet that holds the profile slot of `arriving`, if it has one and there is one.
+
+    What is in quarantine takes the place of nothing but what is in quarantine too.
+    """
     if arriving.slot is None:
         return None
-    return next((b for b in draft.entries.values() if b.slot == arriving.slot), None)
+    return next(
+        (
+            known
+            for known in draft.entries.values()
+            if known.slot == arriving.slot and known.status == arriving.status and known.id != arriving.id
+        ),
+        None,
+    )
 
 
 def supersede(draft: Draft, old: Bullet, successor_id: str) -> None:
@@ -146,6 +166,8 @@ def _append(draft: Draft, operation: Add, arriving: Bullet) -> str:
     bullet_id = draft.new_id(arriving.section, operation.id)
     draft.put(arriving.model_copy(update={"id": bullet_id}))
     draft.note("added", bullet_id)
+    if arriving.status == "quarantined":
+        draft.note("quarantined", bullet_id)
     return bullet_id
 
 
@@ -162,17 +184,24 @@ def merge_pair(draft: Draft, a: Bullet, b: Bullet) -> Bullet:
 def archive_beyond_cap(draft: Draft) -> None:
     """Archive the weakest bullets until the cap holds: by decay score, helpful, then the oldest.
 
-    The core is exempt, and so does not count towards the cap's room either way: when all that is left
-    is core, the playbook may exceed the cap.
+    Those in quarantine go first, of the profile or not. The core is exempt, and so does not count towards the
+    cap's room either way: when all that is left is core, the playbook may exceed the cap.
     """
     excess = len(draft.entries) - draft.policy.max_bullets
     if excess <= 0:
         return
     access, rates = draft.access, draft.policy.decay
     ordinary = (
-        (decay_score(bullet, access, rates), bullet.helpful, bullet.created_at, place, bullet)
+        (
+            bullet.status == "active",
+            decay_score(bullet, access, rates),
+            bullet.helpful,
+            bullet.created_at,
+            place,
+            bullet,
+        )
         for place, bullet in enumerate(draft.entries.values())
-        if not bullet.core
+        if not bullet.core or bullet.status == "quarantined"
     )
-    for score, _, _, _, bullet in nsmallest(excess, ordinary):
+    for _, score, _, _, _, bullet in nsmallest(excess, ordinary):
         draft.prune(bullet, score)

@@ -22,13 +22,14 @@ def learned_line(learning: Learning, playbook: Playbook | None = None) -> str:
         return f"not learned: {printable(learning['skipped'])}"
     judged = learning["feedback"]
     parts = [f"your word on the answer before: {judged['verdict']}"] if judged else list[str]()
-    parts += [f"+ {_named(name, playbook)}" for name in learning["added"]]
+    kept_back = learning["quarantined"]
+    parts += [f"+ {_named(name, playbook)}" for name in learning["added"] if name not in kept_back]
     parts += [f"again {_named(name, playbook)}" for name in learning["updated"]]
     parts += [f"voted on {', '.join(learning['tagged'])}"] if learning["tagged"] else []
     parts += [f"{pair['kept']} absorbed {pair['gone']}" for pair in learning["merged"]]
     parts += [f"{pair['kept']} replaces {pair['gone']}" for pair in learning["superseded"]]
     parts += [f"- {name}" for name in learning["removed"]]
-    parts += [f"quarantined {name}" for name in learning["quarantined"]]
+    parts += [f"in quarantine {_named(name, playbook)}" for name in kept_back]
     told = "; ".join(parts) or "nothing new"
     trouble = f" (but {printable(learning['error'])})" if learning["error"] else ""
     return f"learned: {told}{trouble}"

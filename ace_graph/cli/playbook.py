@@ -36,6 +36,9 @@ def show(
     learner: Learner = DEFAULT_LEARNER,
     limit: Annotated[int, typer.Option(min=0, help="Bullets in the table.")] = 50,
     everything: Annotated[bool, typer.Option("--all", help="Those in quarantine too.")] = False,
+    quarantined: Annotated[
+        bool, typer.Option(help="Only those in quarantine, each with the reason.")
+    ] = False,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -43,11 +46,13 @@ def show(
 
     \b
     ace-graph playbook show --learner ada
+    ace-graph playbook show --quarantined
     ace-graph playbook show --json | jq '.bullets[].content'
     """
     from ace_graph.cli import playbook_view
 
-    playbook_view.show(store, learner, as_json=as_json, everything=everything, limit=limit)
+    shown = ("quarantined",) if quarantined else ("active", "quarantined") if everything else ("active",)
+    playbook_view.show(store, learner, as_json=as_json, shown=shown, limit=limit)
 
 
 @playbook.command()
@@ -147,6 +152,30 @@ def unpin(
     from ace_graph.cli import playbook_change
 
     playbook_change.unpin(store, learner, bullet_id, as_json=as_json)
+
+
+@playbook.command()
+def quarantine(
+    bullet_id: BulletId,
+    why: Annotated[str, typer.Argument(help="Why no prompt may hold it.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Keep a bullet out of every prompt, with the reason."""
+    from ace_graph.cli import playbook_change
+
+    playbook_change.quarantine(store, learner, bullet_id, why, as_json=as_json)
+
+
+@playbook.command()
+def release(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Let a bullet out of quarantine, into prompts. Read it first: `show --quarantined`."""
+    from ace_graph.cli import playbook_change
+
+    playbook_change.release(store, learner, bullet_id, as_json=as_json)
 
 
 @playbook.command()

@@ -1,4 +1,4 @@
-"""What `playbook add`, `edit`, `pin`, `unpin`, `remove` and `clear` do: one delta each, and its report.
+"""What `playbook add`, `edit`, `pin`, `release`, `remove` and the like do: one delta each, and its report.
 
 Does not: decide what a delta changes. An operation that was refused is an error here.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from ace_graph.cli.console import console, print_json, printable
 from ace_graph.cli.stored import change
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta import Add, Pin, Remove, Reset, Unpin, Update
+from ace_graph.memory.delta import Add, Pin, Quarantine, Release, Remove, Reset, Unpin, Update
 
-__all__ = ["add", "clear", "edit", "pin", "remove", "report_json", "unpin"]
+__all__ = ["add", "clear", "edit", "pin", "quarantine", "release", "remove", "report_json", "unpin"]
 
 
 def add(url: str | None, learner: str, operation: Add, *, as_json: bool) -> None:
@@ -18,14 +18,14 @@ def add(url: str | None, learner: str, operation: Add, *, as_json: bool) -> None
     done = change(url, learner, operation, "playbook add")
     bullet_id = done.report.refs[operation.ref or ""]
     how = "added" if bullet_id in done.report.added else "known already, reinforced"
-    _tell(done, f"{bullet_id}: {how}", as_json=as_json, bullet_id=bullet_id)
+    _tell(done, f"{bullet_id}: {how}{_kept_back(done, bullet_id)}", as_json=as_json, bullet_id=bullet_id)
 
 
 def edit(url: str | None, learner: str, bullet_id: str, text: str, *, as_json: bool) -> None:
     """Give a bullet another text; its votes stay."""
     done = change(url, learner, Update(bullet_id=bullet_id, content=text), "playbook edit")
     how = "changed" if done.report.updated else "has this text already"
-    _tell(done, f"{bullet_id}: {how}", as_json=as_json)
+    _tell(done, f"{bullet_id}: {how}{_kept_back(done, bullet_id)}", as_json=as_json)
 
 
 def pin(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
@@ -38,6 +38,18 @@ def unpin(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> No
     """Undo a pin."""
     done = change(url, learner, Unpin(bullet_id=bullet_id), "playbook unpin")
     _tell(done, f"{bullet_id}: no longer pinned", as_json=as_json)
+
+
+def quarantine(url: str | None, learner: str, bullet_id: str, why: str, *, as_json: bool) -> None:
+    """Keep a bullet out of prompts."""
+    done = change(url, learner, Quarantine(bullet_id=bullet_id, why=why), "playbook quarantine")
+    _tell(done, f"{bullet_id}: in quarantine", as_json=as_json)
+
+
+def release(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
+    """Let a bullet out of quarantine."""
+    done = change(url, learner, Release(bullet_id=bullet_id), "playbook release")
+    _tell(done, f"{bullet_id}: released, prompts may hold it", as_json=as_json)
 
 
 def remove(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
@@ -57,6 +69,14 @@ def clear(url: str | None, learner: str, *, as_json: bool) -> None:
 def report_json(done: Commit) -> dict[str, object]:
     """Return the version after a commit and what it changed, in ids."""
     return {"version": done.version.n, **done.report.model_dump(mode="json", exclude={"refs"})}
+
+
+def _kept_back(done: Commit, bullet_id: str) -> str:
+    """What to know of a bullet that no prompt will hold, '' for another."""
+    bullet = done.snapshot.playbook.get_bullet(bullet_id)
+    if bullet is None or bullet.status == "active":
+        return ""
+    return f", in quarantine ({bullet.quarantine_reason}); playbook release {bullet_id} lets it into prompts"
 
 
 def _tell(done: Commit, sentence: str, *, as_json: bool, bullet_id: str | None = None) -> None:

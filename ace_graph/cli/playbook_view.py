@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 from rich.table import Table
@@ -25,15 +25,15 @@ from ace_graph.memory.trust import lift, proven, share_withheld
 __all__ = ["bullet_table", "bullets_json", "print_bullets", "search", "show", "stats"]
 
 
-def show(url: str | None, learner: str, *, as_json: bool, everything: bool, limit: int) -> None:
-    """Print totals, sections and the bullets, the strongest first."""
+def show(url: str | None, learner: str, *, as_json: bool, shown: Collection[str], limit: int) -> None:
+    """Print totals, sections and the bullets whose status is in `shown`, the strongest first."""
     snapshot, policy = _load(url, learner)
-    active = [b for b in snapshot.playbook.bullets() if everything or b.status == "active"]
+    wanted = [b for b in snapshot.playbook.bullets() if b.status in shown]
     if as_json:
-        print_json(bullets_json(snapshot, active))
+        print_json(bullets_json(snapshot, wanted))
         return
     _print_totals(snapshot, learner)
-    ranked = _ranked(active, snapshot, policy)
+    ranked = _ranked(wanted, snapshot, policy)
     print_bullets(ranked[:limit], snapshot, policy)
     if len(ranked) > limit:
         console().print(f"… and {len(ranked) - limit} more: --limit {len(ranked)} shows all", style="dim")
@@ -136,7 +136,7 @@ def _load(url: str | None, learner: str) -> tuple[Snapshot, Policy]:
 def _print_totals(snapshot: Snapshot, learner: str) -> None:
     totals = snapshot.playbook.stats()
     version = "nothing stored yet" if snapshot.absent else f"version {snapshot.version.n}"
-    kept_back = f", {totals.quarantined} in quarantine" if totals.quarantined else ""
+    kept_back = f", {totals.quarantined} in quarantine (--quarantined)" if totals.quarantined else ""
     held = f"{counted(totals.bullets, 'bullet')}{kept_back}"
     out = console()
     out.print(f"Learner {printable(learner)}: {version}, {held}", soft_wrap=True)

@@ -30,11 +30,13 @@ def lessons_to_operations(
     source: str,
     start: int = 1,
     contests: Sequence[str] = (),
+    evidence: Sequence[Evidence] = (),
 ) -> list[Add]:
     """Return one Add per lesson, named `n1`, `n2`, ... so that a vote of the same delta can name them.
 
-    `contests` are the bullets whose advice failed in the turn that the lessons are from: those that a
-    lesson corrects are superseded by it. A lesson never lands in a profile section: only what a learner or
+    `source` is the turn that the lessons are from; with the kinds of `evidence` there was, it is where the
+    bullets say they come from. `contests` are the bullets whose advice failed in it: those that a lesson
+    corrects are superseded by it. A lesson never lands in a profile section: only what a learner or
     the host says explicitly does.
     """
     return [
@@ -47,11 +49,17 @@ def lessons_to_operations(
             topic=_short(lesson.topic) or infer_topic(lesson.content) or topic or infer_topic(question),
             concept=_short(lesson.concept),
             tags=tuple(tag[:256] for tag in lesson.tags[:10] if tag.strip()),
-            sources=(source,),
+            sources=(source, *_kinds(evidence)),
             contests=tuple(contests),
         )
         for n, lesson in enumerate(lessons, start)
     ]
+
+
+def _kinds(evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """The evidence behind a lesson, as a source of its bullet: `evidence: tool failure`."""
+    said = (item for item in evidence if item.verdict != "unknown")
+    return tuple(dict.fromkeys(f"evidence: {item.source} {item.verdict}" for item in said))
 
 
 def _section(lesson: Lesson) -> str:

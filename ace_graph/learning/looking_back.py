@@ -142,6 +142,7 @@ def _lessons(look: Look, reflected: Reflected | None, votes: Sequence[Judge], fi
         question=look.subject.question,
         topic=look.subject.topic,
         source=look.subject.turn_id,
+        evidence=look.evidence,
         start=first_ref,
         contests=failed_advice(votes, look.known),
     )

@@ -17,10 +17,11 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ace_graph.errors import ModelError
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, clean_line
 from ace_graph.memory.delta import Add, Operation, Touch, Update
 from ace_graph.memory.retrieval import retrieve
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.text import terms
 from ace_graph.models import Usage, structured_call
 from ace_graph.prompts import data_block
 from ace_graph.run import Run, log_text, logger
@@ -29,7 +30,11 @@ __all__ = ["Curated", "curate_with_model"]
 
 MAX_CALLS = 3
 BULLETS_SHOWN = 10
+KEPT_WORDS = 0.6
+"""An item's new text must hold this share of the words that it had."""
+
 _LOOKUP_TOKENS = 20_000
+_LEARNER_CHARS = 64
 
 
 class Decision(BaseModel):
@@ -125,7 +130,15 @@ def _operation(add: Add, decision: Decision | None, known: Mapping[str, Bullet])
         return add
     if decision.type == "COVERED":
         return Touch(bullet_ids=(bullet.id,))
-    return Update(bullet_id=bullet.id, content=decision.content) if decision.content else add
+    if not decision.content or not _keeps(bullet.content, decision.content):
+        return add
+    return Update(bullet_id=bullet.id, content=decision.content)
+
+
+def _keeps(old: str, new: str) -> bool:
+    """Whether a new text says what the old one did, too; else it would remove that on an opinion."""
+    said = set(terms(old))
+    return len(said & set(terms(new))) >= KEPT_WORDS * len(said)
 
 
 def _relevant(adds: Sequence[Add], question: str, snapshot: Snapshot, run: Run) -> list[Bullet]:
@@ -148,8 +161,9 @@ def _relevant(adds: Sequence[Add], question: str, snapshot: Snapshot, run: Run) 
 
 def _prompt(adds: Sequence[Add], shown: Sequence[Bullet], snapshot: Snapshot, run: Run) -> str:
     lessons = "\n".join(f"{number}. {add.content}" for number, add in enumerate(adds, 1))
+    learner = clean_line(run.learner_id or "")[:_LEARNER_CHARS]
     bullets = "\n".join(
-        f"[{b.id}] (type={b.memory_type}, learner={run.learner_id}, topic={b.topic}, helpful={b.helpful}, "
+        f"[{b.id}] (type={b.memory_type}, learner={learner}, topic={b.topic}, helpful={b.helpful}, "
         f"harmful={b.harmful}) {b.content}"
         for b in shown
     )

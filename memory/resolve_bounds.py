@@ -1,0 +1,48 @@
+"""How far one turn may reach: what it learned changes a few bullets, and removes nothing on an opinion.
+
+A turn's operations come from a model that read untrusted text. Whatever it was talked into, a turn can add
+and reinforce a bounded number of bullets, correct advice that failed on evidence, and take back what the
+learner said of themselves when they ask for it. Everything else is for people.
+
+Does not: bound the host, whose deltas may do anything.
+"""
+
+from __future__ import annotations
+
+from ace_graph.memory.delta import Add, Judge, Operation, Reflect, Remove, Touch, Update
+from ace_graph.memory.draft import Draft, Refused
+
+__all__ = ["Bounds"]
+
+_UNBOUNDED = (Touch, Judge, Reflect)
+"""They change no bullet's text, and are bounded elsewhere."""
+
+
+class Bounds:
+    """Counts the changes of one delta of a turn."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._left = draft.policy.max_turn_changes
+
+    def check(self, operation: Operation) -> None:
+        """Raise Refused for an operation that goes too far."""
+        if isinstance(operation, _UNBOUNDED):
+            return
+        match operation:
+            case Add():
+                if operation.pinned:
+                    raise Refused("only a person pins a bullet")
+            case Update():
+                bullet = self._draft.present(operation.bullet_id)
+                if bullet is not None and bullet.core:
+                    raise Refused("only a person changes what is in every prompt")
+            case Remove():
+                bullet = self._draft.present(operation.bullet_id)
+                if bullet is not None and not bullet.profile:
+                    raise Refused("only evidence or a person removes a bullet")
+            case _:
+                raise Refused(f"a turn may not {operation.op}")
+        if self._left == 0:
+            raise Refused(f"more than {self._draft.policy.max_turn_changes} changes in one turn")
+        self._left -= 1
