@@ -115,9 +115,6 @@ def _run(asked: Asked, task: Task, data: dict[str, RowFile], run: Run) -> int:
         adapted = asyncio.run(adapt())
     except AdaptationError as error:
         raise type(error)(f"{error} (the same command with --resume)") from error
-    finally:
-        for rows in data.values():
-            rows.close()
     if not adapted.finished:
         say("stopped; the same command with --resume goes on")
         return 1

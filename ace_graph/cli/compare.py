@@ -78,7 +78,6 @@ def run_compare(
         print_json(_as_json(compared, rows, task.unit, scored=scored))
     else:
         _tell(compared, rows, scored=scored)
-    rows.close()
     return 0 if compared.finished else 1
 
 

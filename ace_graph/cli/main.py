@@ -179,32 +179,6 @@ def compare(
 
 
 @app.command()
-def serve(
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than 127.0.0.1 need tokens.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one, and says which.")] = 8000,
-    base: Base = None,
-) -> None:
-    """Serve the agent over HTTP: JSON and server-sent events, learning after the answer.
-
-    \b
-    ace-graph serve
-    curl localhost:8000/api/ai/chat -H 'Content-Type: application/json' \\
-         -d '{"message": "What is 1/2 + 1/3?"}'
-
-    It needs a model (GEMINI_API_KEY, or ACE_MODEL), and pip install 'ace-graph[server]'. Without
-    ACE_JWT_SECRET or ACE_JWKS it is in development mode: no token is asked for, it listens on this
-    machine only, and everybody is the learner `local`. With one of them the learner is the token's
-    subject. GET /openapi.json describes all routes; docs/deploy.md tells how to run it for others.
-    Ctrl-C ends it: turns under way are finished, or left to the next server.
-    """
-    from ace_graph.cli.serve import run_server
-
-    raise typer.Exit(run_server(host, port, base))
-
-
-@app.command()
 def doctor(
     ask: Annotated[
         bool, typer.Option("--ask", help="Also ask the model one short question; may cost a few tokens.")

@@ -70,7 +70,6 @@ class RowFile(Sequence[Sample]):
         if not len(self):
             found = "; ".join(map(str, self.problems[:3])) or "it is empty"
             raise DatasetError(f"{path} has no row that can be used ({found}): a row is {_SHAPE} on a line")
-        self._file = path.open("rb")
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -82,12 +81,9 @@ class RowFile(Sequence[Sample]):
     def __getitem__(self, index: int | slice) -> Sample | Sequence[Sample]:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        self._file.seek(self._offsets[index])
-        return self._sample(self._file.readline(), self._lines[index])
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        with self.path.open("rb") as file:
+            file.seek(self._offsets[index])
+            return self._sample(file.readline(), self._lines[index])
 
     def report(self) -> str | None:
         """Return a sentence about the lines that were left out, None where there is none."""

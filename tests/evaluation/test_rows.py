@@ -39,7 +39,6 @@ def test_rows_are_samples_named_by_their_lines(tmp_path: Path) -> None:
     ]
     assert [r.question for r in rows[1:]] == ["q2"]
     assert rows.report() is None
-    rows.close()
 
 
 def test_lines_that_cannot_be_used_are_left_out_and_reported(tmp_path: Path) -> None:
@@ -79,7 +78,6 @@ def test_lines_that_cannot_be_used_are_left_out_and_reported(tmp_path: Path) -> 
     assert rows.skipped == 12
     told = rows.report() or ""
     assert "12 of 14 rows can't be used: line 2: it is no JSON; line 3: the target is missing" in told
-    rows.close()
 
 
 def test_a_byte_order_mark_windows_line_ends_and_a_missing_last_break_do_not_matter(tmp_path: Path) -> None:
@@ -87,7 +85,6 @@ def test_a_byte_order_mark_windows_line_ends_and_a_missing_last_break_do_not_mat
     file.write_bytes(b'\xef\xbb\xbf{"context": "q", "target": "1"}\r\n{"context": "r", "target": "2"}')
     rows = RowFile(file, QA)
     assert [r.question for r in rows] == ["q", "r"]
-    rows.close()
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "not json\n", '{"context": "no target"}\n'])
@@ -108,14 +105,11 @@ def test_a_limit_reads_no_further(tmp_path: Path) -> None:
     assert (len(rows), rows.skipped) == (3, 0)
     longer = RowFile(file, QA, limit=4)
     assert rows.digest != longer.digest
-    rows.close()
-    longer.close()
 
 
 def test_without_targets_questions_are_enough(tmp_path: Path) -> None:
     rows = RowFile(write(tmp_path / "a.jsonl", {"context": "q"}), QA, targets=False)
     assert (rows[0].question, rows[0].target) == ("q", None)
-    rows.close()
 
 
 _READ = """
