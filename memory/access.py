@@ -46,9 +46,9 @@ def touch(
 ) -> Access:
     """Return the access part after one commit: the clock one further, `ids` stamped, `gone` forgotten.
 
-    `record` joins the last 20 turns; the same turn coming again takes its old place. With `reset`
-    everything starts anew at clock 0 (the playbook was cleared). `verdicts` are those of turns that were
-    judged now: of a recent one, the later verdict replaces the earlier.
+    `record` joins the last 20 turns (one in progress does not); the same turn coming again takes its old
+    place. With `reset` everything starts anew at clock 0 (the playbook was cleared). `verdicts` are those
+    of turns that were judged now: of a recent one, the later verdict replaces the earlier.
     """
     if reset:
         return Access()
@@ -77,7 +77,7 @@ def _recounted(trial: Trial, before: Iterable[RecentTurn], after: Iterable[Recen
 
 
 def _with_turn(turns: tuple[RecentTurn, ...], record: TurnRecord | None) -> tuple[RecentTurn, ...]:
-    if record is None:
+    if record is None or record.status == "in_progress":
         return turns
     others = tuple(turn for turn in turns if turn.turn_id != record.turn_id)
     return (*others, record.recent())[-RECENT_TURNS_KEPT:]

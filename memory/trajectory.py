@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from ace_graph.errors import TrajectoryClosed
-from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.evidence import Evidence, verdict_of
 from ace_graph.memory.trace import Step, TurnFeedback, TurnReflection
 from ace_graph.memory.turn import TurnRecord, TurnStatus
 
@@ -25,8 +25,10 @@ __all__ = [
     "Outcome",
     "ScoreRule",
     "Tracing",
+    "TrajectoryFilter",
     "bounded_steps",
     "completed",
+    "deleted",
     "effective_score",
     "sampled",
     "with_feedback",
@@ -61,6 +63,34 @@ class Tracing:
             return True
         drawn = hashlib.sha256(f"{self.seed}:{turn.turn_id}".encode()).digest()[:8]
         return int.from_bytes(drawn, "big") / 2**64 < self.success_rate
+
+
+@dataclass(frozen=True)
+class TrajectoryFilter:
+    """Which trajectories are meant; None leaves a field open.
+
+    `since` and `until` are about the time of completion, and leave out what is in progress.
+    """
+
+    turn_id: str | None = None
+    agent: str | None = None
+    task_type: str | None = None
+    status: TurnStatus | None = None
+    parent_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def takes(self, turn: TurnRecord) -> bool:
+        """Whether the turn is meant."""
+        fields = ("turn_id", "agent", "task_type", "status", "parent_id")
+        same = all(getattr(self, name) in (None, getattr(turn, name)) for name in fields)
+        return same and not turn.deleted and self._in_time(turn)
+
+    def _in_time(self, turn: TurnRecord) -> bool:
+        if self.since is None and self.until is None:
+            return True
+        at = turn.completed_at
+        return at is not None and (self.since or at) <= at and at <= (self.until or at)
 
 
 @dataclass(frozen=True)
@@ -121,6 +151,7 @@ def completed(turn: TurnRecord, outcome: Outcome, now: datetime, tracing: Tracin
         raise TrajectoryClosed(f"the trajectory {turn.turn_id} was completed: its first outcome stays")
     update: dict[str, object] = {
         "status": outcome.status,
+        "verdict": verdict_of((*turn.evidence, *outcome.evidence)),
         "score": outcome.score,
         "error": outcome.error,
         "metrics": {**turn.metrics, **(outcome.metrics or {})},
@@ -147,6 +178,14 @@ def sampled(turn: TurnRecord, tracing: Tracing) -> TurnRecord:
 def without_steps(turn: TurnRecord, why: Literal["sampled", "retention"]) -> TurnRecord:
     """Return the record without its steps; outcome, evidence and reflections stay."""
     return turn.model_copy(update={"steps": (), "steps_left_out": 0, "steps_dropped": why})
+
+
+def deleted(turn: TurnRecord) -> TurnRecord:
+    """Return what stays of a deleted trajectory: the ids and times, no word of it."""
+    gone: dict[str, object] = {"task": "", "answer": "", "answer_hash": "", "error": None, "topic": None}
+    gone |= {"steps": (), "evidence": (), "reflections": (), "feedback": (), "metrics": {}, "injected": ()}
+    gone |= {"cited": (), "task_type": None, "conversation_id": None, "parent_id": None, "deleted": True}
+    return turn.model_copy(update=gone)
 
 
 def with_reflections(turn: TurnRecord, reflections: Sequence[TurnReflection]) -> TurnRecord:

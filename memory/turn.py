@@ -52,7 +52,8 @@ class TurnRecord(BaseModel):
     `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1];
     `cost` is in the caller's currency. `status` says how the run ended, `verdict` what the evidence says
     about the answer. `agent` did it: the graph, or what the host calls its own. Steps beyond the bound are
-    counted in `steps_left_out`; `steps_dropped` says why there are none any more.
+    counted in `steps_left_out`; `steps_dropped` says why there are none any more. One that was deleted is
+    listed nowhere and says nothing; it stays as the mark that its commit was made.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -88,6 +89,7 @@ class TurnRecord(BaseModel):
     steps_dropped: Literal["sampled", "retention"] | None = None
     reflections: tuple[TurnReflection, ...] = ()
     feedback: tuple[TurnFeedback, ...] = ()
+    deleted: bool = False
     started_at: Moment
     completed_at: Moment | None = None
 

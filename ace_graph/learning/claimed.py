@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -110,9 +110,8 @@ async def _look_back(work: PendingWork, base: Snapshot, run: Run) -> Learned:
         raise LearnerForgotten("the learner was forgotten before the work began")
     learned = Learned()
     for look in work.looks:
-        first_ref = 1 + sum(operation.op == "add" for operation in learned.operations)
-        learned += await look_back(look, base, run, first_ref=first_ref, late=True)
-    return learned
+        learned += await look_back(look, base, run, first_ref=learned.next_ref, late=True)
+    return learned if work.curates else replace(learned, operations=())
 
 
 async def _commit(

@@ -65,7 +65,10 @@ class Look(BaseModel):
 
 
 class PendingWork(BaseModel):
-    """The turns to look back at, and how: the knobs of the run that the work comes from."""
+    """The turns to look back at, and how: the knobs of the run that the work comes from.
+
+    Without `curates` the reflection is kept with the turn, and the playbook stays as it is.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -74,6 +77,7 @@ class PendingWork(BaseModel):
     max_reflection_rounds: int = 1
     model: str | None = None
     temperature: float | None = None
+    curates: bool = True
 
     def text(self) -> str:
         """Return the text that is stored."""

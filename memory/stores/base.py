@@ -23,6 +23,7 @@ from ace_graph.memory.delta import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
@@ -157,6 +158,15 @@ class PendingStore(Store, Protocol):
         """
         ...
 
+    async def find_turns(
+        self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
+    ) -> tuple[TurnRecord, ...]:
+        """Return the turns that are meant, the newest first, `limit` of them after the first `skip`.
+
+        Every filter uses an index.
+        """
+        ...
+
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
@@ -193,7 +203,7 @@ class PendingStore(Store, Protocol):
         ...
 
 
-_PENDING_PART = ("amend", "claim", "renew", "fail", "retry", "list_pending", "count_pending")
+_PENDING_PART = ("amend", "find_turns", "claim", "renew", "fail", "retry", "list_pending", "count_pending")
 
 
 def keeps_pending(store: Store) -> TypeGuard[PendingStore]:

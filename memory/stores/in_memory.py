@@ -25,6 +25,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, checked_learner_id, random_token
 from ace_graph.memory.stores.compaction import Marks
 from ace_graph.memory.stores.in_memory_queue import Queue
+from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["InMemoryStore", "Learners"]
@@ -94,6 +95,18 @@ class InMemoryStore:
         learner = checked_learner_id(learner_id)
         return await self._on_portal(lambda: _amend(self._held(learner), amend))
 
+    async def find_turns(
+        self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
+    ) -> tuple[TurnRecord, ...]:
+        """Return the turns that are meant; see `PendingStore.find_turns`."""
+        learner = checked_learner_id(learner_id)
+
+        def find() -> tuple[TurnRecord, ...]:
+            found = [turn for turn in self._held(learner).turns[::-1] if wanted.takes(turn)]
+            return tuple(found[max(0, skip) :][: max(0, limit)])
+
+        return await self._on_portal(find)
+
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
@@ -132,7 +145,7 @@ class InMemoryStore:
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
         """Return the newest turn records; see `Store.turns`."""
         learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: tuple(self._held(learner).turns[::-1][: max(0, limit)]))
+        return await self._on_portal(lambda: _turns(self._held(learner), limit))
 
     async def export(self, learner_id: str) -> LearnerExport:
         """Return everything stored about the learner; see `Store.export`."""
@@ -236,6 +249,10 @@ def _entry(n: int, effect: Effect) -> HistoryEntry:
 def _history(held: _Learner, *, everything: bool) -> History:
     entries = tuple(e for e in held.deltas if everything or (e.effect is not None and e.effect.changes))
     return History(held.marks.base, held.bases[held.marks.base], entries)
+
+
+def _turns(held: _Learner, limit: int) -> tuple[TurnRecord, ...]:
+    return tuple(turn for turn in held.turns[::-1] if not turn.deleted)[: max(0, limit)]
 
 
 def _amend(held: _Learner, amend: Amend) -> TurnRecord | None:

@@ -32,6 +32,7 @@ from ace_graph.memory.stores.neo4j_commit import Done, Job, commit_once, lock
 from ace_graph.memory.stores.neo4j_connection import WRITE_SECONDS, Link, Login, Neo4jConnection
 from ace_graph.memory.stores.neo4j_history import read_export, read_history, read_turns
 from ace_graph.memory.stores.neo4j_rows import Reply
+from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["Neo4jStore"]
@@ -86,6 +87,18 @@ class Neo4jStore:
         """Change a turn's record; see `PendingStore.amend`."""
         learner = checked_learner_id(learner_id)
         return await self._locked(learner, lambda work: queue.amend_turn(work, learner, amend))
+
+    async def find_turns(
+        self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
+    ) -> tuple[TurnRecord, ...]:
+        """Return the turns that are meant; see `PendingStore.find_turns`."""
+        learner = checked_learner_id(learner_id)
+
+        async def read(link: Link) -> tuple[TurnRecord, ...]:
+            async with self.connection.session(link) as session:
+                return await queue.find_turns(session, learner, wanted, max(0, limit), max(0, skip))
+
+        return await self._on_portal(read)
 
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None

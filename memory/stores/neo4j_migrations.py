@@ -61,6 +61,14 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE INDEX ace_pending_learner IF NOT EXISTS FOR (n:AcePending) ON (n.user_id, n.state)",
         ),
     ),
+    Migration(
+        "0005_trajectories",
+        (
+            "CREATE INDEX ace_turn_agent IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.agent)",
+            "CREATE INDEX ace_turn_type IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.task_type)",
+            "CREATE INDEX ace_turn_parent IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.parent_id)",
+        ),
+    ),
 )
 
 APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"

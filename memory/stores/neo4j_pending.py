@@ -5,7 +5,7 @@ Does not: take the learner's lock, except where it claims; whoever calls the res
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import LiteralString
 
@@ -18,6 +18,7 @@ from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem,
 from ace_graph.memory.stores import neo4j_pending_queries as cypher
 from ace_graph.memory.stores.neo4j_connection import Link, Neo4jConnection, Row, fetch
 from ace_graph.memory.stores.neo4j_rows import Properties, turn_properties
+from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "claim_next",
     "complete",
     "count_items",
+    "find_turns",
     "give_back",
     "new_items",
     "read_items",
@@ -140,6 +142,16 @@ async def amend_turn(run: AsyncTransaction, learner: str, amend: Amend) -> TurnR
     changed = amend.change(load_record(str(rows[0]["record_json"])))
     await fetch(run, cypher.AMEND, key=rows[0]["key"], turn=turn_properties(changed))
     return changed
+
+
+async def find_turns(
+    run: AsyncSession, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
+) -> tuple[TurnRecord, ...]:
+    """Return the turns that are meant, the newest first."""
+    asked = {name: value for name, value in asdict(wanted).items() if value is not None}
+    query = cypher.turns_query(asked)
+    rows = await fetch(run, query, uid=learner, limit=limit, skip=skip, **asked)
+    return tuple(load_record(str(row["record_json"])) for row in rows)
 
 
 async def _done(run: AsyncTransaction, query: LiteralString, **parameters: object) -> bool:

@@ -8,6 +8,10 @@ Does not: run anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import LiteralString
+
 __all__ = [
     "AMEND",
     "CLAIM",
@@ -20,6 +24,7 @@ __all__ = [
     "NEWEST",
     "RENEW",
     "REVIVE",
+    "turns_query",
 ]
 
 _ITEM = """
@@ -85,5 +90,29 @@ NEWEST = """
 MATCH (t:AceTurn {user_id: $uid, turn_id: $turn_id})
 RETURN t.key AS key, t.record_json AS record_json ORDER BY t.seq DESC LIMIT 1
 """
+
+_WANTED: Mapping[str, LiteralString] = MappingProxyType(
+    {
+        "turn_id": " AND t.turn_id = $turn_id",
+        "agent": " AND t.agent = $agent",
+        "task_type": " AND t.task_type = $task_type",
+        "status": " AND t.status = $status",
+        "parent_id": " AND t.parent_id = $parent_id",
+        "since": " AND t.completed_at >= $since",
+        "until": " AND t.completed_at <= $until",
+    }
+)
+
+
+def turns_query(names: Iterable[str]) -> LiteralString:
+    """Return the statement for the filters named, each of which uses an index with the learner's id."""
+    query: LiteralString = "MATCH (t:AceTurn) WHERE t.user_id = $uid"
+    for name in names:
+        query += _WANTED[name]
+    return query + (
+        " AND coalesce(t.deleted, false) = false"
+        " RETURN t.record_json AS record_json ORDER BY t.seq DESC SKIP $skip LIMIT $limit"
+    )
+
 
 AMEND = "MATCH (t:AceTurn {key: $key}) SET t += $turn"

@@ -168,7 +168,7 @@ CALL (m, base) {
 before the new base and the content of the old one. The keys and the reports stay."""
 
 TURNS = """
-MATCH (t:AceTurn {user_id: $uid}) WHERE t.seq > 0
+MATCH (t:AceTurn {user_id: $uid}) WHERE t.seq > 0 AND coalesce(t.deleted, false) = false
 RETURN t.record_json AS record_json ORDER BY t.seq DESC LIMIT $limit
 """
 """Turn records, the newest first; the index on (user_id, seq) gives them in order."""

@@ -34,12 +34,14 @@ from ace_graph.memory.stores.sqlite_pending import (
     amend_turn,
     claim_next,
     count_items,
+    find_turns,
     give_back,
     read_items,
     renew_lease,
     revive,
 )
 from ace_graph.memory.stores.sqlite_rows import read_history, read_snapshot, read_turns
+from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["SQLiteStore"]
@@ -95,6 +97,13 @@ class SQLiteStore:
         """Change a turn's record; see `PendingStore.amend`."""
         learner = checked_learner_id(learner_id)
         return await self._change(lambda connection: amend_turn(connection, learner, amend))
+
+    async def find_turns(
+        self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
+    ) -> tuple[TurnRecord, ...]:
+        """Return the turns that are meant; see `PendingStore.find_turns`."""
+        learner = checked_learner_id(learner_id)
+        return await self._read(lambda link: find_turns(link, learner, wanted, max(0, limit), max(0, skip)))
 
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None

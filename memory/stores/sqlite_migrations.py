@@ -123,6 +123,19 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE INDEX ace_turns_by_turn ON ace_turns (user_id, turn_id, seq)",
         ),
     ),
+    (
+        "0005_trajectories",
+        (
+            "ALTER TABLE ace_turns ADD COLUMN agent TEXT NOT NULL DEFAULT 'ace_graph'",
+            "ALTER TABLE ace_turns ADD COLUMN task_type TEXT",
+            "ALTER TABLE ace_turns ADD COLUMN parent_id TEXT",
+            "ALTER TABLE ace_turns ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0",
+            "CREATE INDEX ace_turns_by_agent ON ace_turns (user_id, agent, seq)",
+            "CREATE INDEX ace_turns_by_type ON ace_turns (user_id, task_type, seq)",
+            "CREATE INDEX ace_turns_by_parent ON ace_turns (user_id, parent_id, seq)",
+            "CREATE INDEX ace_turns_by_completion ON ace_turns (user_id, completed_at)",
+        ),
+    ),
 )
 """Name and statements of every step, in order."""
 

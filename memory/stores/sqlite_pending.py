@@ -12,6 +12,7 @@ from ace_graph.errors import LearnerForgotten, TrajectoryNotFound
 from ace_graph.memory.commit import commit_key
 from ace_graph.memory.payload import dump_record, load_record
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem, bounded_error
+from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
@@ -19,10 +20,12 @@ __all__ = [
     "check_held",
     "claim_next",
     "count_items",
+    "find_turns",
     "give_back",
     "read_items",
     "renew_lease",
     "revive",
+    "turns_query",
     "write_pending",
 ]
 
@@ -88,12 +91,45 @@ def amend_turn(connection: sqlite3.Connection, learner: str, amend: Amend) -> Tu
             return None
         raise TrajectoryNotFound(f"there is no trajectory {amend.turn_id}: trajectory list shows the ids")
     changed = amend.change(load_record(row[1]))
-    completed = None if changed.completed_at is None else changed.completed_at.isoformat()
     connection.execute(
-        "UPDATE ace_turns SET record_json = ?, status = ?, verdict = ?, completed_at = ? WHERE seq = ?",
-        (dump_record(changed), changed.status, changed.verdict, completed, row[0]),
+        "UPDATE ace_turns SET record_json = ?, status = ?, verdict = ?, completed_at = ?, agent = ?, "
+        "task_type = ?, parent_id = ?, deleted = ? WHERE seq = ?",
+        (
+            dump_record(changed),
+            changed.status,
+            changed.verdict,
+            None if changed.completed_at is None else changed.completed_at.isoformat(),
+            changed.agent,
+            changed.task_type,
+            changed.parent_id,
+            changed.deleted,
+            row[0],
+        ),
     )
     return changed
+
+
+def find_turns(
+    connection: sqlite3.Connection, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
+) -> tuple[TurnRecord, ...]:
+    """Return the turns that are meant, the newest first."""
+    statement, values = turns_query(learner, wanted)
+    rows = connection.execute(f"{statement} LIMIT ? OFFSET ?", (*values, limit, skip))
+    return tuple(load_record(text) for (text,) in rows)
+
+
+def turns_query(learner: str, wanted: TrajectoryFilter) -> tuple[str, list[object]]:
+    """Return the statement for a filter, made of constants, and the values for it."""
+    asked: dict[str, object] = {
+        f"{name} = ?": getattr(wanted, name)
+        for name in ("turn_id", "agent", "task_type", "status", "parent_id")
+    }
+    asked["completed_at >= ?"] = None if wanted.since is None else wanted.since.isoformat()
+    asked["completed_at <= ?"] = None if wanted.until is None else wanted.until.isoformat()
+    named = {what: value for what, value in asked.items() if value is not None}
+    where = " AND ".join(("user_id = ?", "NOT deleted", *named))
+    statement = f"SELECT record_json FROM ace_turns WHERE {where} ORDER BY seq DESC"  # noqa: S608  constants
+    return statement, [learner, *named.values()]
 
 
 def claim_next(

@@ -142,7 +142,8 @@ def _entries(rows: sqlite3.Cursor) -> Iterator[HistoryEntry]:
 def read_turns(connection: sqlite3.Connection, learner: str, limit: int) -> tuple[TurnRecord, ...]:
     """Return the newest turn records; a negative limit means all."""
     rows = connection.execute(
-        "SELECT record_json FROM ace_turns WHERE user_id = ? ORDER BY seq DESC LIMIT ?", (learner, limit)
+        "SELECT record_json FROM ace_turns WHERE user_id = ? AND NOT deleted ORDER BY seq DESC LIMIT ?",
+        (learner, limit),
     )
     return tuple(load_record(text) for (text,) in rows)
 
@@ -216,7 +217,8 @@ def _write_turn(connection: sqlite3.Connection, learner: str, prepared: Prepared
     op_id = prepared.plan.effect.op_id
     connection.execute(
         "INSERT INTO ace_turns (key, user_id, op_id, turn_id, conversation_id, mode, topic, status, verdict, "
-        "started_at, completed_at, report_json, record_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "started_at, completed_at, report_json, record_json, agent, task_type, parent_id) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             commit_key(learner, op_id),
             learner,
@@ -231,6 +233,9 @@ def _write_turn(connection: sqlite3.Connection, learner: str, prepared: Prepared
             None if record.completed_at is None else record.completed_at.isoformat(),
             prepared.report_json,
             prepared.record_json,
+            record.agent,
+            record.task_type,
+            record.parent_id,
         ),
     )
 

@@ -10,8 +10,8 @@ lines of pytest:
     async def test_my_store(case: Case) -> None:
         await case(MySubject())
 
-The verb `damage` needs a `DamageableSubject`; `pending` and `amend` need a store with the optional part
-for learning in the background (`PendingStore`). `cases(*CORE_VERBS)` leaves these three out, and
+The verb `damage` needs a `DamageableSubject`; `pending`, `amend` and `trajectories` need a store with the
+optional part for learning in the background (`PendingStore`). `cases(*CORE_VERBS)` leaves these out, and
 `cases("load", "commit")` takes some verbs only.
 
 Put `pytest.register_assert_rewrite("ace_graph.testing.conformance")` into the conftest to see values in

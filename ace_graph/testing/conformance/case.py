@@ -33,9 +33,10 @@ VERBS = (
     "lifecycle",
     "pending",
     "amend",
+    "trajectories",
 )
 
-OPTIONAL_VERBS = ("damage", "pending", "amend")
+OPTIONAL_VERBS = ("damage", "pending", "amend", "trajectories")
 CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
 """What every store has to keep, whatever its subject and its store can do beyond it."""
 

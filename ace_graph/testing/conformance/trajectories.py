@@ -1,0 +1,89 @@
+"""What the optional part promises of finding trajectories: filters, order, pages; what was deleted is gone.
+
+Does not: look at query plans. The tests of a store do.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ace_graph.memory.pending import Amend
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.trajectory import TrajectoryFilter, deleted
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.testing.conformance.case import Subject, with_pending
+from ace_graph.testing.conformance.writing import NOON, new_learner, record, touching, write
+
+
+async def _turn(store: PendingStore, learner: str, number: int, **fields: object) -> TurnRecord:
+    made = record(number, turn_id=f"t{number}").model_copy(update=fields)
+    await write(store, learner, touching(), made)
+    return made
+
+
+async def _found(store: PendingStore, learner: str, wanted: TrajectoryFilter, **page: int) -> list[str]:
+    return [turn.turn_id for turn in await store.find_turns(learner, wanted, **page)]
+
+
+async def every_filter_finds_its_own(subject: Subject) -> None:
+    """Each filter gives the turns that it means, the newest first, and two together give what both mean."""
+    learner, other = new_learner(), new_learner()
+    async with with_pending(subject) as store:
+        await _turn(store, other, 9, agent="crawler")
+        await _turn(store, learner, 1, agent="crawler", task_type="api_call", status="failure")
+        await _turn(store, learner, 2, agent="crawler", parent_id="t1")
+        await _turn(store, learner, 3, task_type="api_call")
+        await _turn(store, learner, 4, status="in_progress", completed_at=None)
+        for wanted, ids in (
+            (TrajectoryFilter(), ["t4", "t3", "t2", "t1"]),
+            (TrajectoryFilter(agent="crawler"), ["t2", "t1"]),
+            (TrajectoryFilter(task_type="api_call"), ["t3", "t1"]),
+            (TrajectoryFilter(status="failure"), ["t1"]),
+            (TrajectoryFilter(parent_id="t1"), ["t2"]),
+            (TrajectoryFilter(turn_id="t3"), ["t3"]),
+            (TrajectoryFilter(agent="crawler", status="success"), ["t2"]),
+            (TrajectoryFilter(agent="nobody"), []),
+            (TrajectoryFilter(since=NOON + timedelta(minutes=2)), ["t3", "t2"]),
+            (TrajectoryFilter(until=NOON + timedelta(minutes=2)), ["t1"]),
+        ):
+            assert await _found(store, learner, wanted) == ids, wanted
+
+
+async def pages_do_not_overlap(subject: Subject) -> None:
+    """`limit` and `skip` cut pages out of the whole, in order; others' turns are in none of them (N50)."""
+    learner, other = new_learner(), new_learner()
+    async with with_pending(subject) as store:
+        for number in range(6):
+            await _turn(store, other, number)
+            await _turn(store, learner, number)
+        pages = [
+            await _found(store, learner, TrajectoryFilter(), limit=2, skip=skip) for skip in (0, 2, 4, 6)
+        ]
+    assert pages == [["t5", "t4"], ["t3", "t2"], ["t1", "t0"], []]
+
+
+async def what_changes_is_found_as_it_is_now(subject: Subject) -> None:
+    """After an Amend the filters see the new values, not the old ones."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        await _turn(store, learner, 1, status="in_progress", completed_at=None)
+
+        def end(turn: TurnRecord) -> TurnRecord:
+            return turn.model_copy(update={"status": "failure", "completed_at": NOON})
+
+        await store.amend(learner, Amend("t1", end))
+        assert await _found(store, learner, TrajectoryFilter(status="in_progress")) == []
+        assert await _found(store, learner, TrajectoryFilter(status="failure", until=NOON)) == ["t1"]
+
+
+async def what_was_deleted_is_listed_nowhere(subject: Subject) -> None:
+    """A deleted trajectory is in no list and no word of it is left; its commit is still known as made."""
+    learner, delta, made = new_learner(), touching(), record(1, turn_id="t1")
+    async with with_pending(subject) as store:
+        await write(store, learner, delta, made)
+        await _turn(store, learner, 2)
+        await store.amend(learner, Amend("t1", deleted))
+        assert [turn.turn_id for turn in await store.turns(learner)] == ["t2"]
+        assert await _found(store, learner, TrajectoryFilter()) == ["t2"]
+        assert await _found(store, learner, TrajectoryFilter(turn_id="t1")) == []
+        assert (await write(store, learner, delta, made)).status == "repeated"

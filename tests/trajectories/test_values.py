@@ -1,0 +1,74 @@
+"""The pure part: sampling, scores, retention."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from ace_graph.memory.trace import Step, TurnFeedback
+from ace_graph.memory.trajectory import Tracing, effective_score, sampled, with_feedback
+from ace_graph.memory.turn import TurnRecord, TurnStatus
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def turn(number: int = 1, status: TurnStatus = "success", **fields: object) -> TurnRecord:
+    given = {
+        "turn_id": f"t{number}",
+        "attempt_id": "a",
+        "task": "x",
+        "mode": "cot",
+        "status": status,
+        "steps": (Step(kind="action", text="x"),),
+        "started_at": NOON,
+        "completed_at": NOON,
+        **fields,
+    }
+    return TurnRecord.model_validate(given)
+
+
+def traces(tracing: Tracing, status: TurnStatus, many: int) -> int:
+    return sum(bool(sampled(turn(n, status), tracing).steps) for n in range(many))
+
+
+def test_all_failures_and_a_tenth_of_the_successes() -> None:
+    tracing = Tracing(0.1, seed="fixed")
+    assert traces(tracing, "failure", 50) == 50
+    assert 70 <= traces(tracing, "success", 1_000) <= 130
+
+
+@pytest.mark.parametrize(("rate", "kept"), [(0.0, 0), (1.0, 200)])
+def test_the_limits_of_the_sample(rate: float, kept: int) -> None:
+    assert traces(Tracing(rate), "success", 200) == kept
+
+
+def test_failures_are_sampled_too_where_that_is_wanted() -> None:
+    assert traces(Tracing(0.0, always_failures=False), "failure", 50) == 0
+    assert 20 <= traces(Tracing(0.5, always_failures=False), "failure", 80) <= 60
+
+
+def test_the_same_trajectory_is_in_the_sample_wherever_it_is_drawn() -> None:
+    drawn = [bool(sampled(turn(n), Tracing(0.5)).steps) for n in range(50)]
+    assert drawn == [bool(sampled(turn(n), Tracing(0.5)).steps) for n in range(50)]
+    assert drawn != [bool(sampled(turn(n), Tracing(0.5, seed="other")).steps) for n in range(50)]
+
+
+@pytest.mark.parametrize("score", [float("nan"), 1.2, -0.1, float("inf")])
+def test_no_record_holds_a_score_out_of_bounds(score: float) -> None:
+    with pytest.raises(ValidationError):
+        turn(score=score)
+
+
+def said(score: float, days: float = 0) -> TurnFeedback:
+    return TurnFeedback(verdict="success", score=score, at=NOON + timedelta(days=days))
+
+
+def test_the_effective_score_weighs_by_age() -> None:
+    judged = with_feedback(turn(score=1.0), said(0.0, days=3))
+    now = NOON + timedelta(days=3)
+    assert effective_score(judged, now, "latest") == 0.0
+    assert effective_score(judged, now, "average") == 0.5
+    assert effective_score(judged, now) == pytest.approx(0.25 / 1.25)
+    assert effective_score(turn(), now) is None
