@@ -67,9 +67,9 @@ bench: ## time the memory, the stores and a whole turn; writes benchmarks/RESULT
 	@$(DEV)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-bench-quality: ## does the memory make answers better: the learning simulation; QUICK=1 for a minute
+bench-quality: ## does the memory make answers better; QUICK=1 for a minute, ARGS="duplicates retrieval" for some of it
 	@$(DEV)
-	@$(BIN)/python -m benchmarks.quality.learning_simulation
+	@$(BIN)/python -m benchmarks.quality $(ARGS)
 
 docs: ## run every example of README, docs/ and notebooks/, and check the capability table
 	@$(DEV)

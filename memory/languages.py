@@ -21,14 +21,15 @@ a about again all also always am an and any anybody anyone anything are around a
 been being but by came can cannot come could did do does doing done each either else ever every explain
 for from get gets getting give given gives go goes going got had has have having he hello help her here hers
 hey hi him his how i if in into is it its itself just keep keeps kindly know let like lot make makes many
-may maybe me mean means might mine more most much must my myself need needs no nor not now of off ok okay on
+may maybe me means might mine more most much must my myself need needs no nor not now of off ok okay on
 once one only onto or other ought our ours out over own per please quite rather really same say says shall
 she should show so some somebody someone something still stuck such sure tell than thank thanks that the
 their theirs them then there these they thing things this those though through thus to today tomorrow tonight
 too try trying under
 understand until unto up upon us very want wants was way we well were what whatever when whenever where
 whether which while who whoever whole whom whose why will wish with within would yes yet you your yours
-yourself
+yourself actually already anyway basically guess guessed probably said sorry somehow stuff suppose
+think thinks thought told wanted wonder wondering yesterday
 """
 
 _GERMAN = """
@@ -38,6 +39,8 @@ euch für ganz gibt habe haben hat hatte hier hilf ich ihm ihn ihr im immer in i
 kannst können man mein mich mir mit muss nach nicht noch nur ob oder ohne schon sehr sein seine sich sie
 sind so soll sollte über um und uns unser unter vom von vor wann war warum was weil welche welcher welches
 wenn wer werden wie wieder wieso wieviel wir wird wo worden wurde zeig zu zum zur zwischen
+bisschen brauche brauchen braucht danke eigentlich etwas gern gerne gestern hallo heute mache machen macht
+meint meistens möchte morgen sagt trotzdem wofür woher wohin würde
 """
 
 _FRENCH = """
@@ -46,6 +49,7 @@ dans de des donc dont du elle elles en encore entre es est et été être eu exp
 ils je jusque la le les leur leurs lui ma mais me même mes moi mon ne nos notre nous on ont ou où par parce
 pas peu peut peux plus pour pourquoi puis quand que quel quelle quelles quels qui quoi sa sans se ses si
 son sont sous suis sur ta te tes toi ton tous tout toute très tu un une vers vos votre vous
+depuis dit dois doit déjà faudrait pourrait pourrais quelque quelques toujours trop veux voudrais
 """
 
 _SPANISH = """
@@ -54,6 +58,7 @@ del desde donde dónde dos el él ella ellas ellos en entre era eres es esa ese 
 estos explica fue ha hace hacia han hasta hay hola la las le les lo los más me mi mí mis mucho muy nada ni
 no nos nosotros o os otra otro para pero por porque puede puedes pues que qué quién se sea ser si sí sin
 sobre son su sus también te tener tengo ti tiene todo tu tú tus un una uno unos usted y ya yo
+ahora creo debe debería debo siempre todavía
 """
 
 _ITALIAN = """

@@ -1,0 +1,117 @@
+"""What each way of retrieving puts into a prompt: this memory's, plain BM25, the whole playbook, embeddings.
+
+Does not: judge it. `figures` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from math import sqrt
+from typing import NamedTuple
+
+from langchain_core.embeddings import Embeddings
+
+from ace_graph.memory.access import Access
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.index import idf
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.retrieval import retrieve
+from ace_graph.memory.selection import line_tokens
+from ace_graph.memory.taxonomy import infer_topic
+from ace_graph.memory.text import terms
+from ace_graph.memory.tokens import estimate_tokens
+from benchmarks.quality.retrieval.cases import START, Case, Question
+
+__all__ = ["WAYS", "Shown", "Way", "semantic_ways"]
+
+BUDGET = 2_000
+TOP = 10
+_LATER = START + timedelta(days=1)
+
+
+class Shown(NamedTuple):
+    """The ids in the prompt, best first, and the tokens that they take."""
+
+    ids: tuple[str, ...]
+    tokens: int
+
+
+Way = Callable[[Case, Question], Shown]
+
+
+def ours(case: Case, question: Question, semantic: Mapping[str, float] | None = None) -> Shown:
+    """This memory as the graph drives it."""
+    found = retrieve(
+        question.text,
+        case.playbook,
+        Access(),
+        Policy(),
+        now=_LATER,
+        budget_tokens=BUDGET,
+        topic=infer_topic(question.text),
+        semantic=semantic,
+    )
+    return Shown(tuple(s.bullet.id for s in (*found.core, *found.retrieved)), found.tokens)
+
+
+def plain_bm25(case: Case, question: Question) -> Shown:
+    """The ten best by BM25, on the same terms, without a gate."""
+    index = case.playbook.index
+    weights = {term: idf(index.frequency(term), len(index)) for term in set(terms(question.text))}
+    scores = index.scores(list(case.playbook.entries), weights)
+    best = sorted((b for b in case.playbook.bullets() if scores[b.id] > 0), key=lambda b: -scores[b.id])
+    return _shown(best[:TOP])
+
+
+def word_overlap(case: Case, question: Question) -> Shown:
+    """Document 003: the ten that share most words with the question, as they are written."""
+    asked = set(question.text.casefold().split())
+    shared = {b.id: len(asked & set(b.content.casefold().split())) for b in case.playbook.bullets()}
+    best = sorted((b for b in case.playbook.bullets() if shared[b.id]), key=lambda b: -shared[b.id])
+    return _shown(best[:TOP])
+
+
+def whole_playbook(case: Case, question: Question) -> Shown:
+    """All there is, in its order."""
+    return _shown(case.playbook.bullets())
+
+
+WAYS: dict[str, Way] = {
+    "ours": ours,
+    "plain BM25, 10 best": plain_bm25,
+    "word overlap, 10 best": word_overlap,
+    "whole playbook": whole_playbook,
+}
+
+
+def semantic_ways(embeddings: Embeddings) -> dict[str, Way]:
+    """Return the ways that need a model: this memory with it, and the ten nearest by cosine alone."""
+    vectors: dict[str, Sequence[float]] = {}
+
+    def cosines(case: Case, question: Question) -> dict[str, float]:
+        bullets = case.playbook.bullets()
+        missing = [b.content for b in bullets if b.content not in vectors]
+        if missing:
+            vectors.update(zip(missing, embeddings.embed_documents(missing), strict=True))
+        if question.text not in vectors:
+            vectors[question.text] = embeddings.embed_query(question.text)
+        return {b.id: _cosine(vectors[question.text], vectors[b.content]) for b in bullets}
+
+    def ours_with_it(case: Case, question: Question) -> Shown:
+        return ours(case, question, cosines(case, question))
+
+    def nearest(case: Case, question: Question) -> Shown:
+        found = cosines(case, question)
+        return _shown(sorted(case.playbook.bullets(), key=lambda b: -found[b.id])[:TOP])
+
+    return {"ours with embeddings": ours_with_it, "embeddings, 10 nearest": nearest}
+
+
+def _shown(bullets: Sequence[Bullet]) -> Shown:
+    return Shown(tuple(b.id for b in bullets), sum(line_tokens(b, estimate_tokens) for b in bullets))
+
+
+def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    lengths = sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+    return max(0.0, sum(x * y for x, y in zip(a, b, strict=True)) / lengths) if lengths else 0.0
