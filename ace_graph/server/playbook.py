@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet
@@ -26,6 +26,17 @@ routes = APIRouter(prefix="/api/playbook", tags=["playbook"])
 BulletId = Annotated[str, Path(min_length=1, max_length=128, examples=["fil-00042"])]
 
 
+class PlaybookQuery(BaseModel):
+    """Which bullets."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    status: Annotated[
+        Literal["active", "quarantined", "all"],
+        Field(description="Quarantined bullets are in no prompt; each says why."),
+    ] = "active"
+
+
 class PlaybookReply(BaseModel):
     """The bullets in order; `version` is null while nothing was ever stored."""
 
@@ -36,27 +47,21 @@ class PlaybookReply(BaseModel):
 
 
 class BulletPatch(BaseModel):
-    """What is to change; at least one of the two."""
+    """What is to change; what is left out stays."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra={"minProperties": 1})
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    content: Annotated[
-        Said, Field(min_length=1, max_length=MAX_CONTENT_CHARS, pattern=r"\w", description="Its new text.")
-    ] = ""
-    pinned: Annotated[bool, Field(description="Part of every prompt, and never archived.")] = False
-
-    @model_validator(mode="after")
-    def _says_something(self) -> BulletPatch:
-        if not self.model_fields_set:
-            raise ValueError("say what is to change: content, pinned, or both")
-        return self
+    content: (
+        Annotated[Said, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="Its new text.")] | None
+    ) = None
+    pinned: Annotated[bool | None, Field(description="Part of every prompt, and never archived.")] = None
 
     def operations(self, bullet: Bullet) -> list[Operation]:
         """Return what is still to be done to have the bullet so."""
         wanted: list[Operation] = []
-        if "content" in self.model_fields_set and self.content != bullet.content:
+        if self.content is not None and self.content != bullet.content:
             wanted.append(Update(bullet_id=bullet.id, content=self.content))
-        if "pinned" in self.model_fields_set and self.pinned != bullet.pinned:
+        if self.pinned is not None and self.pinned != bullet.pinned:
             wanted.append(Pin(bullet_id=bullet.id) if self.pinned else Unpin(bullet_id=bullet.id))
         return wanted
 
@@ -65,14 +70,11 @@ class BulletPatch(BaseModel):
 async def show(
     learner: Learner,
     parts: Opened,
-    status: Annotated[
-        Literal["active", "quarantined", "all"],
-        Query(description="Quarantined bullets are in no prompt; each says why."),
-    ] = "active",
+    query: Annotated[PlaybookQuery, Query()],
 ) -> PlaybookReply:
     """Return what is remembered of the learner."""
     found = await parts.store.load(learner)
-    bullets = tuple(b for b in found.playbook.bullets() if status in (b.status, "all"))
+    bullets = tuple(b for b in found.playbook.bullets() if query.status in (b.status, "all"))
     return PlaybookReply(version=None if found.absent else found.version.n, bullets=bullets)
 
 

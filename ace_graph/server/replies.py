@@ -66,7 +66,9 @@ def refused(error: RequestRefused) -> JSONResponse:
 def refused_by_http(error: HTTPException) -> JSONResponse:
     """Return the response to a path or a method that is not there."""
     code, sentence = _BY_STATUS.get(error.status_code, ("invalid", "the request can't be read"))
-    response = refused(RequestRefused(error.status_code, code, sentence))
+    # FastAPI says 400 of a body that is no text; to a client that is the same as a wrong one.
+    status = 422 if error.status_code == 400 else error.status_code
+    response = refused(RequestRefused(status, code, sentence))
     response.headers.update(error.headers or {})
     return response
 

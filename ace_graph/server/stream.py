@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from typing import Any, get_args
 
 from fastapi.responses import StreamingResponse
 
-from ace_graph.server.live_turn import Event, LiveTurn
+from ace_graph.server.live_turn import Event, EventName, LiveTurn
 
 __all__ = ["EVENTS", "told"]
 
@@ -41,12 +41,23 @@ event: done
 data: {}
 """
 
+_EVENT: dict[str, Any] = {  # Any: a JSON schema
+    "description": "One event; `data` is a JSON object.",
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "pattern": "^[0-9]+$"},
+        "event": {"enum": list(get_args(EventName))},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["id", "event", "data"],
+}
+
 EVENTS: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
     200: {
         "description": "The turn as it happens. The texts of all `token` events are the answer. `done` comes "
         "when what was learned is stored; `error` comes instead of `result` and `done`, with the `status` "
         "that the plain route would answer with.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _EXAMPLE}},
+        "content": {"text/event-stream": {"schema": _EVENT, "example": _EXAMPLE}},
     }
 }
 

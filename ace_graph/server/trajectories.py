@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server.parts import Learner, Opened
@@ -17,6 +17,14 @@ from ace_graph.server.replies import documented
 __all__ = ["routes"]
 
 routes = APIRouter(prefix="/api", tags=["trajectories"])
+
+
+class TrajectoriesQuery(BaseModel):
+    """Which turns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    limit: Annotated[int, Field(ge=1, le=500, description="At most so many.")] = 50
 
 
 class TrajectoriesReply(BaseModel):
@@ -31,7 +39,7 @@ class TrajectoriesReply(BaseModel):
 async def trajectories(
     learner: Learner,
     parts: Opened,
-    limit: Annotated[int, Query(ge=1, le=500, description="At most so many.")] = 50,
+    query: Annotated[TrajectoriesQuery, Query()],
 ) -> TrajectoriesReply:
     """Return the learner's last turns."""
-    return TrajectoriesReply(trajectories=await parts.store.turns(learner, limit))
+    return TrajectoriesReply(trajectories=await parts.store.turns(learner, query.limit))

@@ -1,0 +1,87 @@
+"""The OpenAPI document is complete, and the server does what it says (schemathesis).
+
+Responses must be documented, of the documented type and shape; no input makes a 5xx; what the document
+forbids is refused, and what it allows is not; no token, no answer.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+import schemathesis
+import uvicorn
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis import Case
+
+from ace_graph.server import create_app
+from tests.server.serving import bearer, settings_for
+
+Document = dict[str, Any]  # Any: an OpenAPI document
+OPEN = {"/healthz", "/readyz", "/metrics"}
+ROUTES = {
+    "/api/ai/chat": {"post"},
+    "/api/ai/chat/stream": {"post"},
+    "/api/ai/chat/stream/{stream_id}": {"get"},
+    "/api/playbook": {"get"},
+    "/api/playbook/{bullet_id}": {"patch", "delete"},
+    "/api/trajectories": {"get"},
+    "/api/feedback": {"post"},
+    "/api/learner/export": {"get"},
+    "/api/learner": {"delete"},
+    **{path: {"get"} for path in OPEN},
+}
+
+
+@pytest.fixture(scope="module")
+def address() -> Generator[str]:
+    """A server with the offline tutor, in a thread of this process."""
+    app = create_app(settings_for(model="offline", server_rate=1_000_000))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(30)
+
+
+DOCUMENT: Document = create_app(settings_for(model="offline")).openapi()
+
+schema = schemathesis.openapi.from_dict(DOCUMENT)
+
+
+@schema.parametrize()  # pyright: ignore[reportUntypedFunctionDecorator]  # schemathesis leaves it open
+@settings(
+    max_examples=12,
+    derandomize=True,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_the_server_does_what_its_description_says(case: Case, address: str) -> None:
+    case.call_and_validate(base_url=address, headers=bearer(), timeout=30)
+
+
+def test_every_route_is_described() -> None:
+    described = {path: set(operations) for path, operations in DOCUMENT["paths"].items()}
+    assert described == ROUTES
+
+
+def test_every_route_of_a_learner_needs_a_token_and_no_other_does() -> None:
+    for path, operations in DOCUMENT["paths"].items():
+        for operation in operations.values():
+            assert operation.get("security", []) == ([] if path in OPEN else [{"bearer": []}])
+            assert ("401" in operation["responses"]) == (path not in OPEN)
+
+
+def test_every_route_and_every_answer_is_explained() -> None:
+    for operations in DOCUMENT["paths"].values():
+        for operation in operations.values():
+            assert operation["description"]
+            assert all(answer["description"] for answer in operation["responses"].values())
+    chat = DOCUMENT["paths"]["/api/ai/chat"]["post"]["responses"]
+    assert set(chat) == {"200", "401", "403", "409", "413", "422", "429", "500", "502", "503", "504"}
