@@ -3,7 +3,7 @@
 A ```bash or ```python block is run. One that can't be (it needs a key, a server, a person) has the comment
 `<!-- not run: reason -->` as the last line before its fence.
 
-Does not: compare what an example prints.
+Does not: know what an example should print; `not_printed` compares it with what a page shows.
 """
 
 from __future__ import annotations
@@ -83,3 +83,10 @@ def run_block(block: Block, home: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=SECONDS,
     )
+
+
+def not_printed(shown: str, printed: str) -> list[str]:
+    """The lines of `shown` that do not come in `printed` in their order; `...` stands for lines left out."""
+    lines = iter(line.rstrip() for line in printed.splitlines())
+    wanted = [line.rstrip() for line in shown.splitlines() if line.strip() != "..."]
+    return [line for line in wanted if line not in lines]  # `in` goes on from where it found the last

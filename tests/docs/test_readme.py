@@ -9,7 +9,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 import ace_graph.cli.main as command_line
-from tests.docs.blocks import SECONDS, clean_environment, read_blocks
+from tests.docs.blocks import SECONDS, clean_environment, not_printed, read_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -18,7 +18,6 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_the_output_of_the_demo_is_what_it_prints(tmp_path: Path) -> None:
     """The lines stand in the real output in this order; `...` stands for lines left out, between any two."""
     [block] = [b for b in read_blocks(README) if b.language == "text" and "ada>" in b.text]
-    shown = [line.rstrip() for line in block.text.splitlines() if line.strip() != "..."]
     done = subprocess.run(
         ["ace-graph", "demo"],
         cwd=tmp_path,
@@ -29,9 +28,7 @@ def test_the_output_of_the_demo_is_what_it_prints(tmp_path: Path) -> None:
         timeout=SECONDS,
     )
     assert done.returncode == 0, done.stderr
-    printed = iter(line.rstrip() for line in done.stdout.splitlines())
-    missing = [line for line in shown if line not in printed]  # `in` goes on from where it found the last
-    assert missing == []
+    assert not_printed(block.text, done.stdout) == []
 
 
 def test_every_command_in_its_table_exists() -> None:
