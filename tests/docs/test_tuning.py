@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ace_graph import ACEContext
+from ace_graph import ACEContext, Policy
+from ace_graph.memory import DecayRates
 from ace_graph.prompts import PROMPT_VARIABLES
 from ace_graph.settings import Settings, variable_names
 
@@ -50,6 +51,13 @@ def test_every_field_of_the_context_is_explained_with_its_default() -> None:
         name: str(info.default) if info.default is True else shown(info.default)
         for name, info in ACEContext.model_fields.items()
     }
+    assert {name: ROWS.get(name, "missing") for name in real} == real
+
+
+def test_every_field_of_a_stores_policy_is_explained_with_its_default() -> None:
+    real = {name: shown(info.default) for name, info in Policy.model_fields.items()}
+    rates = DecayRates()
+    real["decay"] = f"{rates.semantic}, {rates.episodic}, {rates.procedural}"
     assert {name: ROWS.get(name, "missing") for name in real} == real
 
 
