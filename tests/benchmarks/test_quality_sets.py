@@ -17,7 +17,15 @@ from benchmarks.quality.duplicates.make_pairs import make_pairs
 from benchmarks.quality.duplicates.methods import METHODS, semantic_methods
 from benchmarks.quality.duplicates.pairs import APART, PAIRS, PARAPHRASE, SAME, Pair, part_of, read, seed_of
 from benchmarks.quality.duplicates.rewording import fillers, numbers, typos, units
-from benchmarks.quality.retrieval.cases import LEARNERS, Case, Question, foreign_cases, read_case, read_cases
+from benchmarks.quality.retrieval.cases import (
+    LEARNERS,
+    Case,
+    Question,
+    foreign_cases,
+    read_case,
+    read_cases,
+    united,
+)
 from benchmarks.quality.retrieval.figures import Answered, answer
 from benchmarks.quality.retrieval.ways import WAYS, Shown, semantic_ways
 
@@ -138,7 +146,7 @@ def test_the_retrieval_set_is_large_and_mixed_enough() -> None:
     assert sum(not question.relevant for _, question in asked) >= 60
     assert sum(question.chatty for _, question in asked) >= 40
     languages = {"german", "french", "spanish", "chinese"}
-    assert {case.name.partition("_")[0] for case in cases if case.foreign} == languages
+    assert {case.name.partition("_")[0] for case, question in asked if question.foreign} == languages
 
 
 def test_questions_name_bullets_of_their_learner_and_come_once() -> None:
@@ -147,6 +155,16 @@ def test_questions_name_bullets_of_their_learner_and_come_once() -> None:
         for question in case.questions:
             assert question.relevant <= case.playbook.entries.keys()
         assert len({bullet.content for bullet in case.playbook.bullets()}) == len(case.playbook.entries)
+
+
+def test_all_playbooks_can_be_asked_as_one() -> None:
+    cases = read_cases()
+    case = united(cases)
+    assert len(case.playbook.entries) == sum(len(each.playbook.entries) for each in cases)
+    texts = {b.content for b in case.playbook.bullets() if b.id in case.questions[-1].relevant}
+    last = cases[-1]
+    asked = next(q for q in reversed(last.questions) if q.relevant)
+    assert texts == {last.playbook.entries[key].content for key in asked.relevant}
 
 
 def test_a_line_that_is_neither_bullet_nor_question_is_refused(tmp_path: Path) -> None:
@@ -179,7 +197,7 @@ def test_the_memory_finds_what_is_asked_and_injects_little_where_nothing_is_to_b
     cases = [case for case in read_cases() if case.name in ("runner", "french_gardener")]
     ours, plain = answer(cases, WAYS["ours"]), answer(cases, WAYS["plain BM25, 10 best"])
     assert ours.recall() > 0.8
-    assert ours.wrongly()[0] < plain.wrongly()[0]
+    assert (ours.wrongly() or (1, 1)) < (plain.wrongly() or (0, 0))
     assert answer(cases, WAYS["whole playbook"]).tokens() > 5 * ours.tokens()
 
 

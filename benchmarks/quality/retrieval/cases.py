@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
 from ace_graph.memory.text import content_words
 
-__all__ = ["LEARNERS", "Case", "Question", "foreign_cases", "read_case", "read_cases"]
+__all__ = ["LEARNERS", "Case", "Question", "foreign_cases", "read_case", "read_cases", "united"]
 
 LEARNERS = Path(__file__).parent / "learners"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,10 +43,14 @@ _CHAT = (
 
 @dataclass(frozen=True)
 class Question:
-    """A question and the ids of the bullets that answer it, none where there are none."""
+    """A question and the ids of the bullets that answer it, none where there are none.
+
+    `foreign` is one in another language than English.
+    """
 
     text: str
     relevant: frozenset[str]
+    foreign: bool = False
 
     @property
     def chatty(self) -> bool:
@@ -56,16 +60,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Case:
-    """One learner's playbook and questions; `foreign` is written in another language than English."""
+    """One learner's playbook and questions."""
 
     name: str
     playbook: Playbook
     questions: tuple[Question, ...]
-
-    @property
-    def foreign(self) -> bool:
-        """Whether the learner writes in another language than English."""
-        return self.name.startswith(FOREIGN)
 
 
 def read_cases() -> list[Case]:
@@ -86,8 +85,25 @@ def read_case(file: Path) -> Case:
             bullets.append(_bullet(text, len(bullets) + 1))
         else:
             about = 0 if mark == "0" else int(mark[1:] or "1")
-            questions.append(Question(text, frozenset(b.id for b in bullets[len(bullets) - about :])))
+            relevant = frozenset(b.id for b in bullets[len(bullets) - about :])
+            questions.append(Question(text, relevant, file.stem.startswith(FOREIGN)))
     return Case(file.stem, Playbook.of(bullets), tuple(questions))
+
+
+def united(cases: Sequence[Case]) -> Case:
+    """Return one learner with the bullets of all, and the questions that have an answer."""
+    bullets: list[Bullet] = []
+    questions: list[Question] = []
+    for case in cases:
+        start = len(bullets)
+        renamed = {b.id: f"str-{n:05d}" for n, b in enumerate(case.playbook.bullets(), start + 1)}
+        bullets.extend(b.model_copy(update={"id": renamed[b.id]}) for b in case.playbook.bullets())
+        questions.extend(
+            replace(question, relevant=frozenset(renamed[key] for key in question.relevant))
+            for question in case.questions
+            if question.relevant
+        )
+    return Case("all", Playbook.of(bullets), tuple(questions))
 
 
 def foreign_cases(folder: Path) -> list[Case]:
@@ -100,7 +116,7 @@ def foreign_cases(folder: Path) -> list[Case]:
         question
         for case in read_cases()
         for question in case.questions
-        if not case.foreign and not question.relevant
+        if not question.foreign and not question.relevant
     ]
     found = [(file.name, _playbook(file)) for file in sorted(folder.iterdir()) if file.is_file()]
     return [

@@ -21,12 +21,12 @@ class Answered:
 
     rows: Sequence[tuple[Case, Question, Shown]]
 
-    def recall(self, keep: Callable[[Case, Question], bool] = lambda case, question: True) -> float:
+    def recall(self, keep: Callable[[Question], bool] = lambda question: True) -> float:
         """Return the mean share of a question's bullets among the first ten shown; nan where none asks."""
         found = [
             len(question.relevant.intersection(shown.ids[:TOP])) / len(question.relevant)
-            for case, question, shown in self.rows
-            if question.relevant and keep(case, question)
+            for _, question, shown in self.rows
+            if question.relevant and keep(question)
         ]
         return mean(found) if found else float("nan")
 
@@ -44,10 +44,10 @@ class Answered:
         """Return the mean tokens of bullets in a prompt whose question has an answer."""
         return _mean(shown.tokens for _, question, shown in self.rows if question.relevant)
 
-    def wrongly(self) -> tuple[float, float]:
+    def wrongly(self) -> tuple[float, float] | None:
         """Return for questions with nothing to find: bullets injected, and the share that gets any."""
         counts = [len(shown.ids) for _, question, shown in self.rows if not question.relevant]
-        return _mean(counts), _mean(bool(count) for count in counts)
+        return (mean(counts), mean(map(bool, counts))) if counts else None
 
 
 def answer(cases: Iterable[Case], way: Way) -> Answered:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from benchmarks.quality.retrieval.cases import Case, foreign_cases, read_cases
+from benchmarks.quality.retrieval.cases import Case, foreign_cases, read_cases, united
 from benchmarks.quality.retrieval.figures import Answered, answer
 from benchmarks.quality.retrieval.ways import WAYS, Way, semantic_ways
 
@@ -36,7 +36,11 @@ _NO_MODEL = "No embeddings were given (`--embeddings provider:model`), so nothin
 def report(embeddings: Embeddings | None = None, data: Path | None = None) -> str:
     """Return the tables in Markdown; `data` is a folder with playbooks to make another set of."""
     ways = {**WAYS, **(semantic_ways(embeddings) if embeddings else {})}
-    told = [_told("Written for this project", read_cases(), ways)]
+    cases = read_cases()
+    told = [
+        _told("Written for this project, each learner's own playbook", cases, ways),
+        _told("All of it in one playbook", [united(cases)], ways),
+    ]
     told.extend(_told(f"Made of {case.name}", [case], ways) for case in (foreign_cases(data) if data else ()))
     told.append(_NO_MODEL if embeddings is None else f"Embeddings: {type(embeddings).__name__}.")
     return "\n\n".join(told)
@@ -61,18 +65,17 @@ def _told(title: str, cases: Sequence[Case], ways: Mapping[str, Way]) -> str:
 
 
 def _row(found: Answered) -> list[str]:
-    injected, share = found.wrongly()
+    wrongly = found.wrongly()
     recalls = (
         found.recall(),
-        found.recall(lambda case, question: not (case.foreign or question.chatty)),
-        found.recall(lambda case, question: question.chatty and not case.foreign),
-        found.recall(lambda case, question: case.foreign),
+        found.recall(lambda question: not (question.foreign or question.chatty)),
+        found.recall(lambda question: question.chatty and not question.foreign),
+        found.recall(lambda question: question.foreign),
     )
     return [
         *("-" if isnan(recall) else f"{recall:.3f}" for recall in recalls),
         f"{found.first():.3f}",
         f"{found.tokens():.0f}",
         f"{found.unrelated():.2f}",
-        f"{injected:.2f}",
-        f"{share:.3f}",
+        *(("-", "-") if wrongly is None else (f"{wrongly[0]:.2f}", f"{wrongly[1]:.3f}")),
     ]
