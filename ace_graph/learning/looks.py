@@ -65,7 +65,7 @@ def looks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) ->
     return Looks(
         (*_touches(attempt, snapshot), *stated),
         this,
-        earlier and (earlier, _at_earlier(earlier, state, snapshot, run)),
+        (earlier, _at_earlier(earlier, state, snapshot, run)) if earlier is not None else None,
     )
 
 
