@@ -103,6 +103,7 @@ class Settings(BaseSettings):
     jwks: str | None = None
     jwt_audience: str | None = None
     conversations: str | None = Field(default=None, repr=False)
+    server_worker: bool = True
     server_timeout: float = Field(default=120.0, gt=0, le=3600)
     server_grace: float = Field(default=10.0, ge=0, le=600)
     server_rate: int = Field(default=120, ge=1)

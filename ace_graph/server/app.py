@@ -14,7 +14,9 @@ from importlib.metadata import version
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from ace_graph.errors import AceError, RequestRefused
 from ace_graph.server import chat, feedback, health, learner, playbook, trajectories
@@ -31,6 +33,7 @@ from ace_graph.settings import Settings
 
 __all__ = ["create_app"]
 
+_ROUTES = (chat, playbook, trajectories, feedback, learner, health)
 _ABOUT = (
     "An agent that gets better at helping each learner. The learner is the subject of the bearer token; a "
     "learner reaches their own memory and conversations only."
@@ -59,7 +62,7 @@ def create_app(settings: Settings, brought: Brought | None = None, *, clock: Clo
         docs_url=None,
         redoc_url=None,
     )
-    for each in (chat, playbook, trajectories, feedback, learner, health):
+    for each in _ROUTES:
         app.include_router(each.routes)
     _explain_errors(app, settings.server_body_bytes)
     gate, rate = make_gate(settings, own_clock), Rate(settings.server_rate, own_clock)
@@ -73,10 +76,13 @@ def _explain_errors(app: FastAPI, most_bytes: int) -> None:
     async def by_refusal(_: Request, error: Exception) -> Response:
         return refused(refusal_of(error))
 
-    async def by_http(_: Request, error: Exception) -> Response:
-        if isinstance(error, HTTPException) and error.status_code != 413:
-            return refused_by_http(error)
-        return refused(too_large(most_bytes))
+    async def by_http(request: Request, error: Exception) -> Response:
+        if not isinstance(error, HTTPException) or error.status_code == 413:
+            return refused(too_large(most_bytes))
+        response = refused_by_http(error)
+        if error.status_code == 405:
+            response.headers["Allow"] = ", ".join(sorted(_methods(request)))
+        return response
 
     async def by_shape(_: Request, error: Exception) -> Response:
         return (
@@ -93,6 +99,13 @@ def _explain_errors(app: FastAPI, most_bytes: int) -> None:
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
+
+
+def _methods(request: Request) -> set[str]:
+    """Every method that the path is known with; Starlette names those of one route only."""
+    routes = [route for each in _ROUTES for route in each.routes.routes if isinstance(route, APIRoute)]
+    matching = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
+    return {method for route in matching for method in route.methods or ()}
 
 
 def _described(app: FastAPI) -> Callable[[], dict[str, object]]:

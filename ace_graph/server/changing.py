@@ -19,7 +19,7 @@ from ace_graph.memory.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.parts import Parts
 
-__all__ = ["ChangeReply", "changed"]
+__all__ = ["ChangeReply", "changed", "reply_of_commit"]
 
 AUTHOR = "learner"
 _NOT_THERE = frozenset({"unknown id", "not in the playbook"})
@@ -54,10 +54,11 @@ async def changed(
     _check(resolve(base, delta, parts.store.policy).report)
     done = await parts.store.commit(learner_id, delta, base)
     _check(done.report)
-    return _reply(done)
+    return reply_of_commit(done)
 
 
-def _reply(done: Commit) -> ChangeReply:
+def reply_of_commit(done: Commit) -> ChangeReply:
+    """Return what a commit really changed."""
     report = done.report
     updated = list(dict.fromkeys([*report.updated, *report.quarantined, *report.released]))
     return ChangeReply(

@@ -20,6 +20,7 @@ from ace_graph.errors import (
     RequestRefused,
     StoreError,
     StoreUnavailable,
+    TrajectoryNotFound,
 )
 
 __all__ = ["place_of", "refusal_of"]
@@ -33,6 +34,7 @@ _TOLD: tuple[tuple[type[Exception], int, str, str], ...] = (
     (CommitContention, 503, "busy", "too much is written at once: try again"),
     (StoreUnavailable, 503, "memory_unavailable", "the memory can't be reached: try again later"),
     (StoreError, 500, "memory_failed", "the memory can't be read or written"),
+    (TrajectoryNotFound, 404, "not_found", "there is no such turn of yours"),
     (ChangeRefused, 409, "refused", "this change can't be made"),
     (ConfigurationError, 500, "misconfigured", "the server is not set up for this"),
 )

@@ -18,6 +18,7 @@ from ace_graph.server.clock import Clock
 from ace_graph.server.failures import place_of, refusal_of
 from ace_graph.server.replies import refused
 from ace_graph.server.request_id import REQUEST_ID, request_id_of
+from ace_graph.server.telemetry import within_trace
 
 __all__ = ["Frame", "RequestWatcher"]
 
@@ -49,7 +50,8 @@ class Frame:
         token = REQUEST_ID.set(request_id_of(Headers(scope=scope).get(HEADER)))
         began, sent = self._clock.monotonic(), _Sent(send)
         try:
-            await self._app(scope, receive, sent)
+            with within_trace(Headers(scope=scope).get("traceparent")):
+                await self._app(scope, receive, sent)
         except Exception as error:
             logger.error("[ACE Server] unexpected %s", place_of(error))  # noqa: TRY400  its text may hold content
             logger.debug("[ACE Server] where it came from", exc_info=error)

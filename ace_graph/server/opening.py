@@ -24,6 +24,7 @@ from ace_graph.server.clock import Clock
 from ace_graph.server.conversations import Conversations
 from ace_graph.server.database import Database
 from ace_graph.server.database_sqlite import open_sqlite
+from ace_graph.server.learning import learner_at_work, learning_of
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.owner import new_owner
 from ace_graph.server.parts import Parts
@@ -68,9 +69,11 @@ async def opened(
             system_prompt=brought.system_prompt,
             base_playbook=brought.base_playbook,
             checkpointer=conversations.database.saver,
+            learning=learning_of(settings, store),
         )
+        wake = await stack.enter_async_context(learner_at_work(settings, model, store, clock))
         limits = TurnLimits(settings.server_turns, settings.server_timeout)
-        turns = Turns(graph, conversations, limits, clock, metrics)
+        turns = Turns(graph, conversations, limits, clock, metrics, wake)
         stack.push_async_callback(turns.drain, 0)
         await stack.enter_async_context(caretaker(turns, conversations, store, clock))
         yield Parts(settings, graph, store, conversations, turns, metrics, clock)

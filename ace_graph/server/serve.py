@@ -27,6 +27,7 @@ from ace_graph.server.app import create_app
 from ace_graph.server.opening import Brought
 from ace_graph.server.parts import Parts
 from ace_graph.server.request_id import RequestIds
+from ace_graph.server.telemetry import collected_spans
 from ace_graph.settings import Settings
 
 __all__ = ["serve"]
@@ -70,7 +71,7 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
         timeout_graceful_shutdown=round(settings.server_grace) + _AFTER_DRAINING,
     )
     server = _Server(config, app, settings.server_grace)
-    with _orderly_end():
+    with _orderly_end(), collected_spans():
         server.run()
     return 0 if server.started else 1
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.stores.base import keeps_pending
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord, TurnStatus
+from ace_graph.server.asking import Said
 from ace_graph.server.parts import Learner, Opened
 from ace_graph.server.replies import documented
 
@@ -22,9 +26,19 @@ routes = APIRouter(prefix="/api", tags=["trajectories"])
 class TrajectoriesQuery(BaseModel):
     """Which turns."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
     limit: Annotated[int, Field(ge=1, le=500, description="At most so many.")] = 50
+    skip: Annotated[int, Field(ge=0, le=1_000_000, description="Leave out the newest so many.")] = 0
+    agent: Annotated[Said, Field(max_length=256, description="Who did it.")] | None = None
+    task_type: Annotated[Said, Field(max_length=256)] | None = None
+    status: TurnStatus | None = None
+    since: Annotated[AwareDatetime, Field(description="Completed then or later.")] | None = None
+    until: Annotated[AwareDatetime, Field(description="Completed then or earlier.")] | None = None
+
+    def wanted(self) -> TrajectoryFilter:
+        """Return the filter that they make."""
+        return TrajectoryFilter(**self.model_dump(exclude={"limit", "skip"}))
 
 
 class TrajectoriesReply(BaseModel):
@@ -41,5 +55,11 @@ async def trajectories(
     parts: Opened,
     query: Annotated[TrajectoriesQuery, Query()],
 ) -> TrajectoriesReply:
-    """Return the learner's last turns."""
-    return TrajectoriesReply(trajectories=await parts.store.turns(learner, query.limit))
+    """Return the learner's turns and other recorded work, the newest first."""
+    store = parts.store
+    if keeps_pending(store):
+        found = await store.find_turns(learner, query.wanted(), limit=query.limit, skip=query.skip)
+    else:
+        recent = await store.turns(learner, query.skip + query.limit)
+        found = tuple(turn for turn in recent[query.skip :] if query.wanted().takes(turn))
+    return TrajectoriesReply(trajectories=found)

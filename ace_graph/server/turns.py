@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,6 +25,7 @@ from ace_graph.server.driving import clean_up, drive, shorten
 from ace_graph.server.failures import place_of, refusal_of
 from ace_graph.server.live_turn import LiveTurn
 from ace_graph.state import ACEOutput
+from ace_graph.tracing import span_maker
 
 __all__ = ["TurnLimits", "Turns", "Watcher"]
 
@@ -65,12 +67,15 @@ class Turns:
         limits: TurnLimits,
         clock: Clock,
         watcher: Watcher,
+        left_to_learn: Callable[[], None],
     ) -> None:
         self._graph = graph
         self._conversations = conversations
         self._limits = limits
         self._clock = clock
         self._watcher = watcher
+        self._left_to_learn = left_to_learn
+        self._span = span_maker()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ended: OrderedDict[str, LiveTurn] = OrderedDict()
@@ -167,10 +172,13 @@ class Turns:
         began = self._clock.monotonic()
         out: ACEOutput | None = None
         try:
-            out = await self._bounded(turn, live)
+            with self._span("ace_graph.turn", {"ace.run_id": turn.run_id}):
+                out = await self._bounded(turn, live)
             reply = reply_of(out, turn.conversation_id)
             await self._close(turn, out)
             live.end(reply)
+            if reply.metadata.scratch.pending:
+                self._left_to_learn()
         except asyncio.CancelledError as stop:
             await self._stopped(turn, live, stop.args)
         except Exception as error:
