@@ -124,7 +124,9 @@ def _sequence_differs(a: Claim, b: Claim) -> bool:
 
 def _about_the_same(a: Claim, b: Claim) -> bool:
     """Whether one number differs, and it is an amount: no name, no condition and no part of the subject."""
-    if len(a.numbers) != len(b.numbers) or (a.copular, a.subject) != (b.copular, b.subject):
+    if len(a.numbers) != len(b.numbers) or a.copular != b.copular:
+        return False
+    if a.copular and a.subject != b.subject:
         return False
     pairs = list(enumerate(zip(a.numbers, b.numbers, strict=True)))
     changed = [(place, x, y) for place, (x, y) in pairs if (x.value, x.unit) != (y.value, y.unit)]

@@ -139,6 +139,7 @@ def test_only_steering_words_of_the_other_text_are_respelt() -> None:
         ("The essay has a limit of 8 pages", "The essay has a limit of 9 pages", "number"),
         ("Rinse it for 3 days even if it is clean", "Rinse it for 9 days even if it is clean", "number"),
         ("Always: a fast lasts 12 hours", "A fast lasts 16 hours", "number"),
+        ("Before the race, rest 2 days", "Rest 3 days before the race", "number"),
         ("Use the lift in the tower", "Avoid the lift in the tower", "negation"),
         ("Anyone may enter the lab", "No one may enter the lab", "negation"),
         ("Den Nenner kürzen", "Den Nenner nicht kürzen", "negation"),
