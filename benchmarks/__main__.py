@@ -19,13 +19,13 @@ from benchmarks.footprint import measure_footprint
 from benchmarks.goals import goals_table
 from benchmarks.machine import describe_machine, load_now
 from benchmarks.plan import FULL, QUICK, Findings, Plan
+from benchmarks.report import write_report
 from benchmarks.stores import measure_stores
 from benchmarks.stores_here import Places, places
 from benchmarks.turns import measure_turns
 from benchmarks.writers import measure_writers
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-MARK = "<!-- Below this line nothing is generated. -->"
 PARTS = ("core", "turns", "stores", "writers", "footprint")
 
 
@@ -48,8 +48,7 @@ def main() -> None:
     for line in machine:
         console.print(line, highlight=False)
     if not options.quick and not options.only:
-        tables = "\n".join(table.markdown() for table in (goals, *findings.tables))
-        _write(machine, tables)
+        write_report(RESULTS, "Results", "make bench", machine, (goals, *findings.tables))
 
 
 def _options() -> argparse.Namespace:
@@ -73,13 +72,6 @@ def _measure(parts: list[str], plan: Plan, found: Places, findings: Findings, co
         for table in findings.tables[shown:]:
             table.show(console)
         shown = len(findings.tables)
-
-
-def _write(machine: list[str], tables: str) -> None:
-    old = RESULTS.read_text("utf-8") if RESULTS.exists() else ""
-    notes = old.partition(MARK)[2].strip()
-    head = "# Results\n\n`make bench` writes this file.\n\n" + "".join(f"- {line}\n" for line in machine)
-    RESULTS.write_text(f"{head}\n{tables}\n{MARK}\n\n{notes}\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from benchmarks.corpus import START, bullets
 from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
 from tests.plugins.neo4j_source import VERSIONS, look_around
 
-__all__ = ["ROOMY", "Place", "Places", "places", "seeded"]
+__all__ = ["ROOMY", "Neo4jHere", "Place", "Places", "places", "seeded"]
 
 ROOMY = Policy(max_bullets=100_000)
 """A cap that no benchmark reaches, where it is not the cap that is measured."""
@@ -58,10 +58,19 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Neo4jHere:
+    """A Neo4j server. `restart` kills it and waits until it answers again; None for one that is not ours."""
+
+    uri: str
+    restart: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True)
 class Places:
-    """All places, and the version of the Neo4j server, None where there is none."""
+    """All places, and the Neo4j server with its version, None where there is none."""
 
     all: tuple[Place, ...]
+    neo4j: Neo4jHere | None
     neo4j_version: str | None
 
 
@@ -82,21 +91,21 @@ def _delta(op_id: str, operation: Reset | Touch) -> Delta:
 @contextmanager
 def places() -> Generator[Places]:
     """The places for as long as the block runs."""
-    with tempfile.TemporaryDirectory(prefix="ace-bench-") as folder, _neo4j(Path(folder)) as uri:
+    with tempfile.TemporaryDirectory(prefix="ace-bench-") as folder, _neo4j(Path(folder)) as neo4j:
         found = [Place("memory", "memory://"), Place("SQLite", f"sqlite:///{folder}/bench.db")]
-        if uri is not None:
-            found.append(Place("Neo4j", uri))
-        yield Places(tuple(found), None if uri is None else _server_version(uri))
+        if neo4j is not None:
+            found.append(Place("Neo4j", neo4j.uri))
+        yield Places(tuple(found), neo4j, None if neo4j is None else _server_version(neo4j.uri))
 
 
 @contextmanager
-def _neo4j(folder: Path) -> Generator[str | None]:
+def _neo4j(folder: Path) -> Generator[Neo4jHere | None]:
     means, version, name = look_around(), VERSIONS[0], f"ace-bench-{uuid4().hex[:8]}"
     if means.uri is not None:
-        yield means.uri
+        yield Neo4jHere(means.uri)
     elif means.docker:
         try:
-            yield start_in_docker(name)
+            yield Neo4jHere(start_in_docker(name))
         finally:
             stop_in_docker(name)
     elif means.can_serve(version):
@@ -104,7 +113,7 @@ def _neo4j(folder: Path) -> Generator[str | None]:
         server = LocalServer(version, means.javas[version], folder / "neo4j")
         try:
             server.start()
-            yield server.uri
+            yield Neo4jHere(server.uri, lambda: _restart(server))
         finally:
             if server.pid:
                 kill(server.pid)
@@ -112,6 +121,11 @@ def _neo4j(folder: Path) -> Generator[str | None]:
     else:
         _tell("No Neo4j: set NEO4J_TEST_URI, start Docker, or install Java 17 or 21 and Maven.")
         yield None
+
+
+def _restart(server: LocalServer) -> None:
+    server.kill()
+    server.start()
 
 
 def _tell(line: str) -> None:

@@ -1,0 +1,120 @@
+"""Runs the benchmarks of the web backend, prints their tables, and writes benchmarks/server/RESULTS.md.
+
+BENCH_RIVALS names a Python in whose environment langmem and mem0 are installed beside this project; without
+it this one is asked. What it does not have is told to be missing.
+
+Does not: write the file in quick mode or for a part. What stands below its mark was written by a person, and
+stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.goals import goals_table
+from benchmarks.machine import describe_machine, load_now
+from benchmarks.plan import Findings
+from benchmarks.report import write_report
+from benchmarks.server.answers import measure_answers
+from benchmarks.server.first_token import measure_first_token, measure_learning_modes
+from benchmarks.server.plan import FULL, QUICK, ServerPlan
+from benchmarks.server.restart import measure_restart
+from benchmarks.server.servers import Wanted, running
+from benchmarks.server.setting import Setting, setting
+from benchmarks.server.store_and_find import measure_store_and_find
+from benchmarks.server.workers import measure_workers
+from benchmarks.stores_here import Place, Places, places
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+PARTS = ("answers", "tokens", "modes", "workers", "rivals", "restart")
+
+
+def main() -> None:
+    """Read the arguments, measure, report."""
+    options = _options()
+    os.environ["LANGSMITH_TRACING"] = "false"
+    plan, findings, console = QUICK if options.quick else FULL, Findings(), Console(width=140)
+    parts: list[str] = options.only or list(PARTS)
+    began, load_before = time.monotonic(), load_now()
+    with places() as found:
+        asyncio.run(measure(parts, plan, found, findings, console))
+        machine = describe_machine(found.neo4j_version)
+    machine += [
+        "Clients, servers, workers and Neo4j share these cores and speak over loopback",
+        f"Load average {load_before:.1f} at the start and {load_now():.1f} at the end; "
+        f"it took {time.monotonic() - began:.0f} s",
+    ]
+    goals = goals_table(findings.goals)
+    goals.show(console)
+    for line in machine:
+        console.print(line, highlight=False)
+    if not options.quick and not options.only:
+        tables = (goals, *findings.tables)
+        write_report(RESULTS, "Results of the web backend", "make bench-server", machine, tables)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.server")
+    quick = os.environ.get("QUICK", "") not in ("", "0")
+    parser.add_argument("--quick", action="store_true", default=quick, help="about a minute; or QUICK=1")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="only these parts")
+    return parser.parse_args()
+
+
+async def measure(
+    parts: list[str], plan: ServerPlan, found: Places, findings: Findings, console: Console
+) -> None:
+    """Run the parts one after the other, and show the tables of each as soon as it has ended."""
+    shared = tuple(place for place in found.all if place.url != "memory://")
+    python, shown = os.environ.get("BENCH_RIVALS") or sys.executable, 0
+    most = max(*plan.clients, plan.learners, plan.restart_clients)
+    with tempfile.TemporaryDirectory(prefix="ace-bench-server-") as name:
+        folder = Path(name)
+        async with setting(shared, most, plan.bullets) as them:
+            for part in parts:
+                await _part(part, plan, found, shared, them, python, folder, findings)
+                for table in findings.tables[shown:]:
+                    table.show(console)
+                shown = len(findings.tables)
+
+
+async def _part(
+    part: str,
+    plan: ServerPlan,
+    found: Places,
+    shared: tuple[Place, ...],
+    them: Setting,
+    python: str,
+    folder: Path,
+    findings: Findings,
+) -> None:
+    if part in ("answers", "tokens"):
+        async with running(_servers(shared), folder) as servers:
+            run = measure_answers if part == "answers" else measure_first_token
+            await run(plan, them, servers, folder, findings)
+    elif part == "modes":
+        await measure_learning_modes(plan, them, shared, folder, findings)
+    elif part == "workers":
+        await measure_workers(plan, them, shared, findings)
+    elif part == "rivals":
+        await measure_store_and_find(plan, found, python, findings)
+    else:
+        await measure_restart(plan, them, found.neo4j, folder, findings)
+
+
+def _servers(shared: tuple[Place, ...]) -> list[Wanted]:
+    bare = Wanted("bare graph", "bare")
+    kept = Wanted("bare graph, LangGraph's SQLite checkpointer", "checkpointed")
+    return [bare, kept, *(Wanted(place.name, "ours", place.url) for place in shared)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Answers a second, and how long an answer takes: a bare graph, ours, and the bare graph with other memories.
+
+Does not: measure on an idle machine. The clients, the servers and Neo4j share its cores.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.plan import Findings
+from benchmarks.server.clients import Load, connected, load
+from benchmarks.server.crowd import everything_learned
+from benchmarks.server.percentiles import Percentiles, percentiles
+from benchmarks.server.plan import ServerPlan
+from benchmarks.server.servers import Server
+from benchmarks.server.setting import Setting
+from benchmarks.table import Table
+from benchmarks.timing import number
+
+__all__ = ["measure_answers"]
+
+_COLUMNS = (
+    "server",
+    "answers a second",
+    "p50 / p95 / p99, ms",
+    "added",
+    "cpu ms an answer",
+    "learned after, s",
+)
+_NOTE = (
+    "`Added` is each percentile above that of the bare graph. The processor time is that of the server's "
+    "process, which is disturbed least by what else runs; ours holds the learning of the same turns too. "
+    "`Learned after`: until the lessons of all turns were stored, counted from the last answer."
+)
+
+
+async def measure_answers(
+    plan: ServerPlan, setting: Setting, servers: Sequence[Server], folder: Path, findings: Findings
+) -> None:
+    """Add a table for each number of clients. The first server is the bare graph."""
+    for clients in plan.clients:
+        loads: dict[str, list[Load]] = defaultdict(list)
+        waits: dict[str, list[float]] = defaultdict(list)
+        for _ in range(plan.rounds):
+            for server in servers:
+                store = setting.store_of(server)
+                async with connected(server, setting.learners_of(server)[:clients]) as them:
+                    loads[server.name].append(await load(server, them, plan.answers))
+                if store is not None:
+                    waits[server.name].append(await everything_learned(store))
+        findings.tables.append(_table(clients, loads, waits, plan))
+
+
+def _table(
+    clients: int, loads: dict[str, list[Load]], waits: dict[str, list[float]], plan: ServerPlan
+) -> Table:
+    base: Percentiles | None = None
+    rows: list[tuple[str, ...]] = []
+    for name, some in loads.items():
+        answers = [answer for one in some for answer in one.answers]
+        own = percentiles([answer.ms for answer in answers])
+        rate = len(answers) / sum(one.seconds for one in some)
+        cpu = sum(one.cpu_seconds for one in some) / len(answers) * 1000
+        failed = sum(one.failed for one in some)
+        told = own.told() + (f" ({failed} failed)" if failed else "")
+        added = "" if base is None else own.over(base).told()
+        waited = number(max(waits[name])) if name in waits else ""
+        rows.append((name, number(rate), told, added, number(cpu), waited))
+        base = base or own
+    title = f"Answers over HTTP, {clients} client{'s' if clients > 1 else ''}, {plan.bullets} bullets each"
+    return Table(title, _COLUMNS, rows, _NOTE)
