@@ -54,6 +54,8 @@ def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
     if "instruction" in vouched:
         return None
     kind = "with its letters set apart" if _LETTERS_APART.search(line) else foreign_order_in(folded)
+    if kind is None and not line.isascii():
+        kind = foreign_order_in(_latin(line))
     kind = kind or next(filter(None, map(order_in, readable(line))), None)
     return None if kind is None else f"instruction: {kind}"
 

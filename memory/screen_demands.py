@@ -59,8 +59,9 @@ DEMANDS: tuple[Rule, ...] = (
     rule(
         _MEMORY,
         "playbook memor learner user student",
-        rf"\b(?:add|store|save|write|remember|copy|insert|plant)\b{_SHORT}\b(?:in|into|to) (?:every|all|each"
-        rf"|another|other)\b{_SHORT}\b(?:playbooks?|memor(?:y|ies)|learners?|users?|students?)\b",
+        rf"\b(?:add|store|save|write|remember|copy|insert|plant)\b{_SHORT}\b(?:in|into|to) "
+        rf"(?:the (?:memor(?:y|ies)|playbooks?) of )?(?:every|all|each|another|other)\b{_SHORT}"
+        r"\b(?:playbooks?|memor(?:y|ies)|learners?|users?|students?)\b",
     ),
     rule(
         _MEMORY,
@@ -132,7 +133,8 @@ DEMANDS: tuple[Rule, ...] = (
         _ALWAYS,
         "obey comply follow",
         r"\b(?:obey|comply with|follow) (?:only |all |any |every |whatever )+"
-        r"(?:me\b|my\b|orders?|commands?|(?:the )?attacker|he |she |they )",
+        r"(?:me\b|my\b|orders?|commands?|(?:the )?attacker|he |she |they )"
+        r"|\bobey (?:me|him|her|them|the (?:next|following)|this|these|(?:the )?tool)\b",
     ),
     rule(
         _ALWAYS,
@@ -145,7 +147,8 @@ DEMANDS: tuple[Rule, ...] = (
         r"\b(?:as|from|by|per|on behalf of) (?:the |your )?(?:system )?(?:administrator|admin|developers?"
         r"|creators?"
         r"|openai|google|anthropic|security team|operator|vendor)\b\s*"
-        r"(?::|,|team\b|order|mandat|requir|instruct|you must)"
+        r"(?::|,|team\b|order|mandat|requir|instruct|you must|i (?:author|allow|order|permit))"
+        r"|\bby (?:the )?order of (?:the |your )?(?:system )?(?:administrator|admin|developer|creator)s?\b"
         r"|\b(?:administrator|admin|developers?|openai|google|anthropic|security team|operators?) (?:has "
         r"|have )?"
         r"(?:require|order|mandate|instruct|authori[sz]e|approve|command|allow)[sd]?\b"

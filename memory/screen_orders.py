@@ -36,8 +36,8 @@ _ORDERS: tuple[Rule, ...] = (
         r"|don'?t (?:follow|obey)|stop (?:following|obeying)|forget)\w*\b"
         + _GAP
         + rf"\b(?:previous|prior|above|earlier|preceding|all|any|every|{_MINE}|system|initial|original"
-        rf"|these|those"
-        rf"|other|safety)\b{_SHORT}\b(?:{_RULES}|prompts?|rules|system message|training|programming)\b",
+        rf"|these|those|other|safety|the (?=content|safety))\b{_SHORT}"
+        rf"\b(?:{_RULES}|prompts?|rules|system message|training|programming)\b",
     ),
     rule(
         _SET_ASIDE,
@@ -128,7 +128,7 @@ _ORDERS: tuple[Rule, ...] = (
     rule(
         _PROMPT,
         "system assistant developer",
-        r"(?:^|[.!?:;#|]\s*)#{0,4}\s*(?:system|assistant|developer)\s*(?:message|prompt)?\s*:\s*\S",
+        r"(?:^|[.!?:;#|]\s*)[\x22'`#]{0,4}\s*(?:system|assistant|developer)\s*(?:message|prompt)?\s*:\s*\S",
     ),
     rule(
         _TOOLS,

@@ -63,6 +63,7 @@ def import_playbook(url: str | None, learner: str, file: Path, name: str, *, as_
                 "reasons": [{"what": each.what, "why": each.why} for each in outcome.refused],
                 "renamed": outcome.renamed,
                 "core": outcome.core,
+                "quarantined": outcome.quarantined,
                 "left_out": dict(outcome.left_out),
                 "version": None if after.absent else after.version.n,
             }
@@ -123,5 +124,8 @@ def _tell(outcome: Outcome) -> None:
         out.print(f"  left out, a bullet has no place for it: {fields}", soft_wrap=True)
     if outcome.core:
         out.print(f"  always in the prompt: {', '.join(outcome.core)}", soft_wrap=True)
+    if outcome.quarantined:
+        held = ", ".join(outcome.quarantined)
+        out.print(f"  in quarantine, playbook show --quarantined says why: {held}", soft_wrap=True)
     if outcome.displaced:
         out.print(f"  made room or were replaced: {', '.join(outcome.displaced)}", soft_wrap=True)

@@ -27,7 +27,7 @@ class Outcome:
     """What an import came to: read = kept + merged + len(refused).
 
     `renamed` of the kept ones asked for an id and got another. `core` are ids of kept ones that are always
-    candidates for the prompt. `displaced` are ids of bullets that the learner had before and that made room
+    candidates for the prompt, `quarantined` of those that are none, each with a reason. `displaced` are ids of bullets that the learner had before and that made room
     or were replaced. `left_out` maps fields that have no place in a bullet to how many bullets had them.
     """
 
@@ -38,6 +38,7 @@ class Outcome:
     displaced: tuple[str, ...]
     renamed: int
     core: tuple[str, ...]
+    quarantined: tuple[str, ...]
     left_out: Mapping[str, int]
 
 
@@ -107,7 +108,8 @@ def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> 
         refused=tuple(refused),
         displaced=tuple(name for name in gone if name not in ours),
         renamed=renamed,
-        core=tuple(name for name, bullet in kept.items() if bullet.core),
+        core=tuple(name for name, b in kept.items() if b.core and b.status == "active"),
+        quarantined=tuple(name for name, b in kept.items() if b.status == "quarantined"),
         left_out=reading.left_out,
     )
 
