@@ -115,6 +115,15 @@ def test_what_repeats_the_failed_advice_goes_with_it_and_its_words_are_learned()
     assert "estimated" in life[new].keywords
 
 
+def test_the_same_claim_about_another_subject_does_not_go_with_failed_advice() -> None:
+    life = Life()
+    [old] = life.does(Add(content="When rounding invoice totals, use the Harvard style")).report.added
+    [essay] = life.does(Add(content="For rounding travel budgets, use the Harvard style")).report.added
+    effect = life.does(Add(content="Choose red ink for rounding invoice totals", contests=(old,)))
+    assert [pair.gone for pair in effect.report.superseded] == [old]
+    assert essay in life.playbook.entries
+
+
 def test_advice_that_the_same_reflection_gives_again_is_upheld() -> None:
     life = Life()
     [old] = life.does(Add(content=OLD)).report.added
