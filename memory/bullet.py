@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 __all__ = [
+    "AVOID",
     "EPOCH_START",
     "MAX_CONTENT_CHARS",
     "PROFILE_SECTIONS",
@@ -34,6 +35,9 @@ __all__ = [
 MemoryType = Literal["semantic", "episodic", "procedural"]
 Polarity = Literal["strategy", "anti_pattern", "observation"]
 BulletTag = Literal["helpful", "harmful", "neutral"]
+
+AVOID = "AVOID: "
+"""What stands before the text of an anti-pattern wherever a model reads it."""
 
 MAX_CONTENT_CHARS = 2_000
 MAX_KEYWORDS = 32
@@ -93,7 +97,8 @@ class Bullet(BaseModel):
     """A remembered strategy, fact or experience (document 000, extended by 003 and 004).
 
     `helpful`, `harmful` and `neutral` move on evidence only; `seen` counts how often the same lesson
-    came and carries no weight. `importance` is in [0, 1]. `ttl_days` counts from `updated_at`.
+    came and carries no weight. `setbacks` counts the failures since its last success: what fails again and
+    again is not shown any more, whatever it did before. `importance` is in [0, 1]. `ttl_days` counts from `updated_at`.
     `keywords` are words learned from bullets that this one absorbed: it is found by them, they are
     never shown. `slot` names a profile value of which there is one at a time (name, persona, ...).
     `quarantine_reason` says why no prompt holds it; None while it is active.
@@ -109,6 +114,7 @@ class Bullet(BaseModel):
     helpful: Count = 0
     harmful: Count = 0
     neutral: Count = 0
+    setbacks: Count = 0
     seen: Count = 1
     memory_type: MemoryType = "semantic"
     polarity: Polarity = "strategy"
@@ -131,6 +137,11 @@ class Bullet(BaseModel):
     def content_hash(self) -> str:
         """The hash of the normalised text; see the function of the same name."""
         return content_hash(self.content)
+
+    @property
+    def advice(self) -> str:
+        """The text as prompts show it: what is to be avoided is marked."""
+        return f"{AVOID}{self.content}" if self.polarity == "anti_pattern" else self.content
 
     @property
     def core(self) -> bool:

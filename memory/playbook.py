@@ -47,6 +47,7 @@ class BaseVotes(NamedTuple):
     helpful: int = 0
     harmful: int = 0
     neutral: int = 0
+    setbacks: int = 0
 
 
 TurnVotes = Mapping[EvidenceSource, Vote]
@@ -230,7 +231,7 @@ def id_number(bullet_id: str) -> int:
 
 
 def _line(bullet: Bullet) -> str:
-    return f"[{bullet.id}] {bullet.content} (helpful={bullet.helpful}, harmful={bullet.harmful})"
+    return f"[{bullet.id}] {bullet.advice} (helpful={bullet.helpful}, harmful={bullet.harmful})"
 
 
 def _title(section: str) -> str:

@@ -57,8 +57,7 @@ class Candidate:
 
 def line_tokens(bullet: Bullet, count_tokens: Callable[[str], int]) -> int:
     """Return what a bullet costs as a line `12. [id] [+helpful/-harmful] AVOID: content` of a data block."""
-    avoid = "AVOID: " if bullet.polarity == "anti_pattern" else ""
-    line = f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {avoid}{bullet.content}"
+    line = f"[{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {bullet.advice}"
     return count_tokens(line) + _NUMBERING_TOKENS + _ESCAPE_TOKENS * bullet.content.count("<")
 
 

@@ -164,7 +164,7 @@ def _prompt(adds: Sequence[Add], shown: Sequence[Bullet], snapshot: Snapshot, ru
     learner = clean_line(run.learner_id or "")[:_LEARNER_CHARS]
     bullets = "\n".join(
         f"[{b.id}] (type={b.memory_type}, learner={learner}, topic={b.topic}, helpful={b.helpful}, "
-        f"harmful={b.harmful}) {b.content}"
+        f"harmful={b.harmful}) {b.advice}"
         for b in shown
     )
     verdicts = Counter(turn.verdict for turn in snapshot.access.recent_turns)

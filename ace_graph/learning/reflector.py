@@ -204,7 +204,7 @@ def _end(trace: str) -> str:
 
 
 def _bullets(bullets: Iterable[Bullet]) -> str:
-    return "\n".join(f"[{b.id}] (helpful={b.helpful}, harmful={b.harmful}) {b.content}" for b in bullets)
+    return "\n".join(f"[{b.id}] (helpful={b.helpful}, harmful={b.harmful}) {b.advice}" for b in bullets)
 
 
 def _all_evidence(subject: Subject, evidence: Iterable[Evidence]) -> str:

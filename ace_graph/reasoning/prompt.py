@@ -39,8 +39,7 @@ def format_context(retrieval: Retrieval) -> str:
 
 def _line(number: int, scored: Scored) -> str:
     bullet = scored.bullet
-    avoid = "AVOID: " if bullet.polarity == "anti_pattern" else ""
-    return f"{number}. [{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {avoid}{bullet.content}"
+    return f"{number}. [{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {bullet.advice}"
 
 
 def recent_insights(

@@ -119,7 +119,7 @@ def _matching(playbook: Playbook, words: str) -> list[Bullet]:
 
 def _told(bullets: Iterable[Bullet]) -> str:
     rows = [
-        f"[{b.id}] {preview(b.content, _ROW_CHARS)} (+{b.helpful}/-{b.harmful}, {b.section})" for b in bullets
+        f"[{b.id}] {preview(b.advice, _ROW_CHARS)} (+{b.helpful}/-{b.harmful}, {b.section})" for b in bullets
     ]
     return "\n".join(rows) or _NOTHING
 
@@ -133,7 +133,7 @@ def _lineage(playbook: Playbook, bullet_id: str) -> str:
     replaced = [old for old, new in playbook.tombstones.items() if new == bullet.id]
     absorbed = [old for old, new in playbook.aliases.items() if new == bullet.id]
     parts = [
-        f"[{bullet.id}] {preview(bullet.content, _ROW_CHARS)}",
+        f"[{bullet.id}] {preview(bullet.advice, _ROW_CHARS)}",
         f"first kept {bullet.created_at:%Y-%m-%d}, last changed {bullet.updated_at:%Y-%m-%d}",
         f"seen {bullet.seen} times",
         f"votes: {bullet.helpful} helpful, {bullet.harmful} harmful, {bullet.neutral} neutral",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.fields import avoid_shown
 from ace_graph.memory.formats.lines import (
     fit_for_brackets,
     is_ace_line,
@@ -47,9 +46,9 @@ class AceFormat:
 
 def _counted(bullet: Bullet) -> str:
     votes = f"helpful={bullet.helpful} harmful={bullet.harmful}"
-    return f"[{fit_for_brackets(bullet.id)}] {votes} :: {avoid_shown(bullet)}"
+    return f"[{fit_for_brackets(bullet.id)}] {votes} :: {bullet.advice}"
 
 
 def _plain(bullet: Bullet) -> str:
-    line = f"[{numbered(bullet.id)}] {avoid_shown(bullet)}"
+    line = f"[{numbered(bullet.id)}] {bullet.advice}"
     return _counted(bullet) if is_counted_line(line) else line

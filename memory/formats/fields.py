@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ace_graph.errors import FormatError
-from ace_graph.memory.bullet import MAX_KEYWORDS, Bullet, clean_line, encodable
+from ace_graph.memory.bullet import AVOID, MAX_KEYWORDS, Bullet, clean_line, encodable
 from ace_graph.memory.delta import Add
 from ace_graph.memory.formats.base import Reading, Refusal
 from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
@@ -29,14 +29,12 @@ __all__ = [
     "EXTENSION",
     "MAX_BULLETS",
     "Collector",
-    "avoid_shown",
     "avoid_taken",
     "extension_of",
     "named",
 ]
 
 EXTENSION = "ace_graph"
-AVOID = "AVOID: "
 MAX_COUNT = 999_999_999
 MAX_BULLETS = 20_000
 """What one file may hold: twice the largest playbook that is measured."""
@@ -44,7 +42,7 @@ MAX_BULLETS = 20_000
 NAME_CHARS = 60
 MAX_NAMED = 30
 
-_COUNTS = ("helpful", "harmful", "neutral", "seen")
+_COUNTS = ("helpful", "harmful", "neutral", "setbacks", "seen")
 _LONGEST = {"tags": MAX_TAGS, "keywords": MAX_KEYWORDS, "sources": MAX_SOURCES, "consolidated_from": 1_000}
 _BULLET_FIELDS = frozenset(Bullet.model_fields)
 _ALWAYS_GIVEN = {"id": "new", "section": "general"}
@@ -139,13 +137,8 @@ def _repeated(fields: Fields) -> str | None:
     return None if twice is None else f"{clean_line(twice)[:NAME_CHARS]} stands twice in it"
 
 
-def avoid_shown(bullet: Bullet) -> str:
-    """Return the text of a bullet for a format that can't say that it is to be avoided."""
-    return f"{AVOID}{bullet.content}" if bullet.polarity == "anti_pattern" else bullet.content
-
-
 def avoid_taken(content: object) -> Fields:
-    """Return the fields behind such a text."""
+    """Return the fields behind a bullet's `advice`, in a format that can't say what is to be avoided."""
     if isinstance(content, str) and clean_line(content).startswith(AVOID):
         return {"content": clean_line(content).removeprefix(AVOID), "polarity": "anti_pattern"}
     return {"content": content}

@@ -16,7 +16,7 @@ import re
 from ace_graph.errors import FormatError, NewerFormat
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.fields import EXTENSION, Collector, avoid_shown, avoid_taken, extension_of
+from ace_graph.memory.formats.fields import EXTENSION, Collector, avoid_taken, extension_of
 from ace_graph.memory.formats.sections import active
 from ace_graph.memory.formats.skills import framed, skillbook_of, skills_in, source_written, sources_read
 from ace_graph.memory.formats.strict_json import Fields
@@ -94,7 +94,7 @@ def _text(issue: object, insight: object) -> object:
 
 
 def _skill(bullet: Bullet) -> Fields:
-    shown = avoid_shown(bullet)
+    shown = bullet.advice
     both = _BOTH.fullmatch(shown)
     dates = bullet.model_dump(mode="json", include={"created_at", "updated_at"})
     skill: Fields = {

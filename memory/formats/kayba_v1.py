@@ -13,7 +13,7 @@ import json
 from ace_graph.errors import FormatError
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.fields import EXTENSION, Collector, avoid_shown, avoid_taken, extension_of
+from ace_graph.memory.formats.fields import EXTENSION, Collector, avoid_taken, extension_of
 from ace_graph.memory.formats.sections import active, active_by_section
 from ace_graph.memory.formats.skills import (
     framed,
@@ -77,7 +77,7 @@ def _fields(skill_id: str, skill: Fields, collector: Collector) -> Fields:
 def _skill(bullet: Bullet) -> Fields:
     skill: Fields = {
         "id": bullet.id,
-        "content": avoid_shown(bullet),
+        "content": bullet.advice,
         "justification": None,
         "evidence": None,
         **bullet.model_dump(mode="json", include=set(_SAME)),

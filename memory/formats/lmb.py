@@ -21,7 +21,6 @@ from ace_graph.memory.formats.base import Document, Reading
 from ace_graph.memory.formats.fields import (
     EXTENSION,
     Collector,
-    avoid_shown,
     avoid_taken,
     extension_of,
     named,
@@ -121,7 +120,7 @@ def _moment(value: object) -> object:
 def _item(bullet: Bullet) -> Fields:
     item: Fields = {
         "id": bullet.id,
-        "content": avoid_shown(bullet),
+        "content": bullet.advice,
         "helpful_count": bullet.helpful,
         "harmful_count": bullet.harmful,
         "created_at": bullet.created_at.replace(tzinfo=None).isoformat(),

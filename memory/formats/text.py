@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.fields import avoid_shown
 from ace_graph.memory.formats.lines import fit_for_brackets, is_markdown_line, lines_of, read_lines
 from ace_graph.memory.formats.sections import written_by_section
 from ace_graph.memory.playbook import Playbook
@@ -36,4 +35,4 @@ class TextFormat:
 
 def _line(bullet: Bullet) -> str:
     votes = f"(helpful={bullet.helpful}, harmful={bullet.harmful})"
-    return f"- [{fit_for_brackets(bullet.id)}] {avoid_shown(bullet)} {votes}"
+    return f"- [{fit_for_brackets(bullet.id)}] {bullet.advice} {votes}"

@@ -130,6 +130,23 @@ async def test_a_lesson_never_becomes_part_of_the_profile(build: Build, store: C
     assert not bullet.core
 
 
+async def test_an_anti_pattern_is_kept_and_shown_as_something_to_avoid(
+    build: Build, store: CountingStore
+) -> None:
+    told = {"content": "Adding fractions by adding their bottoms", "polarity": "anti_pattern"}
+    model = ScriptedModel(
+        solver=["<final>x</final>"] * 2, reflector=[json.dumps({"lessons": [told]}), lessons()]
+    )
+    graph = build(model)
+    await graph.ainvoke(ask(), context=ALICE)
+    await graph.ainvoke(ask("adding fractions 1/4 + 1/3?"), context=ALICE)
+    [bullet] = (await store.now("alice")).playbook.bullets()
+    assert bullet.polarity == "anti_pattern"
+    shown = "AVOID: Adding fractions by adding their bottoms"
+    assert shown in model.calls_of("solver")[1].messages[0].text
+    assert shown in model.calls_of("reflector")[1].messages[0].text
+
+
 async def test_auto_skips_greetings_and_reflects_on_the_rest(build: Build) -> None:
     context = ACEContext(learner_id="alice")
     with ScriptedModel(solver=["<final>hi</final>"] * 3, reflector=[lessons()]) as model:

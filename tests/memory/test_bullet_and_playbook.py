@@ -195,3 +195,13 @@ def test_a_newer_payload_is_refused() -> None:
 def test_impossible_values_are_refused(fields: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Bullet.model_validate({"id": "a", "section": "s", "content": "c", **fields})
+
+
+def test_what_is_to_be_avoided_is_marked_wherever_a_model_reads_it() -> None:
+    bad = Bullet(id="mat-00001", section="math", content="Adding the bottoms", polarity="anti_pattern")
+    assert bad.advice == "AVOID: Adding the bottoms"
+    assert bad.model_copy(update={"polarity": "strategy"}).advice == "Adding the bottoms"
+    playbook = Playbook.of([bad])
+    line = "- [mat-00001] AVOID: Adding the bottoms (helpful=0, harmful=0)"
+    assert line in playbook.as_prompt()
+    assert line in playbook.as_context()
