@@ -111,7 +111,7 @@ async def execute_with_learning(
         returned = await _called(task_fn, running)
     except BaseException as error:
         why = f"{type(error).__name__}: {error}".strip()
-        failed = replace(plain, error=why, score=0.0, cited=running.bullet_ids)
+        failed = replace(plain, error=why, score=0.0, source="tool")
         await asyncio.shield(_complete(running, "failure", failed))
         raise
     report = _report(returned)
@@ -164,7 +164,7 @@ def _report(returned: object) -> Reported:
     pair = cast("tuple[object, ...]", returned) if isinstance(returned, tuple) else ()
     if len(pair) == 2 and isinstance(pair[1], str) and pair[1] in _STATUSES:
         return Reported(pair[0], cast("TurnStatus", pair[1]))
-    return Reported(returned, "success", Told(judged=False))
+    return Reported(returned, "success", Told(source=None))
 
 
 async def _complete(running: RunningTrajectory, status: TurnStatus, told: Told) -> str | None:

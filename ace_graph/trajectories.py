@@ -26,9 +26,9 @@ from pydantic import JsonValue, ValidationError
 from ace_graph.errors import TrajectoryNotFound, UsageError
 from ace_graph.learning.curator import judge_bullets
 from ace_graph.learning.pending_work import Look, PendingWork
-from ace_graph.learning.reflector import Subject
+from ace_graph.learning.steps import subject_of
 from ace_graph.memory.delta import Delta, Operation
-from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.pending import Amend, Pending
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trace import MAX_STEP_CHARS, Step, StepKind
@@ -36,7 +36,6 @@ from ace_graph.memory.trajectory import (
     Outcome,
     Tracing,
     TrajectoryFilter,
-    bounded_steps,
     completed,
     deleted,
     with_step,
@@ -70,8 +69,9 @@ class Told:
     """What is known of a trajectory when it ends, beside its status.
 
     `score` is in [0, 1], `cost` in a currency of yours, `metrics` any JSON. `cited` names the bullets that
-    were followed: they are credited or blamed. `evidence` says who judged; without any, the status is the
-    judgement of the agent's environment. `learns`: a worker reflects on it; `curates`: its lessons reach
+    were followed: they are credited or blamed. `evidence` says who judged; without any, the status is what
+    `source` says: by default the learner, whose memory it is, so that later feedback may correct it; with
+    None nobody judged. `learns`: a worker reflects on it; `curates`: its lessons reach
     the playbook, and votes are counted.
     """
 
@@ -87,7 +87,7 @@ class Told:
     model: str | None = None
     learns: bool = True
     curates: bool = True
-    judged: bool = True
+    source: EvidenceSource | None = "learner"
 
 
 async def start_trajectory(
@@ -223,11 +223,11 @@ def _delta(trajectory_id: str, purpose: str, now: datetime, *operations: Operati
 
 
 def _evidence(status: TurnStatus, told: Told, agent: str) -> tuple[Evidence, ...]:
-    if told.evidence or not told.judged:
+    if told.evidence or told.source is None:
         return tuple(told.evidence)
     text = _bounded(told.error or f"the task ended as {status}", 1_900)
     verdict = "unknown" if status == "in_progress" else status
-    return (Evidence(source="tool", verdict=verdict, score=told.score, text=text, by=agent[:256]),)
+    return (Evidence(source=told.source, verdict=verdict, score=told.score, text=text, by=agent[:256]),)
 
 
 def _outcome(status: TurnStatus, told: Told, evidence: tuple[Evidence, ...]) -> Outcome:
@@ -252,18 +252,8 @@ def _votes(turn: TurnRecord, evidence: Sequence[Evidence]) -> tuple[Operation, .
 
 
 def _pending(turn: TurnRecord, told: Told, evidence: Sequence[Evidence]) -> Pending:
-    steps, _ = bounded_steps(turn.steps)
-    lines = [f"{step.kind}: {step.text}" + (f" (x{step.times})" if step.times > 1 else "") for step in steps]
-    subject = Subject(
-        turn_id=turn.turn_id,
-        question=turn.task,
-        answer=turn.answer or turn.error or f"(ended as {turn.status})",
-        injected=tuple(dict.fromkeys((*turn.injected, *turn.cited))),
-        cited=turn.cited,
-        topic=turn.topic,
-        trace=tuple(lines),
-    )
-    work = PendingWork(looks=(Look(subject=subject, evidence=tuple(evidence)),), curates=told.curates)
+    look = Look(subject=subject_of(turn), evidence=tuple(evidence))
+    work = PendingWork(looks=(look,), curates=told.curates)
     name = str(uuid5(NAMESPACE_URL, f"ace-graph:trajectory:{turn.turn_id}:learn"))
     return Pending(pending_id=name, turn_id=turn.turn_id, body=work.text())
 

@@ -17,6 +17,7 @@ from ace_graph.cli.learner import learner_commands
 from ace_graph.cli.neo4j import neo4j
 from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
 from ace_graph.cli.playbook import playbook
+from ace_graph.cli.trajectory import trajectory
 
 __all__ = ["app"]
 
@@ -34,6 +35,7 @@ app.add_typer(playbook, name="playbook")
 app.add_typer(adapt, name="adapt")
 app.add_typer(learner_commands, name="learner")
 app.add_typer(neo4j, name="neo4j")
+app.add_typer(trajectory, name="trajectory")
 
 
 def _print_version(wanted: bool) -> None:
@@ -175,6 +177,63 @@ def compare(
         run_compare(
             (a, b), data, task.value, limit, concurrency, shown=show, as_json=as_json, debug=debugging(ctx)
         )
+    )
+
+
+@app.command()
+def worker(
+    ctx: typer.Context,
+    once: Annotated[
+        bool, typer.Option("--once", help="End when nothing is pending or leased, dead letters aside.")
+    ] = False,
+    concurrency: Annotated[int, typer.Option(min=1, help="Turns at once, each of another learner.")] = 4,
+    store: StoreUrl = None,
+) -> None:
+    """Learn from the turns that ACE_LEARNING=background left; any number of workers may run.
+
+    \b
+    ACE_LEARNING=background ace-graph run < question.json
+    ace-graph worker --once
+
+    It needs a model (GEMINI_API_KEY, or ACE_MODEL). A lease lasts 30 s and is renewed while a turn is
+    worked on; a worker that dies loses nothing. Ctrl-C ends it when what is under way is done.
+    """
+    from ace_graph.cli.background import run_worker
+
+    raise typer.Exit(run_worker(store, concurrency, once=once, debug=debugging(ctx)))
+
+
+@app.command()
+def reflect(
+    ctx: typer.Context,
+    trajectory_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="A trajectory, or the id of pending work.")
+    ] = None,
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Learn from one trajectory now; what failed too often is tried again."""
+    from ace_graph.cli.background import reflect as run_reflect
+
+    raise typer.Exit(run_reflect(store, learner, trajectory_id, as_json=as_json, debug=debugging(ctx)))
+
+
+@app.command()
+def feedback(
+    ctx: typer.Context,
+    trajectory_id: Annotated[str, typer.Argument(metavar="ID", help="A trajectory.")],
+    verdict: Annotated[str, typer.Argument(metavar="good|bad", help="What it was worth.")],
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="Why; the right answer.")] = "",
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Say what a trajectory was worth: a vote on what it followed, and a reason to learn again."""
+    from ace_graph.cli.background import feedback as run_feedback
+
+    raise typer.Exit(
+        run_feedback(store, learner, trajectory_id, verdict, text, as_json=as_json, debug=debugging(ctx))
     )
 
 

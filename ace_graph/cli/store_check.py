@@ -16,7 +16,9 @@ from ace_graph.cli.checks import Check, shown_url
 from ace_graph.cli.stored import commit
 from ace_graph.errors import AceError
 from ace_graph.memory.delta import Add
+from ace_graph.memory.pending import PendingCounts
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.memory.stores.describe import describe
 from ace_graph.settings import Settings
 from ace_graph.store_url import open_store
@@ -28,7 +30,7 @@ def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
     """The store at `url`, or else that of the settings."""
     shown = shown_url(url or settings.store_url)
     try:
-        about = asyncio.run(_tried(settings, url))
+        about, counts = asyncio.run(_tried(settings, url))
     except AceError as error:
         yield Check("store", "fail", shown, str(error))
         return
@@ -37,13 +39,27 @@ def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
     else:
         yield Check("store", "ok", f"{shown}, read and written")
     yield Check("store versions", "ok", about)
+    if counts is not None:
+        yield _pending(counts)
 
 
-async def _tried(settings: Settings, url: str | None) -> str:
+def _pending(counts: PendingCounts) -> Check:
+    """What waits to be learned from, and what could not be."""
+    found = f"{counts.pending} waiting, {counts.dead} dead letters"
+    if counts.dead:
+        fix = "ace-graph trajectory list --failed shows them, ace-graph reflect ID tries again"
+        return Check("pending learning", "warn", found, fix)
+    if counts.pending:
+        return Check("pending learning", "ok", found, "ace-graph worker learns from it")
+    return Check("pending learning", "ok", found)
+
+
+async def _tried(settings: Settings, url: str | None) -> tuple[str, PendingCounts | None]:
     async with open_store(url, settings=settings) as store:
         nobody = f"ace-graph-doctor-{uuid4().hex}"
         try:
             await commit(store, nobody, Snapshot(), [Add(content="The doctor was here.")], "doctor")
         finally:
             await store.forget(nobody)
-        return await describe(store)
+        counts = await store.count_pending() if keeps_pending(store) else None
+        return await describe(store), counts

@@ -9,9 +9,10 @@ from typing import Self
 
 from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta import Delta
+from ace_graph.memory.pending import Pending
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, Store
+from ace_graph.memory.stores.base import LearnerExport, Store, keeps_pending
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["WatchedStore"]
@@ -40,10 +41,21 @@ class WatchedStore:
         self.loaded = True
         return snapshot
 
+    def __getattr__(self, name: str) -> object:
+        """Hand on what only some stores have: the pending part."""
+        return getattr(self._inner, name)
+
     async def commit(
-        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | None = None,
+        pending: Pending | None = None,
     ) -> Commit:
-        """See `Store.commit`."""
+        """See `Store.commit` and `PendingStore.commit`."""
+        if pending is not None and keeps_pending(self._inner):
+            return await self._inner.commit(learner_id, delta, base, record, pending)
         return await self._inner.commit(learner_id, delta, base, record)
 
     async def history(self, learner_id: str) -> History:

@@ -1,4 +1,5 @@
-"""The steps of a graph turn, as its trajectory keeps them: the decision, the tool calls, their results.
+"""The steps of a graph turn, as its trajectory keeps them: the decision, the tool calls, their results; and
+what a reflector reads of a trajectory that is stored.
 
 Does not: hold the scratchpad; what the model thought to itself is not kept.
 """
@@ -7,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ace_graph.learning.reflector import Subject
 from ace_graph.memory.trace import MAX_STEP_CHARS, Step
+from ace_graph.memory.turn import TurnRecord
 from ace_graph.prompts import preview
 from ace_graph.state import ACEState, Attempt
 
-__all__ = ["steps_of"]
+__all__ = ["steps_of", "subject_of"]
 
 
 def steps_of(state: ACEState, attempt: Attempt) -> Iterator[Step]:
@@ -28,6 +31,22 @@ def steps_of(state: ACEState, attempt: Attempt) -> Iterator[Step]:
     if attempt["problem"]:
         yield Step(kind="observation", text=_bounded(attempt["problem"]))
     yield Step(kind="action", text="answer", metadata={"cited": len(attempt["cited"])})
+
+
+def subject_of(turn: TurnRecord) -> Subject:
+    """Return what a stored trajectory shows to the reflector."""
+    lines = (
+        f"{step.kind}: {step.text}" + (f" (x{step.times})" if step.times > 1 else "") for step in turn.steps
+    )
+    return Subject(
+        turn_id=turn.turn_id,
+        question=turn.task,
+        answer=turn.answer or turn.error or f"(ended as {turn.status})",
+        injected=tuple(dict.fromkeys((*turn.injected, *turn.cited))),
+        cited=turn.cited,
+        topic=turn.topic,
+        trace=tuple(lines),
+    )
 
 
 def _bounded(text: str) -> str:

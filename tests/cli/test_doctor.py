@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.cli.checks import shown_url
+from ace_graph.memory.stores.sqlite_migrations import MIGRATIONS
 from ace_graph.testing import GeminiServer
 from tests.cli.commands import Commands, Json
 
@@ -43,7 +44,7 @@ def test_the_store_is_tried_and_left_as_it_was(ace: Commands) -> None:
     rows = _rows(ace)
     assert "ace.db, read and written" in rows["store"][0]["found"]
     (found,) = (row["found"] for row in rows["store versions"])
-    assert found == f"SQLite {sqlite3.sqlite_version}, schema 0003_turns, learners: 1"
+    assert found == f"SQLite {sqlite3.sqlite_version}, schema {MIGRATIONS[-1][0]}, learners: 1"
     assert len(ace.bullets()) == 1
 
 

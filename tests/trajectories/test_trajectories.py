@@ -240,7 +240,7 @@ async def test_failures_and_a_sample_of_successes_keep_their_steps(store: Pendin
         await start_trajectory(store, "bot", "x", trajectory_id=name)
         await log_step(store, "bot", name, "action", "did it")
         end = cast("TurnStatus", status)
-        await complete_trajectory(store, "bot", name, end, Told(learns=False, judged=False), tracing=tracing)
+        await complete_trajectory(store, "bot", name, end, Told(learns=False, source=None), tracing=tracing)
     turns = await store.turns("bot", 1_000)
     for turn in turns:
         kept[turn.status] = kept.get(turn.status, 0) + bool(turn.steps)

@@ -1,0 +1,97 @@
+"""Every filter over trajectories uses an index, in both databases, with ten thousand rows in them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from ace_graph.memory.stores.neo4j_pending_queries import turns_query as cypher_query
+from ace_graph.memory.stores.sqlite_migrations import migrate
+from ace_graph.memory.stores.sqlite_pending import turns_query
+from ace_graph.memory.trajectory import TrajectoryFilter
+from tests.plugins.neo4j_server import Neo4jServer
+from tests.stores.neo4j.subject import Neo4jSubject
+
+ROWS = 10_000
+NOON = datetime(2026, 1, 1, tzinfo=UTC)
+FILTERS = [
+    {"turn_id": "t1"},
+    {"agent": "crawler"},
+    {"task_type": "api_call"},
+    {"status": "failure"},
+    {"parent_id": "t1"},
+    {"since": NOON},
+    {"until": NOON},
+    {"agent": "crawler", "status": "failure", "since": NOON},
+]
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    path: Path = tmp_path_factory.mktemp("plans") / "ace.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection)
+        connection.execute("BEGIN")
+        connection.executemany(
+            "INSERT INTO ace_turns (key, user_id, op_id, turn_id, mode, status, verdict, started_at, "
+            "completed_at, report_json, record_json, agent, task_type, parent_id) "
+            "VALUES (?1, 'bot', ?1, ?1, 'cot', ?2, 'unknown', '2026', '2026', '{}', '{}', ?3, ?4, ?5)",
+            (
+                (f"t{n}", ("success", "failure")[n % 9 == 0], f"agent{n % 7}", f"type{n % 5}", f"t{n // 10}")
+                for n in range(ROWS)
+            ),
+        )
+        connection.execute("COMMIT")
+        connection.execute("ANALYZE")
+        yield connection
+
+
+@pytest.mark.parametrize("fields", FILTERS, ids=lambda fields: "+".join(fields))
+def test_in_sqlite_every_filter_uses_an_index(full: sqlite3.Connection, fields: dict[str, object]) -> None:
+    wanted = TrajectoryFilter(**fields)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # of a table
+    statement, values = turns_query("bot", wanted)
+    rows = full.execute(f"EXPLAIN QUERY PLAN {statement} LIMIT 100", values)
+    plan = [str(row[3]) for row in rows]
+    assert any("USING INDEX ace_turns_by_" in line for line in plan), plan
+    assert not any(line.startswith("SCAN") for line in plan), plan
+
+
+async def test_in_neo4j_every_filter_uses_an_index(neo4j: Neo4jServer, learner: str) -> None:
+    subject = Neo4jSubject(neo4j)
+    async with subject.open() as store:
+        await store.load(learner)  # which makes the indexes
+    await subject.cypher(
+        "UNWIND range(1, $rows) AS n CREATE (t:AceTurn {key: $uid + ':' + n, user_id: $uid, seq: n, "
+        "turn_id: 't' + n, agent: 'agent' + (n % 7), task_type: 'type' + (n % 5), parent_id: 't' + (n / 10), "
+        "status: CASE n % 9 WHEN 0 THEN 'failure' ELSE 'success' END, completed_at: datetime()})",
+        rows=ROWS,
+        uid=learner,
+    )
+    await subject.cypher("CALL db.awaitIndexes(60)")
+    try:
+        async with subject.driver() as driver:
+            for fields in FILTERS:
+                done = await driver.execute_query(
+                    "EXPLAIN " + cypher_query(fields),
+                    {"uid": learner, "skip": 0, "limit": 100, **fields},
+                    database_=neo4j.database,
+                )
+                plan = cast("dict[str, object]", done.summary.plan)  # pyright: ignore[reportUnknownMemberType]
+                used = list(operators(plan))
+                assert any("NodeIndex" in name for name in used), (fields, used)
+                assert not any("NodeByLabelScan" in name for name in used), (fields, used)
+    finally:
+        await subject.cypher("MATCH (t:AceTurn {user_id: $uid}) DELETE t", uid=learner)
+
+
+def operators(plan: Mapping[str, object]) -> Iterator[str]:
+    """The names of a plan's operators, its leaves last."""
+    yield str(plan["operatorType"])
+    for child in cast("list[Mapping[str, object]]", plan["children"]):
+        yield from operators(child)
