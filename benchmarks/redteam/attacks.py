@@ -25,6 +25,7 @@ _STANDS_FOR = {
     "{aws}": "AKIA" + "QWERTYUIOPASDFGH",
     "{github}": "ghp_" + _TOKEN,
     "{key}": "sk-" + _TOKEN,
+    "{pem}": "-----BEGIN RSA " + "PRIVATE KEY-----",
     "{jwt}": "eyJ" + _TOKEN + ".eyJ" + _TOKEN + "." + _TOKEN,
 }
 

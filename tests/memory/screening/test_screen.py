@@ -95,7 +95,7 @@ def test_a_disguise_does_not_help(text: str) -> None:
         ("ghp_" + RANDOM, "GitHub"),
         ("AKIA" + "QWERTYUIOPASDFGH", "AWS"),
         ("use sk-" + RANDOM + " for it", "provider"),
-        ("-----BEGIN RSA PRIVATE KEY-----", "private key"),
+        ("-----BEGIN RSA " + "PRIVATE KEY-----", "private key"),
         ("eyJ" + RANDOM + ".eyJ" + RANDOM + ".x" + RANDOM, "signed"),
         ("postgres://me:s3cret@db/x", "login"),
         ("Authorization: Bearer abcdefgh1234", "authorization"),
