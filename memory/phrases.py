@@ -11,10 +11,9 @@ from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
 
-__all__ = ["Phrase", "leads_to_verb", "phrases", "spelling_of"]
+__all__ = ["leads_to_verb", "lengths_from", "phrases", "spelling_of"]
 
-Phrase = tuple[tuple[str, ...], tuple[str, ...]]
-"""The words of a phrase, and those that it means."""
+_Phrase = tuple[tuple[str, ...], tuple[str, ...]]
 
 _EMPTY = """
 keep in mind | bear in mind | keep this in mind | make sure | makes sure | making sure | make certain
@@ -88,14 +87,18 @@ have has had ought want necessary
 
 
 @lru_cache(maxsize=1)
-def phrases() -> Mapping[str, tuple[Phrase, ...]]:
-    """Return the phrases by their first word, the longest first."""
-    found: dict[str, list[Phrase]] = {}
-    for phrase, meaning in (*_empty(), *_with_meaning()):
-        found.setdefault(phrase[0], []).append((phrase, meaning))
-    return MappingProxyType(
-        {word: tuple(sorted(group, key=lambda p: len(p[0]), reverse=True)) for word, group in found.items()}
-    )
+def phrases() -> Mapping[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of each phrase, and those that it means."""
+    return MappingProxyType(dict((*_empty(), *_with_meaning())))
+
+
+@lru_cache(maxsize=1)
+def lengths_from() -> Mapping[str, tuple[int, ...]]:
+    """Return by the first word of a phrase how many words such phrases have, the longest first."""
+    found: dict[str, set[int]] = {}
+    for phrase in phrases():
+        found.setdefault(phrase[0], set()).add(len(phrase))
+    return MappingProxyType({word: tuple(sorted(lengths, reverse=True)) for word, lengths in found.items()})
 
 
 @lru_cache(maxsize=1)
@@ -114,7 +117,7 @@ def _verb_follows() -> frozenset[str]:
     return frozenset(_VERB_FOLLOWS.split())
 
 
-def _empty() -> list[Phrase]:
+def _empty() -> list[_Phrase]:
     entries = [
         *_entries(_EMPTY),
         *(f"{word} ," for word in _STANCES.split()),
@@ -131,7 +134,7 @@ def _empty() -> list[Phrase]:
     return [(tuple(entry.split()), ()) for entry in entries]
 
 
-def _with_meaning() -> list[Phrase]:
+def _with_meaning() -> list[_Phrase]:
     pairs = (entry.partition(">") for entry in _entries(_MEANINGS))
     return [(tuple(phrase.split()), tuple(meaning.split())) for phrase, _, meaning in pairs]
 

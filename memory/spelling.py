@@ -9,7 +9,9 @@ Does not: correct a text by itself. What one text alone holds stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from rapidfuzz.distance import OSA
 
@@ -42,9 +44,8 @@ def slips_between(x: str, y: str) -> int:
 
 def respelt(text: str, other: str) -> tuple[str, int]:
     """Return `text` with its slips in steering words and units as `other` spells them, and their number."""
-    mine = {token.casefold(): token for token in tokens(text)}
-    theirs = {token.casefold() for token in tokens(other)} - mine.keys()
-    wanted = [word for word in theirs if _steers(word)]
+    mine = _spelt(text)
+    wanted = [word for word in _spelt(other) if _steers(word) and word not in mine]
     slips = 0
     for word, token in mine.items() if wanted else ():
         if not _known(word):
@@ -55,10 +56,17 @@ def respelt(text: str, other: str) -> tuple[str, int]:
     return text, slips
 
 
+@lru_cache(maxsize=4_096)
+def _spelt(text: str) -> Mapping[str, str]:
+    """Return the words of a text as they stand, by their case-folded form."""
+    return MappingProxyType({token.casefold(): token for token in tokens(text)})
+
+
 def _same_start(x: str, y: str) -> bool:
     return x[0] == y[0] or x[:2] == y[1::-1] or (x[1:] == y or y[1:] == x)
 
 
+@lru_cache(maxsize=32_768)
 def _steers(word: str) -> bool:
     return len(word) >= _SHORTEST and (word in _steering() or unit_of(word) is not None)
 

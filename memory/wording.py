@@ -12,16 +12,19 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ace_graph.memory.phrases import leads_to_verb, phrases, spelling_of
+from ace_graph.memory.phrases import leads_to_verb, lengths_from, phrases, spelling_of
 from ace_graph.memory.text import fold
 
 __all__ = ["Token", "wording"]
 
+_LETTERS = r"\x80-\xa2\xa4\xa6-\u20ab\u20ad-\U0010ffff"
+"""All beyond ASCII but the signs of currencies: what is no letter was taken out before."""
+
 _TOKEN = re.compile(
     r"(?P<number>(?:(?<![\w.)])-)?(?:(?<![\w.])\.)?[0-9]+(?:[.,:/][0-9]+)*(?:st|nd|rd|th)?(?![A-Za-z0-9]))"
     r"|(?P<measure>[0-9]+(?:\.[0-9]+)?)(?=[A-Za-z]{1,3}\b)"
+    rf"|(?P<word>[A-Za-z0-9{_LETTERS}]+(?:'[A-Za-z{_LETTERS}]+)*)"
     r"|(?P<symbol>==|!=|<=|>=|=>|->|\*\*|&&|\|\||[=<>+*/^%$€£¥#@&|~\\]|(?<=[\w)] )-(?= [\w(]))"
-    r"|(?P<word>[A-Za-z0-9\x80-\U0010ffff]+(?:'[A-Za-z\x80-\U0010ffff]+)*)"
     r"|(?P<pause>[,;:](?!\S))"
 )
 _SYMBOLS = str.maketrans(
@@ -30,7 +33,7 @@ _SYMBOLS = str.maketrans(
 _CURRENCIES = re.compile("[€£¥]")
 _DEGREES = re.compile(r"\s*°\s?([CF]?)\b", re.IGNORECASE)
 _SCALES = {"": " degrees ", "c": " degrees celsius", "f": " degrees fahrenheit"}
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*]{1,200})(?<=[^\s*])\1(?![\w*])")
 _LISTED = re.compile(r"\s*[-*•·+]\s+(?=[^\W\d])")
 _CONTRACTED = re.compile(r"(?<=[a-z])'(?:re|ll|ve|d|m)$")
 
@@ -49,13 +52,13 @@ def wording(text: str) -> list[Token]:
         Token(match.lastgroup or "", match.group(), match.group().casefold())
         for match in _TOKEN.finditer(_plain(text))
     ]
-    known, words = phrases(), spelling_of()
+    starts, words = lengths_from(), spelling_of()
     row: list[Token] = []
     place = 0
     while place < len(found):
         token = found[place]
         place += 1
-        length, meaning = _phrase(found, place - 1) if token.word in known else (0, ())
+        length, meaning = _phrase(found, place - 1) if token.word in starts else (0, ())
         if length:
             row.extend(Token("word", word, word) for word in meaning)
             place += length - 1
@@ -91,7 +94,9 @@ def _expanded(token: Token) -> Token:
 
 def _phrase(found: list[Token], place: int) -> tuple[int, tuple[str, ...]]:
     """Return how many tokens the phrase at this place takes, 0 where there is none, and what it means."""
-    for phrase, meaning in phrases()[found[place].word]:
-        if tuple(token.word for token in found[place : place + len(phrase)]) == phrase:
-            return len(phrase), meaning
+    table = phrases()
+    for length in lengths_from()[found[place].word]:
+        meaning = table.get(tuple(token.word for token in found[place : place + length]))
+        if meaning is not None:
+            return length, meaning
     return 0, ()
