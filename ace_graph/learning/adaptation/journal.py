@@ -174,16 +174,17 @@ def _lock(file: int, path: Path) -> None:
 
 def _cut_torn_line(file: int) -> int:
     """Return the size of the file after cutting off what follows its last line break."""
-    size = os.lseek(file, 0, os.SEEK_END)
-    end = size
-    while end > 0:
-        start = max(0, end - 65_536)
-        piece = os.pread(file, end - start, start)
-        found = piece.rfind(b"\n")
-        if found >= 0:
-            end = start + found + 1
-            break
-        end = start
+    with open(file, "rb", closefd=False) as reading:
+        size = reading.seek(0, os.SEEK_END)
+        end = size
+        while end > 0:
+            start = max(0, end - 65_536)
+            reading.seek(start)
+            found = reading.read(end - start).rfind(b"\n")
+            if found >= 0:
+                end = start + found + 1
+                break
+            end = start
     if end < size:
         os.ftruncate(file, end)
     return end
