@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -136,6 +137,12 @@ def test_no_pair_across_a_number_a_unit_or_a_negation_merges_and_f1_stays_above_
     judged = Judged(pairs, METHODS["ours"](pairs))
     assert judged.wrongly_merged("number", "unit", "negation") == []
     assert judged.f1() >= 0.95
+
+
+def test_the_outcome_of_a_pair_does_not_depend_on_its_order() -> None:
+    pairs = read()
+    turned = [replace(pair, a=pair.b, b=pair.a) for pair in pairs]
+    assert METHODS["ours"](pairs) == METHODS["ours"](turned)
 
 
 def test_the_retrieval_set_is_large_and_mixed_enough() -> None:
