@@ -14,7 +14,7 @@ import typer
 from ace_graph.cli.options import Json, StoreUrl
 
 if TYPE_CHECKING:
-    from ace_graph.memory.stores.base import LearnerExport
+    from ace_graph.settings import Settings
 
 __all__ = ["learner_commands"]
 
@@ -33,20 +33,30 @@ def export_(
     ] = None,
     store: StoreUrl = None,
 ) -> None:
-    """Write everything that is stored about a learner, as JSON: playbook, history, turns.
+    """Write everything that is stored about a learner, as JSON: playbook, history, turns, conversations.
 
     \b
     ace-graph learner export ada -o ada-everything.json
     """
     import json
 
+    from ace_graph.audit import audit
     from ace_graph.cli.group import say
     from ace_graph.cli.playbook_files import write_text
     from ace_graph.cli.stored import on_store
+    from ace_graph.learner_document import learner_document
+    from ace_graph.memory.stores.base import Store
+    from ace_graph.server.keeping import export_conversations
 
-    found = on_store(store, lambda opened: opened.export(learner))
-    write_text(json.dumps(_document(found), ensure_ascii=False, indent=2) + "\n", file)
-    if found.snapshot.absent:
+    async def everything(opened: Store) -> dict[str, object]:
+        found = learner_document(await opened.export(learner))
+        return {**found, "conversations": await export_conversations(_settings(store), learner)}
+
+    document = on_store(store, everything)
+    write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", file)
+    found = document["version"] is not None or bool(document["conversations"])
+    audit("export", learner, found=found)
+    if not found:
         say(f"nothing is stored about learner {learner}")
 
 
@@ -57,13 +67,22 @@ def forget(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Delete everything stored about a learner, for good."""
+    """Delete everything stored about a learner, for good; conversations with the web backend, too."""
+    from ace_graph.audit import audit
     from ace_graph.cli.console import print_json, printable
     from ace_graph.cli.stored import on_store
+    from ace_graph.memory.stores.base import Store
+    from ace_graph.server.keeping import forget_conversations
 
     if not yes and not as_json and sys.stdin.isatty():
         typer.confirm(f"Delete everything stored about {printable(learner)}?", abort=True)
-    was_there = on_store(store, lambda opened: opened.forget(learner))
+
+    async def gone(opened: Store) -> bool:
+        conversations = await forget_conversations(_settings(store), learner)
+        return await opened.forget(learner) or conversations > 0
+
+    was_there = on_store(store, gone)
+    audit("forget", learner, found=was_there)
     if as_json:
         print_json({"learner": learner, "forgotten": was_there})
     else:
@@ -71,33 +90,9 @@ def forget(
         print(f"{done} about learner {printable(learner)}.")
 
 
-def _document(found: LearnerExport) -> dict[str, object]:
-    import json
+def _settings(store: str | None) -> Settings:
+    """The settings, with the store that was asked for."""
+    from ace_graph.cli.environment import load_settings
 
-    from ace_graph.memory.payload import dump_access, dump_effect, dump_playbook
-
-    snapshot, history = found.snapshot, found.history
-    return {
-        "learner_id": found.learner_id,
-        "version": None if snapshot.absent else snapshot.version.n,
-        "playbook": json.loads(dump_playbook(snapshot.playbook)),
-        "access": json.loads(dump_access(snapshot.access)),
-        "history": {
-            "base_version": history.base_n,
-            "base": json.loads(dump_playbook(history.base)),
-            "entries": [
-                {
-                    "version": entry.n,
-                    "op_id": entry.op_id,
-                    "at": entry.at.isoformat(),
-                    "author": entry.author,
-                    "reason": entry.reason,
-                    "source": entry.source,
-                    "report": entry.report.model_dump(mode="json"),
-                    "effect": None if entry.effect is None else json.loads(dump_effect(entry.effect)),
-                }
-                for entry in history.entries
-            ],
-        },
-        "turns": [turn.model_dump(mode="json") for turn in found.turns],
-    }
+    settings = load_settings()
+    return settings if store is None else settings.model_copy(update={"store": store})

@@ -5,23 +5,21 @@ Does not: reach what left the server: its logs, backups, and what a model's prov
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter
-from langchain_core.messages import AnyMessage
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from ace_graph.audit import audit
 from ace_graph.learner_document import learner_document
-from ace_graph.server.parts import Learner, Opened, Parts
+from ace_graph.server.parts import Learner, Opened
 from ace_graph.server.replies import documented
 from ace_graph.server.request_id import REQUEST_ID
+from ace_graph.server.transcript import transcripts
 
 __all__ = ["routes"]
 
 routes = APIRouter(prefix="/api/learner", tags=["learner"])
-
-_SPEAKERS = {"human": "user", "ai": "assistant"}
 
 
 class ExportReply(BaseModel):
@@ -48,7 +46,7 @@ class ForgetReply(BaseModel):
 async def export(learner: Learner, parts: Opened) -> ExportReply:
     """Return everything that is stored about the learner."""
     found = learner_document(await parts.store.export(learner))
-    conversations = await _conversations(learner, parts)
+    conversations = await transcripts(parts.conversations, learner)
     audit("export", learner, request_id=REQUEST_ID.get(), found=found["version"] is not None)
     return ExportReply.model_validate({**found, "conversations": conversations})
 
@@ -62,16 +60,3 @@ async def forget(learner: Learner, parts: Opened) -> ForgetReply:
     found = was_there or conversations > 0
     audit("forget", learner, request_id=REQUEST_ID.get(), found=found)
     return ForgetReply(forgotten=found, conversations=conversations)
-
-
-async def _conversations(learner: str, parts: Parts) -> list[dict[str, JsonValue]]:
-    told: list[dict[str, JsonValue]] = []
-    for name, began in await parts.conversations.of(learner):
-        state = await parts.graph.aget_state({"configurable": {"thread_id": name}})
-        messages = cast("list[AnyMessage]", state.values.get("messages", []))
-        said: list[JsonValue] = [
-            {"role": _SPEAKERS.get(message.type, message.type), "content": message.text}
-            for message in messages
-        ]
-        told.append({"id": name, "created_at": began, "messages": said})
-    return told

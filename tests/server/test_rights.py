@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 
 from ace_graph.memory.delta import Add, Quarantine
 from ace_graph.server import Brought
+from ace_graph.settings import variable_names
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, Json, Served, bearer, serving, settings_for
@@ -194,3 +198,31 @@ async def test_a_turn_on_another_server_brings_no_forgotten_learner_back(tmp_pat
     assert (after["version"], after["conversations"], after["turns"]) == (None, [], [])
     with closing(sqlite3.connect(tmp_path / "ace-conversations.db")) as connection:
         assert connection.execute("SELECT count(*) FROM checkpoints").fetchone() == (0,)
+
+
+async def test_the_command_line_exports_and_forgets_conversations_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in variable_names():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ACE_MEMORY_FILE", str(tmp_path / "ace.db"))
+    monkeypatch.chdir(tmp_path)
+
+    def command(*args: str) -> Json:
+        done = subprocess.run(
+            [sys.executable, "-c", "from ace_graph.cli.main import app; app()", "learner", *args],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert "[ACE Audit]" in done.stderr
+        return json.loads(done.stdout)
+
+    async with serving(settings_for(tmp_path), Brought(model=model("Hello"))) as served:
+        await served.ask("My cat is called Tom", "c1")
+    told = command("export", "alice")["conversations"]
+    assert [m["content"] for m in told[0]["messages"]] == ["My cat is called Tom", "Hello"]
+    assert command("forget", "alice", "--json")["forgotten"] is True
+    with closing(sqlite3.connect(tmp_path / "ace-conversations.db")) as connection:
+        for table in ("checkpoints", "writes", "ace_conversations"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)

@@ -1,0 +1,74 @@
+"""Opens the conversations where the settings say they are, and closes them.
+
+Does not: serve; `ace-graph learner` uses it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ace_graph.errors import ConfigurationError
+from ace_graph.server.clock import Clock, SystemClock
+from ace_graph.server.conversations import Conversations
+from ace_graph.server.database import Database
+from ace_graph.server.owner import new_owner
+from ace_graph.server.place import conversations_place
+from ace_graph.server.transcript import transcripts
+from ace_graph.settings import Settings
+
+__all__ = ["export_conversations", "forget_conversations", "kept_conversations"]
+
+
+@asynccontextmanager
+async def kept_conversations(settings: Settings, clock: Clock) -> AsyncGenerator[Conversations]:
+    """Yield the conversations. Raises ConfigurationError, StoreUnavailable."""
+    database = await _database(conversations_place(settings))
+    try:
+        conversations = Conversations(database, clock, new_owner())
+        await conversations.set_up()
+        yield conversations
+    finally:
+        await database.close()
+
+
+async def export_conversations(settings: Settings, learner_id: str) -> list[dict[str, JsonValue]]:
+    """Return a learner's conversations with any server; see `forget_conversations`."""
+    if not _are_kept(settings):
+        return []
+    async with kept_conversations(settings, SystemClock()) as conversations:
+        return await transcripts(conversations, learner_id)
+
+
+async def forget_conversations(settings: Settings, learner_id: str) -> int:
+    """Delete a learner's conversations with any server, where there are some; return how many.
+
+    Raises ConfigurationError where they are kept and the packages to open them are missing.
+    """
+    if not _are_kept(settings):
+        return 0
+    async with kept_conversations(settings, SystemClock()) as conversations:
+        return await conversations.forget(learner_id)
+
+
+def _are_kept(settings: Settings) -> bool:
+    place = conversations_place(settings)
+    return place.exists() if isinstance(place, Path) else place is not None
+
+
+async def _database(place: Path | str | None) -> Database:
+    try:
+        if isinstance(place, str):
+            from ace_graph.server.database_postgres import open_postgres
+
+            return await open_postgres(place)
+        from ace_graph.server.database_sqlite import open_sqlite
+
+        return await open_sqlite(place)
+    except ImportError as error:
+        extra = "postgres" if isinstance(place, str) else "server"
+        told = f"conversations are kept by the web backend: pip install 'ace-graph[{extra}]'"
+        raise ConfigurationError(told) from error
