@@ -12,9 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from ace_graph.errors import RequestRefused
+from ace_graph.judging import give_feedback
 from ace_graph.memory.delta import Judge
+from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.server.asking import Said
-from ace_graph.server.changing import ChangeReply, changed
+from ace_graph.server.changing import ChangeReply, changed, reply_of_commit
 from ace_graph.server.parts import Learner, Opened, Parts
 from ace_graph.server.replies import documented
 
@@ -38,12 +41,22 @@ class FeedbackRequest(BaseModel):
 
 @routes.post("/feedback", responses=documented(404, 409, 413))
 async def feedback(said: FeedbackRequest, learner: Learner, parts: Opened) -> ChangeReply:
-    """Credit or blame the bullets that an answer used. Each source counts once a turn."""
+    """Credit or blame the bullets that an answer used. Each source counts once a turn.
+
+    An answer that turns out to be worth something else than was thought is learned from again.
+    """
+    verdict: Verdict = "success" if said.verdict == "good" else "failure"
+    store = parts.store
+    if keeps_pending(store):
+        given = await give_feedback(
+            store, learner, said.turn_id, verdict, said.text, by="learner", clock=parts.clock.now
+        )
+        return reply_of_commit(given.commit)
     base = await parts.store.load(learner)
     vote = Judge(
         turn_id=said.turn_id,
         source="learner",
-        verdict="success" if said.verdict == "good" else "failure",
+        verdict=verdict,
         bullet_ids=await _cited(said.turn_id, learner, parts),
     )
     return await changed(parts, learner, base, [vote], f"feedback {said.text}".strip()[:500])
