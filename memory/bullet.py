@@ -96,9 +96,10 @@ Days = Annotated[float, Field(gt=0, le=1_000_000)]
 class Bullet(BaseModel):
     """A remembered strategy, fact or experience (document 000, extended by 003 and 004).
 
-    `helpful`, `harmful` and `neutral` move on evidence only; `seen` counts how often the same lesson
-    came and carries no weight. `setbacks` counts the failures since its last success: what fails again and
-    again is not shown any more, whatever it did before. `importance` is in [0, 1]. `ttl_days` counts from `updated_at`.
+    `helpful`, `harmful` and `neutral` move on evidence only; `setbacks` counts the failures since the last
+    success: what fails again and again is not shown any more, whatever it did before. `seen` counts how
+    often the same lesson came and carries no weight. `importance` is in [0, 1]. `ttl_days` counts from
+    `updated_at`.
     `keywords` are words learned from bullets that this one absorbed: it is found by them, they are
     never shown. `slot` names a profile value of which there is one at a time (name, persona, ...).
     `quarantine_reason` says why no prompt holds it; None while it is active.

@@ -78,6 +78,7 @@ class Add(_Operation):
     helpful: Increment = 0
     harmful: Increment = 0
     neutral: Increment = 0
+    setbacks: Increment = 0
     seen: Increment = 1
     created_at: Moment | None = None
     updated_at: Moment | None = None

@@ -90,6 +90,7 @@ class BaseVoted(_Fact):
     helpful: int
     harmful: int
     neutral: int
+    setbacks: int = 0
 
 
 class Reflected(_Fact):
@@ -218,7 +219,9 @@ class _Draft:
             case Voted():
                 self._vote(change)
             case BaseVoted():
-                self.base_votes[change.bullet_id] = BaseVotes(change.helpful, change.harmful, change.neutral)
+                self.base_votes[change.bullet_id] = BaseVotes(
+                    change.helpful, change.harmful, change.neutral, change.setbacks
+                )
             case Reflected():
                 kept = (*self.reflections, Reflection(change.insight, change.topic))
                 self.reflections = kept[-REFLECTIONS_KEPT:]

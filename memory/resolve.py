@@ -42,7 +42,7 @@ from ace_graph.memory.resolve_add import (
     supersede,
 )
 from ace_graph.memory.resolve_bounds import Bounds
-from ace_graph.memory.resolve_judge import Judging
+from ace_graph.memory.resolve_judge import Judging, setbacks_after
 from ace_graph.memory.screen import screen, screen_bullet
 from ace_graph.memory.snapshot import Snapshot
 
@@ -170,7 +170,11 @@ def _texts(bullet: Bullet) -> tuple[object, ...]:
 
 def _tag(draft: Draft, operation: Tag) -> None:
     bullet = draft.locate(operation.bullet_id)
-    raised = {operation.tag: getattr(bullet, operation.tag) + operation.by, "updated_at": draft.now}
+    raised = {
+        operation.tag: getattr(bullet, operation.tag) + operation.by,
+        "setbacks": setbacks_after(bullet.setbacks, operation.tag, operation.by),
+        "updated_at": draft.now,
+    }
     draft.put(bullet.model_copy(update=raised))
     draft.note("tagged", bullet.id)
 

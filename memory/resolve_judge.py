@@ -3,7 +3,8 @@
 Every source has one standing vote per turn; the strongest source that names a bullet decides its tag.
 A later vote of the same source replaces the earlier, so the difference is what moves (the only
 negative increment there is). Bullets that merged since they were voted on brought their credits along, and
-a new judgement of that turn takes all but one of them back.
+a new judgement of that turn takes all but one of them back. A success ends a row of setbacks; taking it back
+does not bring them back, as nobody knows any more how many they were.
 
 Does not: decide who deserves credit or blame. The writer of the Judge operation does.
 """
@@ -20,7 +21,7 @@ from ace_graph.memory.effect import BaseVoted, Voted
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, EvidenceSource, tag_of
 from ace_graph.memory.playbook import BaseVotes, Vote
 
-__all__ = ["Judging"]
+__all__ = ["Judging", "setbacks_after"]
 
 TurnVotes = Mapping[EvidenceSource, Vote]
 Moved = Counter[tuple[str, BulletTag]]
@@ -121,11 +122,23 @@ class Judging:
 
     def _move_own(self, bullet_id: str, tag: BulletTag, by: int) -> None:
         bullet = self._draft.entries[bullet_id]
-        moved = {tag: max(0, getattr(bullet, tag) + by), "updated_at": self._draft.now}
+        moved = {
+            tag: max(0, getattr(bullet, tag) + by),
+            "setbacks": setbacks_after(bullet.setbacks, tag, by),
+            "updated_at": self._draft.now,
+        }
         self._draft.put(bullet.model_copy(update=moved))
 
     def _move_base(self, bullet_id: str, tag: BulletTag, by: int) -> None:
         old = self._base.get(bullet_id, BaseVotes())
-        votes = old._replace(**{tag: max(0, getattr(old, tag) + by)})
+        counters = {tag: max(0, getattr(old, tag) + by), "setbacks": setbacks_after(old.setbacks, tag, by)}
+        votes = old._replace(**counters)
         self._base[bullet_id] = votes
         self._draft.changes.append(BaseVoted(bullet_id=bullet_id, **votes._asdict()))
+
+
+def setbacks_after(setbacks: int, tag: BulletTag, by: int) -> int:
+    """Return the failures since the last success, once the counter of `tag` moved by `by`."""
+    if tag == "helpful" and by > 0:
+        return 0
+    return max(0, setbacks + by) if tag == "harmful" else setbacks

@@ -75,8 +75,9 @@ def retrieve(
     similarities (0-1) to the question by bullet id: they open the gate, too, and share in the rank.
     `proven_only` withholds what has not earned its place yet (memory.trust).
 
-    Never injected are bullets that are expired, quarantined or more harmful than helpful, and more than one
-    of a group of rivals. The same bullets in another order give the same result.
+    Never injected are bullets that are expired, quarantined or more harmful than helpful, those that failed
+    more often since their last success than the policy allows, and more than one of a group of rivals. The
+    same bullets in another order give the same result.
     """
     scope = _Scope(playbook, base, access, policy, now, memory_types, proven_only)
     query = read_question(question, topic, scope.indexes())
@@ -129,10 +130,12 @@ class _Scope:
                     "helpful": bullet.helpful + votes.helpful,
                     "harmful": bullet.harmful + votes.harmful,
                     "neutral": bullet.neutral + votes.neutral,
+                    "setbacks": votes.setbacks,
                 }
             )
         withheld = self.proven_only and not proven(bullet)
-        return bullet if bullet.injectable(self.now) and not withheld else None
+        failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
+        return bullet if bullet.injectable(self.now) and not withheld and not failing else None
 
     def strength(self, bullet: Bullet) -> float:
         return decay_score(bullet, self.access, self.policy.decay)

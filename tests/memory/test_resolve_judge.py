@@ -18,6 +18,7 @@ from ace_graph.memory.delta import (
     Reflect,
     Remove,
     Reset,
+    Tag,
     Touch,
 )
 from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection
@@ -99,7 +100,37 @@ def test_votes_on_the_base_playbook_are_the_learners_own() -> None:
     life.does(_judge("success", "base:ab12"))
     life.does(_judge("failure", "base:ab12", turn="t2"))
     life.does(_judge("failure", "base:ab12"))
-    assert dict(life.playbook.base_votes) == {"base:ab12": BaseVotes(harmful=2)}
+    assert dict(life.playbook.base_votes) == {"base:ab12": BaseVotes(harmful=2, setbacks=2)}
+
+
+def test_setbacks_are_the_failures_since_the_last_success() -> None:
+    life = Life(bullet(1))
+    life.does(*(_judge("failure", "gen-00001", turn=f"f{n}") for n in range(2)))
+    assert life["gen-00001"].setbacks == 2
+    life.does(_judge("partial", "gen-00001", turn="p"), _judge("unknown", "gen-00001", turn="u"))
+    assert life["gen-00001"].setbacks == 2
+    life.does(_judge("success", "gen-00001", turn="s"))
+    assert (life["gen-00001"].setbacks, life["gen-00001"].harmful) == (0, 2)
+    life.does(_judge("failure", "gen-00001", turn="f9"))
+    life.does(_judge("success", "gen-00001", turn="f9", source="ground_truth"))
+    assert life["gen-00001"].setbacks == 0
+
+
+def test_a_failure_that_is_taken_back_is_no_setback() -> None:
+    life = Life(bullet(1))
+    life.does(_judge("failure", "gen-00001"), _judge("failure", "gen-00001", turn="t2"))
+    life.does(_judge("unknown", "gen-00001"))
+    assert (life["gen-00001"].setbacks, life["gen-00001"].harmful) == (1, 1)
+
+
+def test_what_a_host_tags_counts_as_a_setback_or_ends_them() -> None:
+    life = Life(bullet(1))
+    life.does(Tag(bullet_id="gen-00001", tag="harmful", by=3))
+    assert life["gen-00001"].setbacks == 3
+    life.does(Tag(bullet_id="gen-00001", tag="neutral"))
+    assert life["gen-00001"].setbacks == 3
+    life.does(Tag(bullet_id="gen-00001", tag="helpful"))
+    assert life["gen-00001"].setbacks == 0
 
 
 def test_a_vote_after_a_clear_of_the_same_delta_counts_from_nothing() -> None:

@@ -93,6 +93,14 @@ def test_what_must_not_be_injected_is_not(fields: dict[str, object]) -> None:
     assert ask([bullet("a", LCD, **fields)]) == Retrieval()
 
 
+def test_advice_that_failed_twice_in_a_row_is_not_shown_whatever_it_did_before() -> None:
+    failing = bullet("a", helpful=9, harmful=2, setbacks=2)
+    assert ids(ask([failing])) == []
+    assert ids(ask([failing], policy=Policy(setbacks_allowed=2))) == ["a"]
+    assert ids(ask([bullet("a", helpful=9, harmful=2, setbacks=1)])) == ["a"]
+    assert core(ask([bullet("a", helpful=9, harmful=2, setbacks=2, pinned=True)])) == ["a"]
+
+
 def test_a_bullet_expires_after_its_days_and_not_before() -> None:
     assert ids(ask([bullet("a", ttl_days=31)])) == ["a"]
 

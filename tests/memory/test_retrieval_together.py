@@ -95,6 +95,8 @@ def test_the_learners_votes_count_on_a_base_bullet() -> None:
     base = Playbook.of([bullet("base:1", helpful=1)])
     harmed = Playbook(base_votes={"base:1": BaseVotes(harmful=2)})
     assert ids(ask(harmed, base=base)) == []
+    failing = Playbook(base_votes={"base:1": BaseVotes(helpful=9, harmful=2, setbacks=2)})
+    assert ids(ask(failing, base=base)) == []
     (scored,) = ask(Playbook(base_votes={"base:1": BaseVotes(helpful=3)}), base=base).retrieved
     assert (scored.bullet.helpful, scored.strength) == (4, 5)
 

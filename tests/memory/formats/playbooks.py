@@ -63,6 +63,7 @@ def _bullet(draw: st.DrawFn, number: int) -> Bullet:
         helpful=draw(st.integers(0, 9)),
         harmful=draw(st.integers(0, 9)),
         neutral=draw(st.integers(0, 9)),
+        setbacks=draw(st.integers(0, 2)),
         seen=draw(st.integers(1, 9)),
         memory_type=draw(st.sampled_from(["semantic", "episodic", "procedural"])),
         polarity=draw(st.sampled_from(["strategy", "anti_pattern", "observation"])),
