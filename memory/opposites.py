@@ -49,6 +49,12 @@ formal casual | narrow broad | heavy light | sweet sour bitter | raw cooked | ri
 inexpensive expensive | freeze thaw | tighten loosen | lengthen shorten | strengthen weaken
 accelerate decelerate | inflate deflate | expand contract | gain lose
 voluntary compulsory mandatory | attended unattended | active passive
+keep discard | reveal conceal | disclose conceal withhold | include omit | mention omit | confirm deny
+confirm cancel | agree disagree | frequently rarely infrequently | quickly slowly | gently vigorously
+loudly quietly | tightly loosely | together separately | publicly privately
+hourly daily weekly monthly quarterly yearly annually | surplus deficit shortage | rough smooth
+fresh stale | crisp soggy | tender tough | polite rude | guilty innocent | terse verbose | brief detailed
+concise lengthy | binding void | heat cool | melt freeze | inhale exhale | bright dim dark
 commutative noncommutative | rational irrational | internal external
 """
 
@@ -73,6 +79,10 @@ premise conclusion | affect effect | adopt adapt | advice advise | quiet quite |
 convex concave | latitude longitude | prefix suffix | serial parallel | series parallel
 upload download | upstream downstream | uppercase lowercase | overflow underflow
 optimist pessimist | from to | text binary bytes | buyer seller | plaintiff defendant | tenant landlord
+gross net | fixed variable floating | domestic foreign | inbound outbound | incoming outgoing | entry exit
+acute chronic obtuse | benign malignant | systolic diastolic | adult child | elderly young | oral written
+civil criminal | premium discount surcharge | window aisle | front rear | finite infinite | head tail
+indoors outdoors | senior junior | real imaginary | mild spicy | sunny rainy | majority minority
 mother father | arrival departure | visible hidden | winter summer spring autumn
 """
 
