@@ -1,0 +1,114 @@
+"""Processes killed with SIGKILL: a turn and a worker, before, during and after their calls of the store.
+
+Whatever was killed, another worker does what is left, and every lesson is there once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.testing.invariants import check
+from tests.background.killed import RULE, Job, opened, take_turn, work
+from tests.plugins.neo4j_server import Neo4jServer
+
+ROOT = Path(__file__).parents[2]
+POINTS = [
+    ("claim", "during"),
+    ("claim", "after"),
+    ("load", "after"),
+    ("commit", "before"),
+    ("commit", "during"),
+    ("commit", "after"),
+]
+
+
+async def _killed(job: Job) -> None:
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.background.killed", json.dumps(job)), cwd=ROOT
+    )
+    assert await child.wait() == -signal.SIGKILL
+
+
+async def _expect_once(store: PendingStore, learner: str, turns: int) -> None:
+    """Every turn was learned from once: the lesson came as often as there were turns."""
+    state = await store.load(learner)
+    assert [(bullet.content, bullet.seen) for bullet in state.playbook.bullets()] == [(RULE, turns)]
+    assert await store.list_pending(learner) == ()
+    kept = await store.turns(learner)
+    assert len(kept) == turns
+    assert all(len(turn.reflections) == 1 for turn in kept)
+    assert await check(store, learner) == []
+
+
+async def _a_killed_worker(job: Job) -> None:
+    store, learner = opened(job), str(job["learner"])
+    async with store:
+        for question in ("What is 1/2 + 1/3?", "What is 1/4 + 1/3?"):
+            await take_turn(store, learner, question)
+        await _killed({**job, "what": "worker", "minutes": 1})
+        assert await check(store, learner) == []
+        await work(store, learner, minutes=2)  # by then the lease of the dead has run out
+        await _expect_once(store, learner, 2)
+
+
+async def _a_killed_turn(job: Job) -> None:
+    store, learner = opened(job), str(job["learner"])
+    async with store:
+        await _killed({**job, "what": "turn", "minutes": 0})
+        stored = len(await store.turns(learner))
+        assert stored == len(await store.list_pending(learner)), "the turn and its work, or neither"
+        assert stored == 1 or job["when"] != "after"
+        await work(store, learner, minutes=1)
+        await take_turn(store, learner)
+        await work(store, learner, minutes=2)
+        await _expect_once(store, learner, stored + 1)
+
+
+@pytest.mark.parametrize(("method", "when"), POINTS)
+async def test_a_worker_killed_on_sqlite(tmp_path: Path, method: str, when: str) -> None:
+    await _a_killed_worker(
+        {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": method, "when": when}
+    )
+
+
+@pytest.mark.parametrize("when", ["before", "during", "after"])
+async def test_a_turn_killed_at_its_commit_on_sqlite(tmp_path: Path, when: str) -> None:
+    await _a_killed_turn(
+        {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": "commit", "when": when}
+    )
+
+
+@pytest.mark.parametrize(("method", "when"), POINTS[1::2])
+async def test_a_worker_killed_on_neo4j(neo4j: Neo4jServer, learner: str, method: str, when: str) -> None:
+    await _a_killed_worker({"server": asdict(neo4j), "learner": learner, "method": method, "when": when})
+
+
+async def test_a_turn_killed_in_mid_commit_on_neo4j(neo4j: Neo4jServer, learner: str) -> None:
+    await _a_killed_turn({"server": asdict(neo4j), "learner": learner, "method": "commit", "when": "during"})
+
+
+async def test_two_workers_in_processes_of_their_own_share_the_work(tmp_path: Path) -> None:
+    job: Job = {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": "none", "when": "before"}
+    store = opened(job)
+    async with store:
+        for number in range(6):
+            await take_turn(store, f"learner {number % 3}", f"What is 1/{number + 2} + 1/3?")
+        workers = [
+            await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "tests.background.killed"),
+                json.dumps({**job, "what": "everything", "minutes": 1}),
+                cwd=ROOT,
+            )
+            for _ in range(2)
+        ]
+        assert [await worker.wait() for worker in workers] == [0, 0]
+        for number in range(3):
+            await _expect_once(store, f"learner {number}", 2)
