@@ -29,6 +29,9 @@ from ace_graph.run import Run, log_text, logger
 __all__ = ["Reflected", "Revision", "Subject", "reflect", "worth_reflecting"]
 
 _TRACE_CHARS = 6_000
+_FAILED, _ERRORS, _ERROR_CHARS = "tool: Error", 5, 300
+"""How a failed call begins in a trace, and how many of them, how long, are shown beside its end."""
+
 _SMALL_TALK = re.compile(
     r"\W*(?:(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|night)|bye|goodbye|see you|thanks?"
     r"|thank you"
@@ -186,7 +189,7 @@ def _prompt(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, 
         "reflector",
         question=data_block("question", subject.question),
         answer=data_block("answer", _answer(subject)),
-        trace=data_block("trace", _end("\n".join(subject.trace) or "(no tool calls)")),
+        trace=data_block("trace", _end(subject.trace) or "(no tool calls)"),
         bullets=data_block("bullets", _bullets(b for b in shown if b) or "(none)"),
         ground_truth=data_block("ground_truth", truth if truth is not None else "(none)"),
         evidence=data_block("evidence", _all_evidence(subject, evidence) or "(none)"),
@@ -199,8 +202,14 @@ def _answer(subject: Subject) -> str:
     return first if subject.revision is None else f"{first}\n\nAfter a critique:\n{subject.revision.answer}"
 
 
-def _end(trace: str) -> str:
-    return trace if len(trace) <= _TRACE_CHARS else f"… {trace[-_TRACE_CHARS:]}"
+def _end(trace: Sequence[str]) -> str:
+    """The end of a long trace, after the first errors of what is cut off."""
+    whole = "\n".join(trace)
+    if len(whole) <= _TRACE_CHARS:
+        return whole
+    end = whole[-_TRACE_CHARS:]
+    errors = [preview(line, _ERROR_CHARS) for line in trace if line.startswith(_FAILED) and line not in end]
+    return "\n".join([*errors[:_ERRORS], f"… {end}"])
 
 
 def _bullets(bullets: Iterable[Bullet]) -> str:

@@ -82,3 +82,20 @@ async def test_a_pattern_is_not_looked_for_where_nothing_is_to_be_learned(
             ask("Please do it", "react"), context=ALICE.model_copy(update=context)
         )
     assert len((await store.now("alice")).playbook) == 0
+
+
+async def test_the_reflector_sees_the_end_of_a_long_trace_and_the_errors_before_it(build: Build) -> None:
+    @tool
+    def talk(about: str) -> str:
+        """Talk at length."""
+        return f"{about} " * 400
+
+    calls = [calling("read_file", path="nope"), *(calling("talk", about=f"word{n}") for n in range(5))]
+    model = ScriptedModel(solver=[*calls, "<final>done</final>"], reflector=[NOTHING])
+    await build(model, tools=[*TOOLS, talk]).ainvoke(ask("Please do it", "react"), context=ALICE)
+    prompt = model.calls_of("reflector")[0].messages[0].text
+    trace = prompt.partition("<trace>\n")[2].partition("\n</trace>")[0]
+    assert trace.startswith("tool: Error: FileNotFoundError: nope\n… ")
+    assert "word4 word4" in trace
+    assert "word0" not in trace
+    assert len(trace) < 6_500
