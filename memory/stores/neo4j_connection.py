@@ -87,8 +87,32 @@ async def fetch(
     run: AsyncSession | AsyncTransaction, query: LiteralString, /, **parameters: object
 ) -> list[Row]:
     """Run one statement and return its rows."""
-    result = await run.run(query, parameters)
+    result = await run.run(query, {name: _unshown(value) for name, value in parameters.items()})
     return await result.data()
+
+
+class _UnshownMap(dict[str, object]):
+    """Properties that show their names only.
+
+    The driver writes all parameters into a line for its log of debugging, also when nobody logs. With a
+    playbook among them that takes milliseconds; and what people said is nothing for a log.
+    """
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(self)}>"
+
+
+class _UnshownList(list[object]):
+    """The same for several nodes."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} values>"
+
+
+def _unshown(value: object) -> object:
+    if isinstance(value, dict):
+        return _UnshownMap(cast("Row", value))
+    return _UnshownList(cast("list[object]", value)) if isinstance(value, list) else value
 
 
 class Neo4jConnection:
