@@ -3,14 +3,15 @@
 The core (pinned bullets and the profile) comes first, in a stable order. Then come the bullets that are
 relevant to this question. Relevance is an absolute gate: a bullet must cover a share of the question's
 content terms, weighed by how rare they are, so that a greeting or a question about something else gets
-nothing. What passes is ranked by BM25; strength, topic and memory type only lean on that rank.
+nothing. What passes is ranked by BM25; strength, topic and memory type only lean on that rank. What falls
+far behind the best is left out, whatever the budget would hold (memory.narrowing).
 
 Does not: call a model, change what it reads, or render the prompt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -19,9 +20,10 @@ from ace_graph.memory.access import Access
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.index import Index
+from ace_graph.memory.narrowing import Ranked, narrowed
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.relevance import Hit, read_question, relevant
+from ace_graph.memory.relevance import Hit, Query, read_question, relevant
 from ace_graph.memory.selection import Candidate, Scored, Selection
 from ace_graph.memory.tokens import estimate_tokens
 from ace_graph.memory.trust import proven
@@ -88,7 +90,8 @@ def retrieve(
     shortlist = max(_SHORTLIST, budget_tokens // _SHORT_LINE)
     hits = relevant(query, scope.indexes(), semantic or {}, shortlist)
     ranked = _ranked(hits, topic, scope, taken)
-    retrieved = selection.fill(ranked, room=selection.room, limit=max_bullets)
+    worth = narrowed(ranked, query, lambda hit: scope.terms(hit, query))
+    retrieved = selection.fill(worth, room=selection.room, limit=max_bullets)
     if not core and not retrieved:
         return Retrieval()
     return Retrieval(
@@ -137,6 +140,13 @@ class _Scope:
         failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
         return bullet if bullet.injectable(self.now) and not withheld and not failing else None
 
+    def terms(self, hit: Hit, query: Query) -> frozenset[str]:
+        """Return the terms of the question that the bullet has, in its text or its labels."""
+        postings = self.index(of_base=hit.of_base).postings
+        return frozenset(
+            term for term in query.weights if term != query.topic and hit.key in postings.get(term, ())
+        )
+
     def strength(self, bullet: Bullet) -> float:
         return decay_score(bullet, self.access, self.policy.decay)
 
@@ -170,10 +180,8 @@ def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
     return (_rank_in_core(bullet), bullet.created_at, bullet.id)
 
 
-def _ranked(
-    hits: Iterable[Hit], topic: str | None, scope: _Scope, taken: Collection[str]
-) -> Iterator[Candidate]:
-    """Yield what may be injected of the hits, best first; of equals the newer, then the smaller id."""
+def _ranked(hits: Iterable[Hit], topic: str | None, scope: _Scope, taken: Collection[str]) -> list[Ranked]:
+    """Return what may be injected of the hits, best first; of equals the newer, then the smaller id."""
     found: list[tuple[str, tuple[float, datetime], Hit, Bullet, float]] = []
     for hit in hits:
         bullet = None if hit.key in taken else scope.bullet(hit.key, of_base=hit.of_base)
@@ -185,9 +193,17 @@ def _ranked(
             found.append((hit.key, (score, bullet.updated_at), hit, bullet, strength))
     found.sort(key=itemgetter(0))
     found.sort(key=itemgetter(1), reverse=True)
-    for key, (score, _), hit, bullet, strength in found:
-        terms = scope.index(of_base=hit.of_base).documents[key].content
-        yield Candidate(Scored(bullet, score, hit.covered, strength), terms, hit.of_base)
+    return [
+        Ranked(
+            Candidate(
+                Scored(bullet, score, hit.covered, strength),
+                scope.index(of_base=hit.of_base).documents[key].content,
+                hit.of_base,
+            ),
+            hit,
+        )
+        for key, (score, _), hit, bullet, strength in found
+    ]
 
 
 def _leaning(bullet: Bullet, strength: float, topic: str | None) -> float:
