@@ -11,6 +11,7 @@ Does not: decide when there is another attempt. The critic and the reflector do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from logging import DEBUG
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -56,7 +57,7 @@ def prompt_for(state: ACEState, injection: Injection, run: Run, told: str = "") 
     )
     size = state["plan"]["window_size"]
     window = truncate_tool_results(select_window(before, size, question=question.text))
-    if not told:
+    if logger.isEnabledFor(DEBUG) and not told:  # measuring reads the whole history
         _log_window(question.text, size, window_metrics(before, window, run.resources.count_tokens), run)
     return Prompt(system, tuple(window), question, _done(messages, question))
 

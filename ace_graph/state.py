@@ -243,7 +243,7 @@ class ACEOutput(MessagesState):
     messages   the conversation; the last one is the answer
     mode       cot, tot or react
     plan       the parameters that the mode was run with
-    result     answer, reasoning, ids injected and cited, the verdict and the evidence for it
+    result     answer, reasoning, ids injected and cited, verdict and evidence; the first answer, which counts
     learning   what changed in the memory, in ids; or the error, and what could not be saved
     usage      calls and tokens per role
     """

@@ -40,10 +40,16 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
     }
     logger.info("[ACE Critic] verdict=%s evidence=%s", verdict, [item.source for item in evidence])
     if wants_revision(result, attempt, state["plan"]):
-        return {"result": result, "messages": [{"role": "remove", "content": "", "id": attempt["answer_id"]}]}
+        return {"result": result, "messages": _taken_back(state, attempt["answer_id"])}
     if not attempt["streamed"]:
         show(attempt["answer"], attempt["answer_id"])
     return {"result": result}
+
+
+def _taken_back(state: ACEState, answer_id: str) -> list[dict[str, object]]:
+    """What removes the answer from the conversation; a fork may have removed it already."""
+    there = any(message.id == answer_id for message in state["messages"])
+    return [{"role": "remove", "content": "", "id": answer_id}] if there else []
 
 
 def _first(attempt: Attempt, verdict: Verdict) -> First:

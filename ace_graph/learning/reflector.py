@@ -166,7 +166,9 @@ async def _retry(found: Reflected, again: AnswerAgain, run: Run) -> Retry | None
         return await again(texts)
     except AceError as error:
         logger.error("[ACE Reflector] could not answer again, the lessons are kept: %s", error)
-        return None
+    except Exception:
+        logger.exception("[ACE Reflector] could not answer again, the lessons are kept")
+    return None
 
 
 def _shown(reflection: Reflection) -> str:

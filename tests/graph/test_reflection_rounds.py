@@ -126,12 +126,30 @@ async def test_nothing_to_learn_ends_the_rounds(build: Build) -> None:
     assert out["learning"]["added"] == []
 
 
-async def test_a_retry_that_fails_keeps_the_lessons(build: Build, store: CountingStore) -> None:
-    with ScriptedModel(
-        solver=["<final>2/5</final>"], reflector=[lessons(BETTER)], retry=[RuntimeError("down")]
-    ) as model:
-        out = await build(model).ainvoke(ask(), context=THREE)
-    assert [b.content for b in (await store.now("alice")).playbook.bullets()] == [BETTER]
+class Broken:
+    """Tells no number of tokens the second time it is asked, as a host's own counter might."""
+
+    def __init__(self) -> None:
+        self.broken = False
+
+    def __call__(self, text: str) -> int:
+        if self.broken:
+            raise ValueError("no idea how long this is")
+        return len(text)
+
+
+@pytest.mark.parametrize("what", ["the model", "the host"])
+async def test_a_retry_that_fails_keeps_the_lessons(build: Build, store: CountingStore, what: str) -> None:
+    count = Broken()
+
+    def reflect(_: object) -> str:
+        count.broken = what == "the host"
+        return lessons(BETTER)
+
+    await store.seed("alice", Add(content="Fractions: name the whole first"))
+    model = ScriptedModel(solver=["<final>2/5</final>"], reflector=[reflect], retry=[RuntimeError("down")])
+    out = await build(model, count_tokens=count).ainvoke(ask("fractions: 1/2 + 1/3?"), context=THREE)
+    assert [b.content for b in (await store.now("alice")).playbook.bullets()][1:] == [BETTER]
     assert out["learning"]["error"] is None
     assert out["messages"][-1].content == "2/5"
 
