@@ -7,6 +7,7 @@ Does not: guard /healthz, /readyz, /metrics and /openapi.json, which tell nothin
 
 from __future__ import annotations
 
+import ipaddress
 from urllib.parse import urlsplit
 
 from fastapi import HTTPException
@@ -19,11 +20,20 @@ from ace_graph.server.auth import Gate
 from ace_graph.server.rate import Rate
 from ace_graph.server.replies import refused
 
-__all__ = ["Guard", "learner_of", "too_large"]
+__all__ = ["Guard", "is_loopback", "learner_of", "too_large"]
 
 _LEARNER = "ace_learner"
-_OWN_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _DRAINED_AT_MOST = 16
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, or a name, is this machine's own."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class Guard:
@@ -43,7 +53,7 @@ class Guard:
         headers = Headers(scope=scope)
         try:
             if self._gate.development:
-                _check_host(headers)
+                _check_local(scope, headers)
             if str(scope["path"]).startswith("/api/"):
                 learner = await self._gate.learner(headers.get("authorization"))
                 self._rate.take(learner)
@@ -95,8 +105,11 @@ async def _drain(receive: Receive, most: int) -> None:
         more = bool(message.get("more_body", False)) and message["type"] == "http.request"
 
 
-def _check_host(headers: Headers) -> None:
-    """Refuse names that a page elsewhere may have pointed at this machine: there is no token to stop it."""
+def _check_local(scope: Scope, headers: Headers) -> None:
+    """Refuse other machines, and names that a page elsewhere may have pointed here: there is no token."""
+    client: object = (scope.get("client") or ("",))[0]
+    if not is_loopback(str(client)):
+        raise RequestRefused(403, "forbidden", "in development mode only this machine is served")
     name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-    if name not in _OWN_NAMES:
+    if not is_loopback(name):
         raise RequestRefused(403, "forbidden", "in development mode the host must be localhost")

@@ -8,7 +8,6 @@ Does not: run several processes. Start several servers, see docs/deploy.md.
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import signal
 import socket
@@ -24,6 +23,7 @@ from fastapi import FastAPI
 from ace_graph.errors import ConfigurationError
 from ace_graph.models import choose_model
 from ace_graph.server.app import create_app
+from ace_graph.server.guard import is_loopback
 from ace_graph.server.opening import Brought
 from ace_graph.server.parts import Parts
 from ace_graph.server.request_id import RequestIds
@@ -46,7 +46,7 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
     """
     choice = choose_model(settings)
     development = settings.jwt_secret is None and settings.jwks is None
-    if development and not _only_here(host):
+    if development and not is_loopback(host):
         raise ConfigurationError(
             f"without ACE_JWT_SECRET or ACE_JWKS the server listens on 127.0.0.1 only, not on {host}: "
             "set one of them"
@@ -116,15 +116,6 @@ class _Server(uvicorn.Server):
             logger.info("[ACE Server] stopping: %d turns are under way", parts.turns.under_way)
             await parts.turns.drain(0 if self.force_exit else self._grace)
         await super().shutdown(sockets)
-
-
-def _only_here(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _log_through(other: logging.Logger) -> None:
