@@ -21,7 +21,7 @@ from ace_graph.learning.evidence import gather_evidence, quotes_truth, to_json
 from ace_graph.learning.retry import Retry
 from ace_graph.loading import ensure_memory
 from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
-from ace_graph.prompts import data_block
+from ace_graph.prompts import data_block, preview
 from ace_graph.reasoning.cot import cot
 from ace_graph.reasoning.prompt import build_system, last_question, split_history
 from ace_graph.reasoning.react import react
@@ -33,6 +33,8 @@ from ace_graph.run import Run, log_text, logger
 from ace_graph.state import ACEState, Attempt, Mode
 
 __all__ = ["REASONING", "answer_again", "attempt_of", "prompt_for"]
+
+_QUERIES_CHARS = 2_000
 
 REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
 
@@ -80,7 +82,7 @@ def _log_window(question: str, size: int, metrics: WindowMetrics, run: Run) -> N
         metrics.messages_before,
         metrics.tokens_after,
         metrics.tokens_before,
-        [log_text(run.resources, query) for query in metrics.queries],
+        preview([log_text(run.resources, query) for query in metrics.queries], _QUERIES_CHARS),
     )
 
 

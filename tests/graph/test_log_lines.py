@@ -115,6 +115,21 @@ async def test_the_log_tells_what_the_window_holds(
     assert "query 7" not in without
 
 
+async def test_the_line_of_a_large_window_is_bounded_too(
+    build: Build, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "ace_graph")
+    long = "word " * 100
+    talk = [{"role": role, "content": long} for _ in range(100) for role in ("user", "assistant")]
+    context = ACEContext(reflect_when="never", window_size=100)
+    await build(ScriptedModel(["<final>x</final>"]), settings=with_content()).ainvoke(
+        said([*talk, {"role": "user", "content": "and now?"}]), context=context
+    )
+    [line] = [r.getMessage() for r in caplog.records if "[ACE Window]" in r.getMessage()]
+    assert "size=100 messages=200 of 200" in line
+    assert len(line) < 2_500
+
+
 async def test_no_line_is_longer_than_its_bound(
     build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
 ) -> None:
