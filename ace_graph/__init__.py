@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ace_graph.context import ACEContext
     from ace_graph.errors import AceError
+    from ace_graph.executing import Reported, execute_with_learning
     from ace_graph.graph import ACEGraph, build_ace_graph, make_graph
+    from ace_graph.judging import give_feedback
     from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
     from ace_graph.memory.stores.base import Store
     from ace_graph.settings import Settings
     from ace_graph.state import ACEInput, ACEOutput
     from ace_graph.store_url import open_store
+    from ace_graph.trajectories import Told, complete_trajectory, log_step, start_trajectory
     from ace_graph.unit_of_work import PendingOutcome, learn_pending
     from ace_graph.unsaved import commit_unsaved
     from ace_graph.worker import Worker, build_worker
@@ -36,18 +39,25 @@ __all__ = [
     "PendingOutcome",
     "Playbook",
     "Policy",
+    "Reported",
     "Settings",
     "Store",
+    "Told",
     "TurnRecord",
     "Worker",
     "apply",
     "build_ace_graph",
     "build_worker",
     "commit_unsaved",
+    "complete_trajectory",
+    "execute_with_learning",
+    "give_feedback",
     "learn_pending",
+    "log_step",
     "make_graph",
     "open_store",
     "resolve",
+    "start_trajectory",
 ]
 
 _HOMES = {
@@ -66,6 +76,13 @@ _HOMES = {
     "learn_pending": "ace_graph.unit_of_work",
     "Worker": "ace_graph.worker",
     "build_worker": "ace_graph.worker",
+    "Told": "ace_graph.trajectories",
+    "start_trajectory": "ace_graph.trajectories",
+    "log_step": "ace_graph.trajectories",
+    "complete_trajectory": "ace_graph.trajectories",
+    "Reported": "ace_graph.executing",
+    "execute_with_learning": "ace_graph.executing",
+    "give_feedback": "ace_graph.judging",
 }
 
 

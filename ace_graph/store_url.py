@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ace_graph.errors import StoreUrlError
 from ace_graph.memory.policy import DecayRates, Policy
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.in_memory import InMemoryStore
 from ace_graph.memory.stores.sqlite import SQLiteStore
 from ace_graph.settings import Settings
@@ -25,7 +25,7 @@ _FORMS = (
 
 def open_store(
     url: str | None = None, policy: Policy | None = None, *, settings: Settings | None = None
-) -> Store:
+) -> PendingStore:
     """Return the store at `url`, without I/O; without one, the store that the settings name.
 
     A policy that is not given, and the login of Neo4j, come from the settings too, and those from the
@@ -71,7 +71,7 @@ def _is_default(settings: Settings) -> bool:
     return settings.store is None and settings.memory_file is None
 
 
-def _neo4j(uri: str, policy: Policy, settings: Settings) -> Store:
+def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
     from ace_graph.memory.stores.neo4j import Neo4jStore  # the driver costs 0.2 s, and few need it
 
     password = settings.neo4j_password

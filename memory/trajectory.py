@@ -211,7 +211,7 @@ def effective_score(turn: TurnRecord, now: datetime, rule: ScoreRule = "weighted
     if not scores:
         return None
     if rule == "latest":
-        return max(scores, key=lambda pair: pair[1])[0]
+        return max(reversed(scores), key=lambda pair: pair[1])[0]
     weights = [1.0 if rule == "average" else _weight(at, now) for _, at in scores]
     return sum(w * score for w, (score, _) in zip(weights, scores, strict=True)) / sum(weights)
 
