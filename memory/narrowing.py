@@ -2,78 +2,94 @@
 
 The gate asks whether a bullet has to do with the question at all. Among those that have, a bullet that
 covers far less of it than the best one is mostly about something else, so it is left out; unless it is as
-good as any for one sentence of the message, or covers a part of the question that no better one does: a
-question about two things gets the lessons on both. And advice that failed last time gives way to what was
-learned or confirmed on its subject since.
+good as any for one sentence of the message, or covers a part of the question that nothing kept does: a
+question about two things gets the lessons on both. What only the topic speaks for is compared with the best
+on that topic. And advice that failed last time gives way to what was learned or confirmed on its subject
+since.
 
 Does not: rank, or look at what fits into the budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.relevance import Hit, Query
-from ace_graph.memory.selection import Candidate
 
-__all__ = ["Ranked", "narrowed"]
+__all__ = ["Usable", "narrowed"]
 
 _BESIDE_THE_BEST = 0.6
 """The share of the best bullet's coverage that another one must reach."""
 
+_ON_TOPIC = 0.4
+"""The same among bullets of the question's topic, which counts as a term of theirs."""
+
 _NEW_TERMS, _NEW_SHARE = 2, 0.25
-"""Terms of the question, and their share of its weight, that no better bullet covers: worth a line."""
+"""Terms of the question, and their share of its weight, that nothing kept covers: worth a line."""
 
 _SUBJECT_TERMS, _SUBJECT_SHARE = 3, 0.4
 """Terms that two bullets on one subject share, of the question and of the shorter text."""
 
+TermsOf = Callable[[Hit], frozenset[str]]
 
-class Ranked(NamedTuple):
+
+class Usable(NamedTuple):
     """A bullet that may be injected, and how it met the question."""
 
-    candidate: Candidate
     hit: Hit
+    bullet: Bullet
 
 
-def narrowed(
-    ranked: Sequence[Ranked], query: Query, terms_of: Callable[[Hit], frozenset[str]]
-) -> Iterator[Candidate]:
-    """Yield the candidates worth a line, in the order given (the best first).
+def narrowed(usable: Sequence[Usable], query: Query, asked_of: TermsOf, terms_of: TermsOf) -> list[Usable]:
+    """Return those worth a line, in no order.
 
-    `terms_of` tells which of the question's terms a bullet has. What the topic or an embedding speaks for
-    (`Hit.certain`) is never cut.
+    `asked_of` tells which of the question's terms a bullet has, `terms_of` all terms of its text. What an
+    embedding speaks for (`Hit.likely`) is never cut.
     """
-    kept = [item for item in ranked if not _gives_way(item, ranked, terms_of)]
-    best = [max(shares) for shares in zip(*(item.hit.shares for item in kept), strict=True)]
-    covered: set[str] = set()
-    for candidate, hit in kept:
-        own = terms_of(hit)
-        if hit.certain or _beside_the_best(hit, best) or _adds(own - covered, query):
-            covered |= own
-            yield candidate
+    standing = [item for item in usable if not _gives_way(item, usable, asked_of, terms_of)]
+    best = [max(shares) for shares in zip(*(item.hit.shares for item in standing), strict=True)]
+    topic = max((item.hit.on_topic for item in standing), default=0.0)
+    kept, behind = list[Usable](), list[Usable]()
+    for item in standing:
+        (kept if _beside_the_best(item.hit, best, topic) else behind).append(item)
+    return kept + _adding(kept, behind, query, asked_of) if behind else kept
 
 
-def _beside_the_best(hit: Hit, best: Sequence[float]) -> bool:
+def _beside_the_best(hit: Hit, best: Sequence[float], topic: float) -> bool:
+    if hit.likely or (hit.on_topic and hit.on_topic >= _ON_TOPIC * topic):
+        return True
     return any(share and share >= _BESIDE_THE_BEST * top for share, top in zip(hit.shares, best, strict=True))
 
 
-def _adds(new: frozenset[str], query: Query) -> bool:
-    weight = sum(query.weights[term] for term in new)
-    return len(new) >= _NEW_TERMS and weight >= _NEW_SHARE * query.total
+def _adding(
+    kept: Iterable[Usable], behind: Iterable[Usable], query: Query, asked_of: TermsOf
+) -> list[Usable]:
+    """Return those behind the best, the better first, that cover what nothing kept does."""
+    covered = frozenset[str]().union(*(asked_of(item.hit) for item in kept))
+    left = query.weights.keys() - covered
+    if len(left) < _NEW_TERMS or sum(query.weights[term] for term in left) < _NEW_SHARE * query.total:
+        return []
+    found: list[Usable] = []
+    for item in sorted(behind, key=lambda item: (-item.hit.score, item.hit.key)):
+        new = asked_of(item.hit) - covered
+        if len(new) >= _NEW_TERMS and sum(query.weights[term] for term in new) >= _NEW_SHARE * query.total:
+            covered |= new
+            found.append(item)
+    return found
 
 
-def _gives_way(item: Ranked, ranked: Sequence[Ranked], terms_of: Callable[[Hit], frozenset[str]]) -> bool:
+def _gives_way(item: Usable, usable: Sequence[Usable], asked_of: TermsOf, terms_of: TermsOf) -> bool:
     """Whether a bullet that failed last time stands beside one on its subject that was learned since."""
-    bullet = item.candidate.scored.bullet
+    bullet = item.bullet
     if not bullet.setbacks or bullet.core:
         return False
-    mine, asked = frozenset(item.candidate.terms), terms_of(item.hit)
-    for other in ranked:
-        rival = other.candidate.scored.bullet
-        if rival.setbacks or rival.updated_at < bullet.updated_at or terms_of(other.hit) != asked:
+    asked, mine = asked_of(item.hit), terms_of(item.hit)
+    for hit, rival in usable:
+        if rival.setbacks or rival.updated_at < bullet.updated_at or asked_of(hit) != asked:
             continue
-        theirs = frozenset(other.candidate.terms)
+        theirs = terms_of(hit)
         shared = mine & theirs
         if len(shared & asked) >= _SUBJECT_TERMS and len(shared) >= _SUBJECT_SHARE * min(
             len(mine), len(theirs)

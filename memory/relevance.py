@@ -13,7 +13,7 @@ Does not: know what a bullet is worth. Strength, topic and what stands beside it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -52,8 +52,9 @@ _EPSILON = 1e-9
 class Hit(NamedTuple):
     """A bullet that passed the gate: the share of the question it covers (0-1), and its rank's score.
 
-    `shares` are the shares of each part of the query by its words alone, 0 where it did not pass.
-    `certain`: the topic or an embedding speaks for it, whatever its words.
+    `shares` are the shares of each part of the query by its words alone, 0 where it did not pass. `on_topic`
+    is the share of the whole with the topic as a term, 0 for a bullet of no or another topic. `likely`: an
+    embedding speaks for it, whatever its words.
     """
 
     key: str
@@ -61,7 +62,8 @@ class Hit(NamedTuple):
     covered: float
     score: float
     shares: tuple[float, ...] = ()
-    certain: bool = False
+    on_topic: float = 0.0
+    likely: bool = False
 
 
 @dataclass(frozen=True)
@@ -177,18 +179,19 @@ def _passing(
     extra = 0.0
     if query.topic is not None:
         on_topic, extra = index.postings.get(query.topic, {}), query.weights[query.topic]
+    total, (first, *others) = query.total or 1.0, covered
     found: list[Hit] = []
     for key in best:
-        shares = [
-            met[key] / part.total if key in met else 0.0
-            for part, met in zip(query.parts, covered, strict=True)
-        ]
-        reached = min(1.0, max(shares))
-        if key in on_topic and shares[0]:
-            shares[0] -= extra / query.total
-        score = scores[key] / (query.total or 1.0)
-        found.append(Hit(key, of_base, reached, score, tuple(shares), key in on_topic or key in likely))
+        whole = first.get(key, 0.0)
+        words, topical = (whole - extra, whole / total) if whole and key in on_topic else (whole, 0.0)
+        shares = (words / total, *_shares(key, query.parts[1:], others))
+        reached = min(1.0, max(whole / total, *shares))
+        found.append(Hit(key, of_base, reached, scores[key] / total, shares, topical, key in likely))
     return found
+
+
+def _shares(key: str, parts: Iterable[Part], covered: Iterable[Mapping[str, float]]) -> Iterator[float]:
+    return (met.get(key, 0.0) / part.total for part, met in zip(parts, covered, strict=True))
 
 
 def _through(part: Part, index: Index) -> dict[str, float]:

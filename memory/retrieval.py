@@ -11,7 +11,7 @@ Does not: call a model, change what it reads, or render the prompt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -20,7 +20,7 @@ from ace_graph.memory.access import Access
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.index import Index
-from ace_graph.memory.narrowing import Ranked, narrowed
+from ace_graph.memory.narrowing import Usable, narrowed
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.relevance import Hit, Query, read_question, relevant
@@ -89,9 +89,9 @@ def retrieve(
     taken = {candidate.scored.bullet.id for candidate in core}
     shortlist = max(_SHORTLIST, budget_tokens // _SHORT_LINE)
     hits = relevant(query, scope.indexes(), semantic or {}, shortlist)
-    ranked = _ranked(hits, topic, scope, taken)
-    worth = narrowed(ranked, query, lambda hit: scope.terms(hit, query))
-    retrieved = selection.fill(worth, room=selection.room, limit=max_bullets)
+    usable = scope.usable(hits, taken)
+    worth = narrowed(usable, query, lambda hit: scope.asked(hit, query), scope.terms)
+    retrieved = selection.fill(_ranked(worth, topic, scope), room=selection.room, limit=max_bullets)
     if not core and not retrieved:
         return Retrieval()
     return Retrieval(
@@ -140,7 +140,21 @@ class _Scope:
         failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
         return bullet if bullet.injectable(self.now) and not withheld and not failing else None
 
-    def terms(self, hit: Hit, query: Query) -> frozenset[str]:
+    def usable(self, hits: Iterable[Hit], taken: Collection[str]) -> list[Usable]:
+        """Return the hits that a prompt may hold and does not hold yet, strong enough where that matters."""
+        threshold = self.policy.prune_threshold
+        found: list[Usable] = []
+        for hit in hits:
+            bullet = None if hit.key in taken else self.bullet(hit.key, of_base=hit.of_base)
+            if bullet and (not threshold or bullet.core or self.strength(bullet) >= threshold):
+                found.append(Usable(hit, bullet))
+        return found
+
+    def terms(self, hit: Hit) -> frozenset[str]:
+        """Return the terms of the bullet's text."""
+        return frozenset(self.index(of_base=hit.of_base).documents[hit.key].content)
+
+    def asked(self, hit: Hit, query: Query) -> frozenset[str]:
         """Return the terms of the question that the bullet has, in its text or its labels."""
         postings = self.index(of_base=hit.of_base).postings
         return frozenset(
@@ -180,30 +194,19 @@ def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
     return (_rank_in_core(bullet), bullet.created_at, bullet.id)
 
 
-def _ranked(hits: Iterable[Hit], topic: str | None, scope: _Scope, taken: Collection[str]) -> list[Ranked]:
-    """Return what may be injected of the hits, best first; of equals the newer, then the smaller id."""
-    found: list[tuple[str, tuple[float, datetime], Hit, Bullet, float]] = []
-    for hit in hits:
-        bullet = None if hit.key in taken else scope.bullet(hit.key, of_base=hit.of_base)
-        if bullet is None:
-            continue
+def _ranked(worth: Iterable[Usable], topic: str | None, scope: _Scope) -> Iterator[Candidate]:
+    """Yield what is worth a line, best first; of equals the newer, then the smaller id."""
+    found: list[tuple[str, tuple[float, datetime], Usable, float]] = []
+    for item in worth:
+        hit, bullet = item
         strength = scope.strength(bullet)
-        if strength >= scope.policy.prune_threshold or bullet.core:
-            score = hit.score * _leaning(bullet, strength, topic)
-            found.append((hit.key, (score, bullet.updated_at), hit, bullet, strength))
+        score = hit.score * _leaning(bullet, strength, topic)
+        found.append((hit.key, (score, bullet.updated_at), item, strength))
     found.sort(key=itemgetter(0))
     found.sort(key=itemgetter(1), reverse=True)
-    return [
-        Ranked(
-            Candidate(
-                Scored(bullet, score, hit.covered, strength),
-                scope.index(of_base=hit.of_base).documents[key].content,
-                hit.of_base,
-            ),
-            hit,
-        )
-        for key, (score, _), hit, bullet, strength in found
-    ]
+    for key, (score, _), (hit, bullet), strength in found:
+        terms = scope.index(of_base=hit.of_base).documents[key].content
+        yield Candidate(Scored(bullet, score, hit.covered, strength), terms, hit.of_base)
 
 
 def _leaning(bullet: Bullet, strength: float, topic: str | None) -> float:
