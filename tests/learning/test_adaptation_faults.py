@@ -52,7 +52,7 @@ def after(steps: int) -> Callable[[], bool]:
     return should_stop
 
 
-@pytest.mark.parametrize("steps", [0, 1, 5, 6, 8, 14, 19, 25])
+@pytest.mark.parametrize("steps", [0, 5, 6, 14, 25])
 async def test_a_run_that_was_stopped_goes_on_to_the_same_result(
     steps: int, tmp_path: Path, undisturbed: dict[str, object]
 ) -> None:

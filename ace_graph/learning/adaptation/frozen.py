@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import cached_property
 from typing import cast
 
 from ace_graph.errors import ModelError
-from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
+from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.learning.adaptation.asking import asked, base_step, used
 from ace_graph.learning.adaptation.options import AdaptationOptions
 from ace_graph.learning.adaptation.practice_memory import LEARNER
@@ -45,16 +46,22 @@ class Frozen:
         self._context = options.context.model_copy(
             update={"learner_id": LEARNER, "learning": "off", "ground_truth": None, "max_revisions": 0}
         )
-        self._graph = build_ace_graph(
-            model=options.model,
-            store=InMemoryStore(),
-            settings=options.settings,
-            system_prompt=system_prompt or options.system_prompt,
-            base_playbook=playbook,
-            learning="off",
-            clock=options.clock,
-        )
+        self._options, self._playbook = options, playbook
+        self._system_prompt = system_prompt or options.system_prompt
         self._bullets = len(playbook) if playbook is not None else 0
+
+    @cached_property
+    def _graph(self) -> ACEGraph:
+        """Built when the first sample is asked: a run that is resumed has phases without any left."""
+        return build_ace_graph(
+            model=self._options.model,
+            store=InMemoryStore(),
+            settings=self._options.settings,
+            system_prompt=self._system_prompt,
+            base_playbook=self._playbook,
+            learning="off",
+            clock=self._options.clock,
+        )
 
     async def step(
         self, sample: Sample, phase: str, epoch: int, number: int, index: int
