@@ -93,5 +93,5 @@ async def test_in_neo4j_every_filter_uses_an_index(neo4j: Neo4jServer, learner: 
 def operators(plan: Mapping[str, object]) -> Iterator[str]:
     """The names of a plan's operators, its leaves last."""
     yield str(plan["operatorType"])
-    for child in cast("list[Mapping[str, object]]", plan["children"]):
+    for child in cast("list[Mapping[str, object]]", plan.get("children", [])):
         yield from operators(child)
