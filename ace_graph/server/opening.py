@@ -67,6 +67,6 @@ async def opened(
         wake = await stack.enter_async_context(learner_at_work(settings, model, store, clock))
         limits = TurnLimits(settings.server_turns, settings.server_timeout)
         turns = Turns(graph, conversations, limits, clock, metrics, wake)
-        stack.push_async_callback(turns.drain, 0)
+        stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(caretaker(turns, conversations, store, clock))
         yield Parts(settings, graph, store, conversations, turns, metrics, clock)

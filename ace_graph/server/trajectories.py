@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.memory.trajectory import TrajectoryFilter
@@ -23,6 +24,10 @@ __all__ = ["routes"]
 routes = APIRouter(prefix="/api", tags=["trajectories"])
 
 
+Absent = SkipJsonSchema[None]
+"""A query has no null; what is not named is left out."""
+
+
 class TrajectoriesQuery(BaseModel):
     """Which turns."""
 
@@ -30,11 +35,11 @@ class TrajectoriesQuery(BaseModel):
 
     limit: Annotated[int, Field(ge=1, le=500, description="At most so many.")] = 50
     skip: Annotated[int, Field(ge=0, le=1_000_000, description="Leave out the newest so many.")] = 0
-    agent: Annotated[Said, Field(max_length=256, description="Who did it.")] | None = None
-    task_type: Annotated[Said, Field(max_length=256)] | None = None
-    status: TurnStatus | None = None
-    since: Annotated[AwareDatetime, Field(description="Completed then or later.")] | None = None
-    until: Annotated[AwareDatetime, Field(description="Completed then or earlier.")] | None = None
+    agent: Annotated[Said, Field(max_length=256, description="Who did it.")] | Absent = None
+    task_type: Annotated[Said, Field(max_length=256)] | Absent = None
+    status: TurnStatus | Absent = None
+    since: Annotated[AwareDatetime, Field(description="Completed then or later.")] | Absent = None
+    until: Annotated[AwareDatetime, Field(description="Completed then or earlier.")] | Absent = None
 
     def wanted(self) -> TrajectoryFilter:
         """Return the filter that they make."""

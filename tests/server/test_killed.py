@@ -78,6 +78,7 @@ def test_the_client_hung_up_and_the_server_was_killed_in_the_middle_of_the_answe
 def test_the_server_was_killed_while_it_looked_back(tmp_path: Path) -> None:
     with GeminiServer() as gemini:
         given = {"ACE_MODEL": "", "GEMINI_API_KEY": "any", "GOOGLE_GEMINI_BASE_URL": gemini.url}
+        given["ACE_LEARNING"] = "inline"
         gemini.answer("<final>5/6</final>")
         gemini.hang()
         with server(tmp_path, **given) as running, client_of(running) as client:

@@ -56,7 +56,7 @@ schema = schemathesis.openapi.from_dict(DOCUMENT)
 
 @schema.parametrize()  # pyright: ignore[reportUntypedFunctionDecorator]  # schemathesis leaves it open
 @settings(
-    max_examples=12,
+    max_examples=8,
     derandomize=True,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
