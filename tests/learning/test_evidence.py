@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.learning.evidence import matches_ground_truth
+from ace_graph.learning.evidence import matches_ground_truth, quotes_truth
 from ace_graph.memory.evidence import Evidence, verdict_of
 
 
@@ -53,3 +53,21 @@ def test_the_strongest_source_decides_and_a_model_never_does() -> None:
     assert verdict_of([learner, opinion]) == "failure"
     assert verdict_of([opinion]) == "unknown"
     assert verdict_of([]) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "truth", "quoted"),
+    [
+        ("it should be 5/6", "5/6", True),
+        ("it is 10/12, in other words", "5/6", True),
+        ("you said 50%", "0.5", True),
+        ("The capital is PARIS!", "Paris", True),
+        ("Parisians know", "Paris", False),
+        ("160 is too much", "60", False),
+        ("check the tens", "60", False),
+        ("anything", "", False),
+        ("", "60", False),
+    ],
+)
+def test_a_text_that_holds_the_true_value_is_recognised(text: str, truth: str, quoted: bool) -> None:
+    assert quotes_truth(text, truth) == quoted
