@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import LiteralString
+from zlib import crc32
 
 from neo4j import AsyncSession, AsyncTransaction
 
@@ -68,11 +69,12 @@ def new_items(learner: str, pending: Pending | PendingItem | None, now: datetime
 async def claim_next(connection: Neo4jConnection, link: Link, wish: Wish) -> PendingItem | None:
     """Lease the best item that nobody else gets first."""
     now = wish.now.timestamp()
-    if wish.learner is None:
-        free = await connection.rows(link, cypher.FREE, now=now)
-    else:
+    if wish.learner is not None:
         free = await connection.rows(link, cypher.FREE_OF, uid=wish.learner, now=now)
-    for candidate in free:
+    else:
+        free = await connection.rows(link, cypher.FREE_NEAR, now=now)
+        free = free or await connection.rows(link, cypher.FREE, now=now)
+    for candidate in _turned(free, wish.lease):
         rows = await connection.rows(
             link,
             cypher.CLAIM,
@@ -86,6 +88,13 @@ async def claim_next(connection: Neo4jConnection, link: Link, wish: Wish) -> Pen
         if rows:
             return _item(rows[0])
     return None
+
+
+def _turned(free: list[Row], lease: str) -> list[Row]:
+    """Begin at another one of the best, so that workers who look at once do not all try for the same."""
+    best = [row for row in free if row["priority"] == free[0]["priority"]]
+    start = crc32(lease.encode()) % len(best) if best else 0
+    return [*best[start:], *best[:start], *free[len(best) :]]
 
 
 async def complete(run: AsyncTransaction, learner: str, item: PendingItem) -> bool:

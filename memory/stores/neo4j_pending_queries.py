@@ -18,6 +18,7 @@ __all__ = [
     "COMPLETE",
     "COUNT",
     "FREE",
+    "FREE_NEAR",
     "FREE_OF",
     "GIVE_BACK",
     "LIST",
@@ -42,15 +43,25 @@ NOT EXISTS {
 """
 """The item is the first of its learner, and nobody works for that learner."""
 
+_CANDIDATE = "p.user_id AS uid, p.key AS key, p.priority AS priority"
+
 FREE = f"""
 MATCH (p:AcePending) WHERE p.state = 'pending' AND p.free_at <= $now AND {_FIRST}
-RETURN p.user_id AS uid, p.key AS key ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 10
+RETURN {_CANDIDATE} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 10
 """
 """Items that could be claimed a moment ago, the best first; CLAIM looks again, under the lock."""
 
+FREE_NEAR = f"""
+MATCH (p:AcePending) WHERE p.state = 'pending' AND p.free_at <= $now
+WITH p ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 100
+WITH p WHERE {_FIRST}
+RETURN {_CANDIDATE} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 10
+"""
+"""The same among the first hundred: enough nearly always, and it asks about a hundred items, not all."""
+
 FREE_OF = f"""
 MATCH (p:AcePending {{user_id: $uid, state: 'pending'}}) WHERE p.free_at <= $now AND {_FIRST}
-RETURN p.user_id AS uid, p.key AS key LIMIT 1
+RETURN {_CANDIDATE} LIMIT 1
 """
 
 CLAIM = f"""
