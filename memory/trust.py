@@ -3,7 +3,7 @@
 On a small share of turns the unproven bullets that a question would get are withheld, by a hash of the turn's
 id. So the success with and without them can be compared without bias: the lift of the memory. The more likely
 it is that they do harm, the larger the share; while they do, they are shown on a few turns only, so that the
-memory finds out when that has changed.
+memory finds out when that has changed. Once it is clear that they help, a fifth of the share is enough.
 
     shown ("with") or withheld ("without")  ->  verdicts of those turns  ->  Trial  ->  share of the next
 
@@ -28,14 +28,21 @@ PROVEN_VOTES = 2
 GIVEN = frozenset({"cli", "learner"})
 """Sources of a bullet that say that a person put it there."""
 
-GRACE = 20
-"""Nothing is withheld from a learner before so many commits: a start is no time for experiments."""
+GRACE = 40
+"""Nothing is withheld from a learner before so many commits.
+
+A start is no time for experiments: there is little to show yet that fits a question, so what is there looks
+useless, and one learner of twelve was distrusted for most of a life for it (20 commits, simulated).
+"""
 
 EXPLORED = 0.02
 """Unproven bullets are shown on at least so many turns, whatever speaks against them."""
 
 _DOUBT, _DISTRUST = 0.4, 0.65
 """The probability of harm from which more is withheld, and from which all but the exploration is."""
+
+_CLEAR, _STILL_MEASURED = 0.25, 0.2
+"""Below this probability of harm less is withheld, in proportion, and at least this part of the rate."""
 
 _PRIOR_WITH, _PRIOR_WITHOUT = (2.0, 1.0), (1.0, 1.0)
 """What is believed before any verdict, as successes and failures: that the memory helps, a little."""
@@ -88,11 +95,17 @@ def arm_of(retrieved: Iterable[Bullet], trial: Trial, clock: int, turn_id: str, 
 
 
 def share_withheld(trial: Trial, rate: float) -> float:
-    """Return the share of turns on which unproven bullets are withheld: `rate` at least, 0 where it is 0."""
+    """Return the share of turns on which unproven bullets are withheld.
+
+    `rate` while it is open whether they help, a fifth of it once that is clear, nearly all while they seem
+    to do harm; 0 where the rate is 0.
+    """
     if not rate:
         return 0.0
-    doubt = min(1.0, max(0.0, (_harm(trial) - _DOUBT) / (_DISTRUST - _DOUBT)))
-    return max(rate, rate + (1 - EXPLORED - rate) * doubt)
+    harm = _harm(trial)
+    usual = rate * min(1.0, max(_STILL_MEASURED, harm / _CLEAR))
+    doubt = min(1.0, max(0.0, (harm - _DOUBT) / (_DISTRUST - _DOUBT)))
+    return max(usual, usual + (1 - EXPLORED - usual) * doubt)
 
 
 def counted(turn: RecentTurn | None) -> Trial:

@@ -67,9 +67,7 @@ class LearnerMemory:
         )
         votes = credit_lessons(votes, adds)
         blame = [vote for vote in votes if vote.verdict != "success"]
-        credit = [
-            vote.model_copy(update={"question": task.question}) for vote in votes if vote.verdict == "success"
-        ]
+        credit = [vote for vote in votes if vote.verdict == "success"]
         now = self.now(task)
         delta = Delta(op_id=turn, now=now, operations=(Touch(bullet_ids=injected), *blame, *adds, *credit))
         record = self._record(turn, task, injected, verdict, arm)

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from ace_graph.memory.policy import Policy
 from benchmarks.quality.choosers import CHOOSERS
 from benchmarks.quality.learner_memory import LearnerMemory
+from benchmarks.quality.lies import Lies
 from benchmarks.quality.solver import WITH_RIGHT, Outcome, solve
 from benchmarks.quality.world import Setting, Task, make_world
 
 __all__ = ["Life", "Variant", "live"]
-
-
-FAILURES = 2
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,9 @@ class Variant:
 class Life:
     """What one policy made of one world, turn by turn. `on_changed`: the task's rule had changed.
 
-    `outdated` counts turns with an outdated bullet in the prompt, `late_lies` bullets with a wrong claim that
-    were shown after two evidenced failures of theirs.
+    `outdated` counts turns with an outdated bullet in the prompt. `late_lies` are bullets that were shown
+    although their claim was wrong then and had failed on evidence twice or more since it last did well;
+    `lucky_lies` those that had failed twice in all, but did well by chance in between.
     """
 
     successes: tuple[bool, ...]
@@ -42,6 +41,7 @@ class Life:
     tokens: tuple[int, ...]
     outdated: int
     late_lies: int
+    lucky_lies: int
     bullets: int
 
     def mean(self, start: int = 0, end: int | None = None) -> float:
@@ -60,7 +60,8 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
     world = make_world(setting, seed)
     memory = LearnerMemory(world, variant.policy, variant.contests)
     choose = CHOOSERS[variant.chooser]
-    successes, tokens, outdated, late = list[bool](), list[int](), 0, 0
+    successes, tokens, outdated = list[bool](), list[int](), 0
+    lies = Lies(world)
     for task in world.tasks:
         choice = choose(memory, task)
         outcome = (
@@ -68,7 +69,7 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
             if variant.chooser == "oracle"
             else solve(task, choice.ids, memory.known(choice.ids))
         )
-        late += _late_lies(memory, task, choice.ids)
+        lies.count(task, outcome, memory.known(choice.ids))
         memory.learn(task, outcome, choice.ids, choice.arm)
         successes.append(outcome.success)
         tokens.append(choice.tokens)
@@ -78,16 +79,11 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
         tuple(task.changed for task in world.tasks),
         tuple(tokens),
         outdated,
-        late,
+        lies.late,
+        lies.lucky,
         len(memory.snapshot.playbook),
     )
 
 
 def _oracle(task: Task) -> Outcome:
     return Outcome(task.dice.solved < WITH_RIGHT, (), 1, 0, 0)
-
-
-def _late_lies(memory: LearnerMemory, task: Task, shown: tuple[str, ...]) -> int:
-    entries = memory.snapshot.playbook.entries
-    failed = [key for key in shown if key in entries and entries[key].harmful >= FAILURES]
-    return sum(lesson.claim not in (None, task.truth) for lesson in memory.known(failed).values())

@@ -65,15 +65,19 @@ def poison_table(rows: Mapping[str, Sequence[Row]]) -> str:
     lines = [
         "### Poison: a reflector that lies",
         "",
-        "| lies | policy | all turns | last 200 turns | wrong advice shown after 2 failures, times a life |",
-        "|---|---|---|---|---|",
+        "Wrong advice that was shown after its second failure on evidence, times a life: without a success "
+        "since, and after a lucky one in between.",
+        "",
+        "| lies | policy | all turns | last 200 turns | after 2 failures in a row | with luck in between |",
+        "|---|---|---|---|---|---|",
     ]
     for lies, group in rows.items():
         for row in group:
             late = mean(life.late_lies for life in row.lives)
+            lucky = mean(life.lucky_lies for life in row.lives)
             lines.append(
                 f"| {lies} | {row.name} | {row.mean():.3f} ± {row.half_interval():.3f} "
-                f"| {row.mean(-200):.3f} | {late:.2f} |"
+                f"| {row.mean(-200):.3f} | {late:.2f} | {lucky:.2f} |"
             )
     return "\n".join(lines)
 

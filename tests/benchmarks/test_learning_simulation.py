@@ -6,9 +6,10 @@ from pathlib import Path
 from statistics import mean
 
 from ace_graph.memory.policy import Policy
+from benchmarks.quality.lies import Lies
 from benchmarks.quality.results import replace_section
 from benchmarks.quality.simulate import Variant, live
-from benchmarks.quality.solver import solve
+from benchmarks.quality.solver import Outcome, solve
 from benchmarks.quality.world import Lesson, Setting, make_world
 
 SHORT = Setting(skills=12, turns=240)
@@ -58,6 +59,25 @@ def test_the_solver_follows_what_is_in_its_prompt() -> None:
     assert solve(task, ("wrong",), known).cited == ("wrong",)
     assert solve(task, (), known).cited == ()
     assert solve(task, ("right", "wrong"), known).cited in (("right",), ("wrong",))
+
+
+def test_wrong_advice_is_counted_when_it_is_shown_after_two_evidenced_failures() -> None:
+    world = make_world(SHORT, 0)
+    told = [task for task in world.tasks if task.dice.told < SHORT.feedback]
+    wrong = Lesson("w", "wrong", told[0].skill.number, "another value")
+    followed = {True: Outcome(True, ("w",), 0, 1, 0), False: Outcome(False, ("w",), 0, 1, 0)}
+    lies = Lies(world)
+    for task, success in zip(told, (False, True, False, False, False), strict=False):
+        lies.count(task, followed[success], {"w": wrong, "u": Lesson("u", "useless", None, None)})
+    assert (lies.late, lies.lucky) == (1, 1)
+
+
+def test_advice_that_failed_twice_is_not_shown_again_while_no_success_names_it() -> None:
+    lies = Setting(skills=12, turns=240, lies=1 / 3)
+    lives = [live(lies, seed, Variant("ours")) for seed in SEEDS]
+    patient = Variant("patient", policy=Policy(setbacks_allowed=99))
+    assert sum(life.late_lies for life in lives) == 0
+    assert sum(live(lies, seed, patient).late_lies for seed in range(8)) > 0
 
 
 def test_a_benchmark_replaces_its_own_section_only(tmp_path: Path) -> None:

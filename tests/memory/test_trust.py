@@ -57,16 +57,18 @@ def test_a_bullet_is_proven_by_evidence_or_because_it_was_given(
 
 
 @given(TRIALS, st.floats(0.01, 0.5))
-def test_the_share_withheld_is_never_below_the_rate_nor_without_exploration(
+def test_the_share_withheld_is_never_below_a_fifth_of_the_rate_nor_without_exploration(
     trial: Trial, rate: float
 ) -> None:
-    assert rate <= share_withheld(trial, rate) <= max(rate, 0.98)
+    assert rate / 5 <= share_withheld(trial, rate) <= max(rate, 0.98)
     assert share_withheld(trial, 0) == 0
 
 
 def test_more_is_withheld_the_worse_the_unproven_do() -> None:
     assert share_withheld(Trial(), 0.05) == 0.05
-    assert share_withheld(Trial(40, 10, 2, 4), 0.05) == 0.05
+    assert share_withheld(Trial(3, 3, 1, 2), 0.05) == 0.05
+    assert 0.01 < share_withheld(Trial(40, 10, 2, 2), 0.05) < 0.05
+    assert share_withheld(Trial(400, 100, 3, 12), 0.05) == pytest.approx(0.01)
     assert 0.05 < share_withheld(Trial(20, 20, 10, 10), 0.05) < 0.98
     assert share_withheld(Trial(3, 30, 9, 21), 0.05) == pytest.approx(0.98)
 
