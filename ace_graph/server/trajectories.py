@@ -5,10 +5,11 @@ Does not: show what bullets said at the time; their ids are there.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
@@ -24,6 +25,17 @@ __all__ = ["routes"]
 routes = APIRouter(prefix="/api", tags=["trajectories"])
 
 
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.IGNORECASE)
+
+
+def _written_out(value: object) -> object:
+    """Refuse what pydantic would also take for a time, such as a bare number."""
+    if isinstance(value, str) and not _MOMENT.fullmatch(value):
+        raise ValueError("write a time as 2026-01-31T12:00:00Z")
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_written_out)]
 Absent = SkipJsonSchema[None]
 """A query has no null; what is not named is left out."""
 
@@ -38,8 +50,8 @@ class TrajectoriesQuery(BaseModel):
     agent: Annotated[Said, Field(max_length=256, description="Who did it.")] | Absent = None
     task_type: Annotated[Said, Field(max_length=256)] | Absent = None
     status: TurnStatus | Absent = None
-    since: Annotated[AwareDatetime, Field(description="Completed then or later.")] | Absent = None
-    until: Annotated[AwareDatetime, Field(description="Completed then or earlier.")] | Absent = None
+    since: Annotated[Moment, Field(description="Completed then or later.")] | Absent = None
+    until: Annotated[Moment, Field(description="Completed then or earlier.")] | Absent = None
 
     def wanted(self) -> TrajectoryFilter:
         """Return the filter that they make."""
