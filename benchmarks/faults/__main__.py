@@ -39,7 +39,7 @@ async def points(place: Place, stride: int) -> Trials:
         found[place.name, "an error at every await"] = [await struck(store, p, "raises") for p in POINTS]
         found[place.name, "cancelled at every await"] = [await struck(store, p, "cancels") for p in POINTS]
         steps = [trial async for trial in cancelled_everywhere(store, stride)]
-        found[place.name, "cancelled after any step of the loop"] = steps
+        found[place.name, f"cancelled after every {stride}th step of the loop"] = steps
     return found
 
 

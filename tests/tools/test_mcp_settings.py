@@ -9,16 +9,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from blockbuster import blockbuster_ctx
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.errors import ConfigurationError
+from ace_graph.graph import make_graph
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput
 from ace_graph.testing import GeminiServer, ScriptedModel
 from ace_graph.tools.mcp import McpTools
 from ace_graph.tools.mcp_config import parse_servers
 from tests.cli.commands import Commands
+from tests.graph.test_blocking import as_langgraph_dev
 from tests.tools.mcp_peers import PROGRAM, Entry, is_running, process_of, stdio
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
@@ -62,6 +65,20 @@ async def test_a_server_cannot_take_the_place_of_a_tool_that_is_there(tmp_path: 
     names = next(step["planner"]["plan"]["tool_names"] for step in steps if "planner" in step)
     assert {"calculator", "small_calculator"} <= set(names)
     assert names.count("calculator") == 1
+
+
+async def test_a_server_for_graphs_opens_them_without_blocking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ACE_MODEL", "offline")
+    monkeypatch.setenv("ACE_STORE", f"sqlite:///{tmp_path}/ace.db")
+    monkeypatch.setenv("ACE_MCP_CONFIG", str(written(tmp_path, small=stdio())))
+    with blockbuster_ctx() as watch:
+        as_langgraph_dev(watch)
+        steps = make_graph().astream(question(), context=ALICE, stream_mode="updates")
+        plans = [step["planner"]["plan"] async for step in steps if "planner" in step]
+    assert "triangle_area" in plans[0]["tool_names"]
 
 
 async def test_a_server_that_is_down_costs_its_tools_and_not_the_answer(
