@@ -11,6 +11,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,38 @@ class NeverCompacts(InMemoryStore):
             self.policy = kept
 
 
+class LosesWork(InMemoryStore):
+    """Stores the turn, and not the work that came with it."""
+
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
+        return super()._commit(learner, delta, base, record, pending if _claimed(pending) else None)
+
+
+class NeverCompletes(InMemoryStore):
+    """Applies what a worker commits, and leaves its work pending, also when the learner is gone."""
+
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
+        return super()._commit(learner, delta, base, record, None if _claimed(pending) else pending)
+
+
+class ManyHands(InMemoryStore):
+    """Gives a learner's items to anybody who asks, leased or not."""
+
+    async def claim(
+        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
+    ) -> PendingItem | None:
+        items = await self.list_pending(learner_id, dead=False)
+        return items[-1].model_copy(update={"lease": "x", "attempts": 1}) if items else None
+
+
+def _claimed(pending: Work) -> bool:
+    return isinstance(pending, PendingItem)
+
+
 class Faulty:
     """A subject that opens stores of one faulty kind."""
 
@@ -162,6 +195,11 @@ _CAUGHT = [
     (ReadsAlways, "load-known_content_is_used_again"),
     (NeverCompacts, "history-it_is_compacted"),
     (NeverCompacts, "export-compacted_changes_are_in_it"),
+    (LosesWork, "pending-work_is_stored_with_the_turn"),
+    (NeverCompletes, "pending-completing_is_part_of_the_commit"),
+    (NeverCompletes, "pending-a_forgotten_learner_is_not_brought_back"),
+    (ManyHands, "pending-a_claim_leases_the_item"),
+    (ManyHands, "pending-one_learners_items_go_in_order"),
 ]
 
 

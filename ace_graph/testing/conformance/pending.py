@@ -160,6 +160,22 @@ async def one_learners_items_go_in_order(subject: Subject) -> None:
         assert (await _claim(store, learner)).pending_id == second.pending_id
 
 
+async def without_a_learner_anybodys_work_is_found(subject: Subject) -> None:
+    """A claim that names no learner gives the first item of each, the highest priority first, then none."""
+    one, two = new_learner(), new_learner()
+    then = NOON.replace(year=NOON.year - 50)  # nothing else in a shared database is free at that time
+    async with with_pending(subject) as store:
+        for learner, priority in ((one, 0.0), (one, 0.0), (two, 5.0)):
+            delta = touching().model_copy(update={"now": then})
+            work = _work(f"t{priority}", priority=priority)
+            await store.commit(learner, delta, await store.load(learner), record(turn_id=work.turn_id), work)
+        got = [await store.claim("w", then, _LEASE) for _ in range(3)]
+        for item in got:
+            if item is not None:
+                await _complete(store, item, f"Fact of {item.turn_id}")
+    assert [item.learner_id if item else None for item in got] == [two, one, None]
+
+
 async def an_item_that_waits_for_its_retry_holds_the_later_ones(subject: Subject) -> None:
     """After a failure the learner's later items wait with it, until its time has come."""
     learner = new_learner()
