@@ -60,9 +60,11 @@ async def work_is_stored_with_the_turn(subject: Subject) -> None:
     learner = new_learner()
     async with with_pending(subject) as one, with_pending(subject) as two:
         work = await _turn(one, learner)
-        (item,) = await two.list_pending(learner)
+        listed = await two.list_pending(learner)
         exported = await two.export(learner)
         assert (await two.count_pending()).pending >= 1
+    assert [item.pending_id for item in listed] == [work.pending_id]
+    (item,) = listed
     assert item.model_dump(include=set(Pending.model_fields)) == work.model_dump()
     assert (item.learner_id, item.state, item.attempts) == (learner, "pending", 0)
     assert item.created_at == item.free_at == NOON + timedelta(minutes=1)
