@@ -76,12 +76,14 @@ async def learn_claimed(
         async with Lease(store, item, seconds=terms.lease_seconds, clock=clock, sleep=sleep):
             work = read_work(item.body)
             run = _run_of(item, work, resources)
-            base = await store.load(item.learner_id)
+            base = await store.load(item.learner_id, resources.cache.get(item.learner_id))
+            resources.cache.put(item.learner_id, base)
             learned = await _look_back(work, base, run)
         return await _commit(item, store, base, learned, run)
     except LeaseLost:
         return _ended(item, "lost")
     except LearnerForgotten:
+        resources.cache.drop(item.learner_id)
         return _ended(item, "forgotten")
     except AceError as error:
         logger.warning("[ACE Worker] turn %s: %s", item.turn_id, error)
@@ -129,6 +131,7 @@ async def _commit(
     reflections = learned.reflections
     amend = Amend(item.turn_id, lambda turn: with_reflections(turn, reflections), missing_ok=True)
     commit = await store.commit(item.learner_id, delta, base, amend, item)
+    run.resources.cache.put(item.learner_id, commit.snapshot)
     learning = committed(item.turn_id, commit, learned, run)
     return _ended(item, "learned" if commit.status == "applied" else "repeated", learning)
 
