@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -24,17 +25,19 @@ from benchmarks.machine import describe_machine, load_now
 from benchmarks.plan import Findings
 from benchmarks.report import write_report
 from benchmarks.server.answers import measure_answers
+from benchmarks.server.child import Options
 from benchmarks.server.first_token import measure_first_token, measure_learning_modes
 from benchmarks.server.plan import FULL, QUICK, ServerPlan
 from benchmarks.server.restart import measure_restart
+from benchmarks.server.rivals import KINDS
 from benchmarks.server.servers import Wanted, running
 from benchmarks.server.setting import Setting, setting
-from benchmarks.server.store_and_find import measure_store_and_find
+from benchmarks.server.store_and_find import installed, measure_store_and_find
 from benchmarks.server.workers import measure_workers
 from benchmarks.stores_here import Place, Places, places
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-PARTS = ("answers", "tokens", "modes", "workers", "rivals", "restart")
+PARTS = ("answers", "modes", "workers", "rivals", "restart")
 
 
 def main() -> None:
@@ -45,20 +48,26 @@ def main() -> None:
     parts: list[str] = options.only or list(PARTS)
     began, load_before = time.monotonic(), load_now()
     with places() as found:
-        asyncio.run(measure(parts, plan, found, findings, console))
-        machine = describe_machine(found.neo4j_version)
-    machine += [
-        "Clients, servers, workers and Neo4j share these cores and speak over loopback",
-        f"Load average {load_before:.1f} at the start and {load_now():.1f} at the end; "
-        f"it took {time.monotonic() - began:.0f} s",
-    ]
-    goals = goals_table(findings.goals)
-    goals.show(console)
-    for line in machine:
+
+        def machine() -> list[str]:
+            return [
+                *describe_machine(found.neo4j_version),
+                "Clients, servers, workers and Neo4j share these cores and speak over loopback",
+                f"Load average {load_before:.1f} at the start and {load_now():.1f} at the end; "
+                f"it took {time.monotonic() - began:.0f} s",
+            ]
+
+        def told() -> None:
+            """A run that is cut short leaves what it has."""
+            if not options.quick and not options.only:
+                tables = (goals_table(findings.goals), *findings.tables)
+                write_report(RESULTS, "Results of the web backend", "make bench-server", machine(), tables)
+
+        asyncio.run(measure(parts, plan, found, findings, console, told))
+        lines = machine()
+    goals_table(findings.goals).show(console)
+    for line in lines:
         console.print(line, highlight=False)
-    if not options.quick and not options.only:
-        tables = (goals, *findings.tables)
-        write_report(RESULTS, "Results of the web backend", "make bench-server", machine, tables)
 
 
 def _options() -> argparse.Namespace:
@@ -70,9 +79,14 @@ def _options() -> argparse.Namespace:
 
 
 async def measure(
-    parts: list[str], plan: ServerPlan, found: Places, findings: Findings, console: Console
+    parts: list[str],
+    plan: ServerPlan,
+    found: Places,
+    findings: Findings,
+    console: Console,
+    told: Callable[[], None],
 ) -> None:
-    """Run the parts one after the other, and show the tables of each as soon as it has ended."""
+    """Run the parts one after the other; show the tables of each as soon as it has ended, and call `told`."""
     shared = tuple(place for place in found.all if place.url != "memory://")
     python, shown = os.environ.get("BENCH_RIVALS") or sys.executable, 0
     most = max(*plan.clients, plan.learners, plan.restart_clients)
@@ -84,6 +98,7 @@ async def measure(
                 for table in findings.tables[shown:]:
                     table.show(console)
                 shown = len(findings.tables)
+                told()
 
 
 async def _part(
@@ -96,10 +111,10 @@ async def _part(
     folder: Path,
     findings: Findings,
 ) -> None:
-    if part in ("answers", "tokens"):
-        async with running(_servers(shared), folder) as servers:
-            run = measure_answers if part == "answers" else measure_first_token
-            await run(plan, them, servers, folder, findings)
+    if part == "answers":
+        async with running(_servers(plan, shared, python), folder) as servers:
+            await measure_answers(plan, them, servers, findings)
+            await measure_first_token(plan, them, servers, findings)
     elif part == "modes":
         await measure_learning_modes(plan, them, shared, folder, findings)
     elif part == "workers":
@@ -110,10 +125,17 @@ async def _part(
         await measure_restart(plan, them, found.neo4j, folder, findings)
 
 
-def _servers(shared: tuple[Place, ...]) -> list[Wanted]:
+def _servers(plan: ServerPlan, shared: tuple[Place, ...], python: str) -> list[Wanted]:
     bare = Wanted("bare graph", "bare")
     kept = Wanted("bare graph, LangGraph's SQLite checkpointer", "checkpointed")
-    return [bare, kept, *(Wanted(place.name, "ours", place.url) for place in shared)]
+    ours = [Wanted(f"ours, {place.name}", "ours", place.url) for place in shared]
+    filled = Options(strangers=plan.rival_clients, texts=plan.bullets)
+    theirs = [
+        Wanted(f"bare graph, {kind}", kind, options=filled, python=python)
+        for kind in KINDS
+        if installed(kind, python)
+    ]
+    return [bare, kept, *ours, *theirs]
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 
 from benchmarks.plan import Findings
 from benchmarks.server.clients import Load, connected, load
 from benchmarks.server.crowd import everything_learned
 from benchmarks.server.percentiles import Percentiles, percentiles
 from benchmarks.server.plan import ServerPlan
+from benchmarks.server.rivals import KINDS
 from benchmarks.server.servers import Server
 from benchmarks.server.setting import Setting
 from benchmarks.table import Table
@@ -37,7 +37,7 @@ _NOTE = (
 
 
 async def measure_answers(
-    plan: ServerPlan, setting: Setting, servers: Sequence[Server], folder: Path, findings: Findings
+    plan: ServerPlan, setting: Setting, servers: Sequence[Server], findings: Findings
 ) -> None:
     """Add a table for each number of clients. The first server is the bare graph."""
     for clients in plan.clients:
@@ -45,6 +45,8 @@ async def measure_answers(
         waits: dict[str, list[float]] = defaultdict(list)
         for _ in range(plan.rounds):
             for server in servers:
+                if server.wanted.kind in KINDS and clients > plan.rival_clients:
+                    continue
                 store = setting.store_of(server)
                 async with connected(server, setting.learners_of(server)[:clients]) as them:
                     loads[server.name].append(await load(server, them, plan.answers))
@@ -70,4 +72,5 @@ def _table(
         rows.append((name, number(rate), told, added, number(cpu), waited))
         base = base or own
     title = f"Answers over HTTP, {clients} client{'s' if clients > 1 else ''}, {plan.bullets} bullets each"
-    return Table(title, _COLUMNS, rows, _NOTE)
+    asked = f"{plan.rounds * max(clients, plan.answers)} answers of each server. "
+    return Table(title, _COLUMNS, rows, asked + _NOTE)

@@ -24,23 +24,34 @@ from fastapi import FastAPI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import BaseModel, ConfigDict, SecretStr
 
+from benchmarks.corpus import bullets
 from benchmarks.server.bare import bare_app, bare_graph
 from benchmarks.server.model import ServedModel
 from benchmarks.server.recall import Nothing
 
-__all__ = ["SECRET", "Kind", "Options"]
+__all__ = ["SECRET", "Kind", "Options", "stranger"]
 
 SECRET = "the secret of a benchmark, which guards nothing"
 Kind = Literal["bare", "checkpointed", "ours", "langmem", "mem0"]
 
 
 class Options(BaseModel):
-    """What a server is to do differently; the first two concern ours only."""
+    """What a server is to do differently.
+
+    The first two concern ours; the others langmem and mem0: so many users have so many texts each.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     learning: Literal["inline", "background", "off"] = "background"
     reflect_seconds: float = 0.0
+    strangers: int = 0
+    texts: int = 0
+
+
+def stranger(number: int) -> str:
+    """Return the name of somebody whom our stores do not know."""
+    return f"stranger-{number}"
 
 
 @asynccontextmanager
@@ -53,12 +64,15 @@ async def _application(kind: str, store: str, folder: Path, options: Options) ->
             await saver.setup()
             yield bare_app(bare_graph(model, Nothing(), saver))
     elif kind == "ours":
-        async with _worker(model, store, options):
-            yield _ours(model, store, folder, options)
+        yield _ours(model, store, folder, options)
     else:
         from benchmarks.server.rivals import recall_of
 
-        yield bare_app(bare_graph(model, recall_of(kind, folder)))
+        recall = recall_of(kind, folder)
+        for n in range(options.strangers):
+            for bullet in bullets(options.texts):
+                await recall.keep(stranger(n), bullet.content)
+        yield bare_app(bare_graph(model, recall))
 
 
 def _ours(model: ServedModel, store: str, folder: Path, options: Options) -> FastAPI:
@@ -77,26 +91,6 @@ def _ours(model: ServedModel, store: str, folder: Path, options: Options) -> Fas
         server_turns=1_000,
     )
     return create_app(settings, Brought(model=model))
-
-
-@asynccontextmanager
-async def _worker(model: ServedModel, store: str, options: Options) -> AsyncGenerator[None]:
-    from ace_graph.settings import Settings
-    from ace_graph.worker import build_worker
-    from benchmarks.stores_here import Place
-
-    if options.learning != "background":
-        yield
-        return
-    opened = Place("", store).open()
-    worker = build_worker(model=model, store=opened, settings=Settings.model_construct())
-    task = asyncio.create_task(worker.run())
-    try:
-        yield
-    finally:
-        worker.stop()
-        await task
-        await opened.close()
 
 
 class _Server(uvicorn.Server):

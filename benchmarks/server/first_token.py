@@ -35,7 +35,7 @@ OFF, BACKGROUND, INLINE = "off", "background", "inline"
 
 
 async def measure_first_token(
-    plan: ServerPlan, setting: Setting, servers: Sequence[Server], folder: Path, findings: Findings
+    plan: ServerPlan, setting: Setting, servers: Sequence[Server], findings: Findings
 ) -> None:
     """Add the table of first tokens, and its goals. The first server is the bare graph."""
     heard = await _in_turns(plan, setting, servers)

@@ -15,6 +15,7 @@ class ServerPlan:
     """Sizes of playbooks, clients at once, and how often each thing is done.
 
     `answers`: requests of all clients together, per server and round. `listened`: streams per server.
+    `rival_clients`: more than these do not ask langmem and mem0, for whom a store would have to be filled.
     `reflect_seconds`: how long the model takes where it is to take time. `restart_seconds`: before Neo4j is
     killed, and after it answers again.
     """
@@ -28,6 +29,7 @@ class ServerPlan:
     learners: int
     turns_each: int
     reflect_seconds: float
+    rival_clients: int
     restart_clients: int
     restart_seconds: float
     stored: int
@@ -36,16 +38,17 @@ class ServerPlan:
 FULL = ServerPlan(
     bullets=200,
     clients=(1, 10, 100),
-    rounds=3,
-    answers=300,
-    listened=100,
+    rounds=2,
+    answers=100,
+    listened=40,
     workers=(1, 2, 4),
-    learners=40,
-    turns_each=6,
+    learners=24,
+    turns_each=3,
     reflect_seconds=0.5,
+    rival_clients=1,
     restart_clients=10,
-    restart_seconds=8.0,
-    stored=200,
+    restart_seconds=5.0,
+    stored=100,
 )
 QUICK = ServerPlan(
     bullets=50,
@@ -57,6 +60,7 @@ QUICK = ServerPlan(
     learners=8,
     turns_each=2,
     reflect_seconds=0.2,
+    rival_clients=1,
     restart_clients=4,
     restart_seconds=2.0,
     stored=20,
@@ -71,6 +75,7 @@ TINY = ServerPlan(
     learners=2,
     turns_each=1,
     reflect_seconds=0.0,
+    rival_clients=1,
     restart_clients=2,
     restart_seconds=0.5,
     stored=3,

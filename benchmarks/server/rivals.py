@@ -18,13 +18,16 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 from zlib import crc32
 
 from benchmarks.server.recall import Recall
 
-__all__ = ["KINDS", "recall_of"]
+__all__ = ["KINDS", "Rival", "recall_of"]
 
-KINDS = ("langmem", "mem0")
+Rival = Literal["langmem", "mem0"]
+
+KINDS: tuple[Rival, ...] = ("langmem", "mem0")
 FOUND = 10
 _SIZE = 256
 

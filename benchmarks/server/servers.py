@@ -20,7 +20,8 @@ from benchmarks.server.child import Kind, Options
 __all__ = ["Server", "Wanted", "running"]
 
 ROOT = Path(__file__).resolve().parents[2]
-_START_SECONDS = 90
+_START_SECONDS = 300
+"""langmem and mem0 store what they are to know before."""
 _LOG_END = 2_000
 
 

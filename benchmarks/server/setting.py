@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from ace_graph.memory.stores.base import Store
+from benchmarks.server.child import stranger
 from benchmarks.server.crowd import crowd
 from benchmarks.server.servers import Server
 from benchmarks.stores_here import Place
@@ -42,7 +43,7 @@ async def setting(places: Sequence[Place], learners: int, bullets: int) -> Async
     try:
         for url, store in stores.items():
             made[url] += await crowd(store, learners, bullets)
-        yield Setting(stores, made, [f"stranger-{n}" for n in range(learners)])
+        yield Setting(stores, made, [stranger(n) for n in range(learners)])
     finally:
         for url, store in stores.items():
             for learner in made[url]:

@@ -30,7 +30,7 @@ from benchmarks.stores_here import ROOMY, Place, Places, seeded
 from benchmarks.table import Table
 from benchmarks.timing import Job, timed_async
 
-__all__ = ["measure_store_and_find"]
+__all__ = ["installed", "measure_store_and_find"]
 
 _NAMES = {
     "langmem": "langmem, LangGraph's store in memory",
@@ -77,8 +77,13 @@ async def _ours(place: Place, plan: ServerPlan) -> tuple[str, str]:
     return percentiles(times[0].clock).told(), percentiles(times[1].clock).told()
 
 
+def installed(package: str, python: str) -> bool:
+    """Return whether that Python could import the package."""
+    return not subprocess.run([python, "-c", _IS_THERE, package], check=False).returncode
+
+
 def _theirs(kind: str, plan: ServerPlan, python: str) -> tuple[str, str]:
-    if subprocess.run([python, "-c", _IS_THERE, kind], check=False).returncode:
+    if not installed(kind, python):
         return "not installed", ""
     with tempfile.TemporaryDirectory(prefix="ace-bench-") as folder:
         done = subprocess.run(

@@ -45,8 +45,8 @@ async def test_servers_answer_stream_and_learn_while_they_are_measured(
     findings, before = Findings(), await _bullets(people, place)
     wanted = [Wanted("bare graph", "bare"), Wanted("SQLite", "ours", place.url)]
     async with running(wanted, tmp_path) as servers:
-        await measure_answers(TINY, people, servers, tmp_path, findings)
-        await measure_first_token(TINY, people, servers, tmp_path, findings)
+        await measure_answers(TINY, people, servers, findings)
+        await measure_first_token(TINY, people, servers, findings)
     answers, tokens = findings.tables
     assert [row[0] for row in answers.rows] == ["bare graph", "SQLite"]
     assert not any("failed" in cell for row in answers.rows for cell in row)
