@@ -42,6 +42,9 @@ class Judging:
             raise Refused("a model's opinion moves no counter")
         named = self._named(operation)
         before = self._votes.get(operation.turn_id, {})
+        earlier = before.get(operation.source)
+        if operation.refines and earlier is not None and earlier.verdict != operation.verdict:
+            return  # the source has changed its mind since
         standing: dict[EvidenceSource, Vote] = {s: self._as_of_now(vote) for s, vote in before.items()}
         after: dict[EvidenceSource, Vote] = {**standing, operation.source: Vote(operation.verdict, named)}
         if standing.get(operation.source) == after[operation.source] or not (
