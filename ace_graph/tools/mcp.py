@@ -89,10 +89,7 @@ class McpTools:
         return self._named()
 
     async def close(self) -> None:
-        """End every session. Tools that are called afterwards start their server again.
-
-        What is still open when the process ends is closed then.
-        """
+        """End every session; a call afterwards is an error. Without this they end with the process."""
         await portal().run(self._close())
 
     async def _close(self) -> None:

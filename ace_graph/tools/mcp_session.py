@@ -73,6 +73,7 @@ class McpServer:
         self.name = name
         self._config = config
         self._open: _Open | None = None
+        self._closed = False
         self._opening: tuple[Portal, asyncio.Lock] | None = None
 
     async def tools(self) -> Mapping[str, BaseTool]:
@@ -96,12 +97,17 @@ class McpServer:
             work.cancel()
 
     async def close(self) -> None:
-        """End the session: the program that was started, or the connection."""
-        if self._open is not None and self._open.portal is portal():
-            await self._drop(self._open)
-        self._open = None
+        """End the session for good: the program that was started, or the connection."""
+        self._closed = True
+        if self._opening is None or self._opening[0] is not portal():
+            return
+        async with self._opening[1]:  # one that is being opened is closed once it is open
+            if self._open is not None:
+                await self._drop(self._open)
 
     async def _session(self) -> _Open:
+        if self._closed:
+            raise ToolServerError(f"MCP server {self.name} is closed: call its tools before mcp_tools ends")
         here = portal()
         if self._opening is None or self._opening[0] is not here:  # after a fork: the parent's are not ours
             self._opening, self._open = (here, asyncio.Lock()), None

@@ -184,6 +184,13 @@ async def test_the_program_ends_with_the_block_also_when_it_raises() -> None:
     assert not is_running(pids[0])
 
 
+async def test_a_call_after_the_block_starts_nothing() -> None:
+    async with served("stdio") as tools:
+        tool = tools["triangle_area"]
+    with pytest.raises(ToolException, match="MCP server small is closed"):
+        await tool.ainvoke(TRIANGLE)
+
+
 async def test_a_caller_that_is_cancelled_leaves_the_session_usable() -> None:
     async with served("stdio") as tools:
         before = process_of(await tools["triangle_area"].ainvoke(TRIANGLE))
