@@ -148,9 +148,13 @@ async def _given_back(
 
 
 async def _release(item: PendingItem, store: PendingStore, clock: Callable[[], datetime]) -> None:
-    """Give the item back at once, so that nobody waits for the lease of a worker that was stopped."""
+    """Give the item back at once, so that nobody waits for the lease of a worker that was stopped.
+
+    That was no attempt: a service that is restarted often must not fill the dead letters.
+    """
+    uncounted = item.model_copy(update={"attempts": max(0, item.attempts - 1)})
     try:
-        await asyncio.shield(store.fail(item, "the worker was stopped", clock()))
+        await asyncio.shield(store.fail(uncounted, "the worker was stopped", clock()))
     except StoreError as error:
         logger.warning("[ACE Worker] the item could not be given back: %s", error)
 

@@ -184,6 +184,7 @@ class PendingStore(Store, Protocol):
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
         """Give the item back with the error, to be claimed again from `retry_at` on; None: a dead letter.
 
+        Its attempts are those of `item`, so that who was merely stopped may hand it back uncounted.
         False, and nothing is changed, when the lease is not the caller's any more.
         """
         ...

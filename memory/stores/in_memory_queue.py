@@ -56,7 +56,9 @@ class Queue:
         """See `PendingStore.fail`."""
         state = "dead" if retry_at is None else "pending"
         until = item.free_at if retry_at is None else retry_at
-        return self.change(item, state=state, error=bounded_error(error), free_at=until, lease=None)
+        return self.change(
+            item, state=state, error=bounded_error(error), free_at=until, lease=None, attempts=item.attempts
+        )
 
     def retry(self, learner: str, pending_id: str, now: datetime) -> bool:
         """See `PendingStore.retry`."""

@@ -117,6 +117,7 @@ async def give_back(run: AsyncTransaction, item: PendingItem, error: str, retry_
         lease=item.lease,
         state="dead" if retry_at is None else "pending",
         error=bounded_error(error),
+        attempts=item.attempts,
         until=(retry_at or item.free_at).timestamp(),
     )
 

@@ -78,7 +78,7 @@ RENEW = "MATCH (p:AcePending {key: $key}) WHERE p.lease = $lease SET p.free_at =
 
 GIVE_BACK = """
 MATCH (p:AcePending {key: $key}) WHERE p.lease = $lease
-SET p.state = $state, p.error = $error, p.free_at = $until, p.lease = null
+SET p.state = $state, p.error = $error, p.free_at = $until, p.attempts = $attempts, p.lease = null
 RETURN 1 AS done
 """
 

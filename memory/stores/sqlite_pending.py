@@ -161,8 +161,8 @@ def give_back(
     """Give the item back with the error, or make a dead letter of it."""
     state = "dead" if retry_at is None else "pending"
     free_at = (retry_at or item.free_at).timestamp()
-    what = "state = ?, error = ?, free_at = ?, lease = NULL"
-    return _changed(connection, item, what, state, bounded_error(error), free_at)
+    what = "state = ?, error = ?, free_at = ?, attempts = ?, lease = NULL"
+    return _changed(connection, item, what, state, bounded_error(error), free_at, item.attempts)
 
 
 def revive(connection: sqlite3.Connection, learner: str, pending_id: str, now: datetime) -> bool:

@@ -256,6 +256,7 @@ async def test_a_cancelled_worker_gives_its_item_back_at_once(
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     del worker.store.load  # type: ignore[attr-defined]
-    assert (await store.list_pending("alice"))[0].free_at == time.now
+    (left,) = await store.list_pending("alice")
+    assert (left.free_at, left.attempts, left.error) == (time.now, 0, "the worker was stopped")
     await hire(model).drain()
     assert contents(await store.load("alice")) == [RULE]

@@ -189,6 +189,9 @@ async def an_item_that_waits_for_its_retry_holds_the_later_ones(subject: Subject
         again = await _claim(store, learner, minute=65)
         assert (again.pending_id, again.attempts) == (first.pending_id, 2)
         assert again.error == "the model was away"
+        uncounted = again.model_copy(update={"attempts": 1})
+        assert await store.fail(uncounted, "stopped", NOON + timedelta(minutes=65))
+        assert (await _claim(store, learner, minute=65)).attempts == 2
 
 
 async def the_highest_priority_goes_first(subject: Subject) -> None:
