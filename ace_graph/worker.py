@@ -27,6 +27,7 @@ from ace_graph.assembly import assemble
 from ace_graph.errors import ConfigurationError, StoreError
 from ace_graph.learning.claimed import LearnedItem, learn_claimed
 from ace_graph.learning.lease import Sleep, Terms
+from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.resources import Resources
 from ace_graph.run import logger
@@ -122,6 +123,7 @@ class Worker:
         self._resources, self._concurrency, self._sleep = resources, concurrency, sleep
         self._on_learned = on_learned
         self._signals = _Signals(asyncio.Event(), asyncio.Event())
+        self._looking = asyncio.Lock()
 
     async def run(self) -> None:
         """Work until `stop` is called; then finish what is under way. Cancelled, it gives its items back.
@@ -155,10 +157,14 @@ class Worker:
 
         Raises StoreError.
         """
+        item = await self._claimed()
+        return None if item is None else await self._learn(item)
+
+    async def _claimed(self) -> PendingItem | None:
         now, seconds = self._resources.clock(), self.terms.lease_seconds
-        item = await self.store.claim(self.owner, now, seconds)
-        if item is None:
-            return None
+        return await self.store.claim(self.owner, now, seconds)
+
+    async def _learn(self, item: PendingItem) -> LearnedItem:
         done = await learn_claimed(item, self.store, self._resources, self.terms, self._sleep)
         logger.info("[ACE Worker] turn %s of learner=%s: %s", done.turn_id, _shown(done.learner_id), done.end)
         if self._on_learned is not None:
@@ -168,16 +174,28 @@ class Worker:
     async def _serve(self) -> None:
         troubles = 0
         while not self._signals.stop.is_set():
-            self._signals.work.clear()
             try:
-                found, troubles = await self.learn_one(), 0
+                item = await self._found()
+                if item is not None:
+                    await self._learn(item)
+                    self.wake()  # the learner's next item is free now
+                troubles = 0
             except StoreError as error:
                 troubles += 1
                 logger.warning("[ACE Worker] the store can't be used now: %s", error)
                 await self._idle(min(30.0, self.terms.poll_seconds * 2.0**troubles))
-                continue
-            if found is None:
+
+    async def _found(self) -> PendingItem | None:
+        """Return the next item, None when it waited for one in vain.
+
+        One slot at a time looks, and waits where there is nothing: the others would find the same.
+        """
+        async with self._looking:
+            self._signals.work.clear()
+            item = None if self._signals.stop.is_set() else await self._claimed()
+            if item is None:
                 await self._idle(self.terms.poll_seconds)
+            return item
 
     async def _drain(self) -> None:
         while not self._signals.stop.is_set():

@@ -1,0 +1,68 @@
+"""How a worker's slots look for work: one of them at a time, and at once when there may be some."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from ace_graph import ACEContext
+from ace_graph.learning.claimed import LearnedItem
+from ace_graph.memory.pending import PendingItem
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.testing import ScriptedModel
+from tests.background.conftest import LESSON, Build, Hire
+from tests.graph.conftest import ask
+
+ALICE = ACEContext(learner_id="alice", reflect_when="always")
+LESSONS = json.dumps({"reasoning": "r", **LESSON})
+ANSWER = "<final>5/6</final>"
+
+
+async def test_an_idle_worker_asks_the_store_with_one_slot_only(
+    store: PendingStore, hire: Hire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, slept = list[object](), asyncio.Event()
+    claim = store.claim
+
+    async def counted(*args: object) -> PendingItem | None:
+        asked.append(args)
+        return await claim(*args)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # passed on
+
+    async def for_ever(_: float) -> None:
+        slept.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(store, "claim", counted)
+    worker = hire(ScriptedModel(), concurrency=4, sleep=for_ever)
+    running = asyncio.create_task(worker.run())
+    await slept.wait()
+    for _ in range(50):
+        await asyncio.sleep(0)
+    worker.stop()
+    await running
+    assert len(asked) == 1
+
+
+async def test_a_learners_turns_follow_each_other_without_a_pause(
+    build: Build, hire: Hire, store: PendingStore
+) -> None:
+    ended = list[LearnedItem]()
+
+    async def for_ever(_: float) -> None:
+        await asyncio.Event().wait()
+
+    def learned(item: LearnedItem) -> None:
+        ended.append(item)
+        if len(ended) == 3:
+            worker.stop()
+
+    model = ScriptedModel(solver=[ANSWER] * 3, reflector=[LESSONS] * 3)
+    graph = build(model)
+    for n in range(3):
+        await graph.ainvoke(ask(f"What is {n}/2 + 1/3?"), context=ALICE)
+    worker = hire(model, concurrency=3, sleep=for_ever, on_learned=learned)
+    await asyncio.wait_for(worker.run(), 30)
+    assert [item.end for item in ended] == ["learned"] * 3
+    assert await store.list_pending() == ()
