@@ -1,9 +1,10 @@
 """Explicit memory: what a learner says about themselves, or asks to be remembered or forgotten.
 
 Found by the rules in this file, sentence by sentence, without a model; kept in the learner's own words as
-core bullets of their profile. A link in such a statement is the learner's own and stays; an order to the agent
-or a secret is kept back like anybody's (memory.screen). Only the beginning of a sentence counts, so a story about somebody who
-said "call me Tom" stores nothing. Never stored: a question, a quotation, a negated request.
+core bullets of their profile. A link in such a statement is the learner's own and stays; an order to the
+agent or a secret is kept back like anybody's (memory.screen). Only the beginning of a sentence counts, so a
+story about somebody who said "call me Tom" stores nothing. Never stored: a question, a quotation, a negated
+request.
 
 Does not: interpret. What no rule covers is left to the reflector.
 """

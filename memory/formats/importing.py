@@ -27,8 +27,9 @@ class Outcome:
     """What an import came to: read = kept + merged + len(refused).
 
     `renamed` of the kept ones asked for an id and got another. `core` are ids of kept ones that are always
-    candidates for the prompt, `quarantined` of those that are none, each with a reason. `displaced` are ids of bullets that the learner had before and that made room
-    or were replaced. `left_out` maps fields that have no place in a bullet to how many bullets had them.
+    candidates for the prompt, `quarantined` of those that are none, each with a reason. `displaced` are ids
+    of bullets that the learner had before and that made room or were replaced. `left_out` maps fields that
+    have no place in a bullet to how many bullets had them.
     """
 
     read: int

@@ -53,7 +53,7 @@ def added(bullets: tuple[Add, ...]) -> Playbook:
 def _bullet(draw: st.DrawFn, number: int) -> Bullet:
     section = draw(st.sampled_from(["lessons", "profile", "API hints", "x: y", "# x", "context", "harness"]))
     forged = st.sampled_from([*FORGED, "", "", "", ""])
-    status = draw(st.sampled_from(["active", "active", "quarantined"]))
+    kept_back = draw(st.sampled_from([False, False, True]))
     # The number keeps the texts apart, so that no two of them are the same lesson.
     words = " ".join(draw(st.lists(_WORDS, min_size=1, max_size=4)))
     return Bullet(
@@ -74,8 +74,8 @@ def _bullet(draw: st.DrawFn, number: int) -> Bullet:
         importance=draw(st.sampled_from([0.0, 0.5, 1.0])),
         pinned=draw(st.booleans()),
         slot=f"slot{number}" if draw(st.booleans()) else None,
-        status=status,
-        quarantine_reason=draw(st.none() | st.just("a link")) if status == "quarantined" else None,
+        status="quarantined" if kept_back else "active",
+        quarantine_reason=draw(st.none() | st.just("a link")) if kept_back else None,
         created_at=draw(_MOMENTS),
         updated_at=draw(_MOMENTS),
         ttl_days=draw(st.none() | st.just(2.5)),
