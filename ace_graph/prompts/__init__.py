@@ -44,8 +44,11 @@ _DEFAULT_LIMIT = 8_000
 
 
 def preview(text: object, limit: int = 120) -> str:
-    """Return the first `limit` characters on one line, with the full length where something was cut."""
-    line = str(text).replace("\r", " ").replace("\n", " ")
+    """Return the first `limit` characters on one line, with the full length where something was cut.
+
+    Half a character (a lone surrogate) becomes "?": whoever writes the line as UTF-8 would fail on it.
+    """
+    line = str(text).encode("utf-8", "replace").decode("utf-8").replace("\r", " ").replace("\n", " ")
     return line if len(line) <= limit else f"{line[:limit]}… [len={len(line)}]"
 
 

@@ -87,6 +87,7 @@ async def test_a_turn_killed_at_its_commit_on_sqlite(tmp_path: Path, when: str) 
 
 
 @pytest.mark.parametrize(("method", "when"), POINTS[1::2])
+@pytest.mark.heavy
 async def test_a_worker_killed_on_neo4j(neo4j: Neo4jServer, learner: str, method: str, when: str) -> None:
     await _a_killed_worker({"server": asdict(neo4j), "learner": learner, "method": method, "when": when})
 

@@ -94,9 +94,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     given = {str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")}
+    one = metafunc.definition.get_closest_marker("heavy") and "ACE_TEST_HEAVY" not in os.environ
+    versions = VERSIONS[:1] if one else VERSIONS
     for name in FIXTURES:
         if name in metafunc.fixturenames and name not in given:
-            metafunc.parametrize(name, VERSIONS, indirect=True, scope="session" if name == "neo4j" else None)
+            metafunc.parametrize(name, versions, indirect=True, scope="session" if name == "neo4j" else None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

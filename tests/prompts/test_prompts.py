@@ -12,6 +12,10 @@ from ace_graph.errors import PromptError
 from ace_graph.prompts import PROMPT_VARIABLES, Prompts, data_block, preview
 
 
+def test_a_preview_can_be_written_as_utf_8() -> None:
+    assert preview("half \ud800 a character") == "half ? a character"
+
+
 def test_a_preview_keeps_120_characters_and_tells_the_length() -> None:
     assert preview("x" * 130) == "x" * 120 + "… [len=130]"
     assert preview("x" * 120) == "x" * 120

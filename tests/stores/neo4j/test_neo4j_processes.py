@@ -61,6 +61,7 @@ async def _expect(store: Store, learner: str, writers: int, turns: int) -> None:
     assert await check(store, learner) == []
 
 
+@pytest.mark.heavy
 async def test_20_processes_write_for_one_learner_and_every_update_is_there_once(
     subject: Neo4jSubject, learner: str
 ) -> None:

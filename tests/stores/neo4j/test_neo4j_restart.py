@@ -26,6 +26,7 @@ from tests.stores.neo4j.writer import Work, command, lesson
 _PASSWORD = "a-password-of-the-tests"
 
 
+@pytest.mark.heavy
 async def test_8_processes_start_on_a_new_server_and_lose_nothing_when_it_is_killed(
     own_neo4j: OwnNeo4j, learner: str
 ) -> None:
@@ -86,6 +87,7 @@ async def _a_newer_schema_is_refused(subject: Neo4jSubject) -> None:
             await store.load("ada")
 
 
+@pytest.mark.heavy
 async def test_a_login_that_is_wrong_is_said_and_a_right_one_works(own_neo4j: OwnNeo4j, learner: str) -> None:
     server = own_neo4j(auth=True)
     await asyncio.to_thread(server.start)
