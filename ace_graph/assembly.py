@@ -24,6 +24,7 @@ from ace_graph.memory.formats.files import read_text
 from ace_graph.memory.formats.importing import as_playbook
 from ace_graph.memory.formats.registry import read_playbook
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import Store
 from ace_graph.models import choose_model, make_model
 from ace_graph.prompts import Prompts
@@ -60,6 +61,7 @@ def assemble(
     count_tokens: Callable[[str], int] | None,
     clock: Callable[[], datetime] | None,
     new_id: Callable[[], str] | None,
+    snapshots: SnapshotCache | None,
 ) -> Resources:
     """Return the resources of one graph. Raises ConfigurationError naming what to set."""
     settings = settings or Settings.load()
@@ -90,6 +92,7 @@ def assemble(
         clock=clock or resources.clock,
         new_id=new_id or resources.new_id,
         count_tokens=count_tokens or resources.count_tokens,
+        cache=resources.cache if snapshots is None else snapshots,
     )
 
 

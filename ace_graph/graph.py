@@ -27,6 +27,7 @@ from ace_graph.assembly import assemble, offline_fallback
 from ace_graph.binding import bind
 from ace_graph.context import ACEContext, LearningMode
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import Store
 from ace_graph.nodes.ace_learning import ace_learning
 from ace_graph.nodes.critic import after_critic, critic
@@ -75,6 +76,7 @@ def build_ace_graph(
     count_tokens: Callable[[str], int] | None = None,
     clock: Callable[[], datetime] | None = None,
     new_id: Callable[[], str] | None = None,
+    snapshots: SnapshotCache | None = None,
     settings: Settings | None = None,
 ) -> ACEGraph:
     """Return the compiled graph. Build it once; it serves all learners, threads and event loops.
@@ -87,7 +89,8 @@ def build_ace_graph(
     `base_playbook` (a Playbook or its path) is given to every learner, read only. `learning` is what runs
     do whose context does not say: "inline", "background" (a worker learns, see build_worker) or "off".
     With a `checkpointer` threads keep their messages.
-    `count_tokens`, `clock` and `new_id` replace the token estimate, the time and the ids.
+    `count_tokens`, `clock` and `new_id` replace the token estimate, the time and the ids. `snapshots` is
+    where playbooks are held between turns: a worker in the same process may share it.
 
     Building does no I/O but reading prompt files, the base playbook and ACE_MCP_CONFIG. Raises
     ModelNotConfigured and other ConfigurationErrors, which name the setting to fix.
@@ -107,6 +110,7 @@ def build_ace_graph(
         count_tokens=count_tokens,
         clock=clock,
         new_id=new_id,
+        snapshots=snapshots,
     )
     return draw(resources).compile(checkpointer=checkpointer, name="ace_graph")
 

@@ -28,6 +28,7 @@ from ace_graph.errors import ConfigurationError, StoreError
 from ace_graph.learning.claimed import LearnedItem, learn_claimed
 from ace_graph.learning.lease import Sleep, Terms
 from ace_graph.memory.pending import PendingItem
+from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.resources import Resources
 from ace_graph.run import logger
@@ -43,6 +44,7 @@ def learning_resources(
     prompts_dir: Path | str | None = None,
     clock: Callable[[], datetime] | None = None,
     new_id: Callable[[], str] | None = None,
+    snapshots: SnapshotCache | None = None,
     settings: Settings | None = None,
 ) -> tuple[Resources, PendingStore]:
     """Return what learning from pending work needs. Raises ConfigurationError that names what to set."""
@@ -61,6 +63,7 @@ def learning_resources(
         count_tokens=None,
         clock=clock,
         new_id=new_id,
+        snapshots=snapshots,
     )
     if not keeps_pending(resources.store):
         raise ConfigurationError(
@@ -80,16 +83,24 @@ def build_worker(
     clock: Callable[[], datetime] | None = None,
     sleep: Sleep = asyncio.sleep,
     new_id: Callable[[], str] | None = None,
+    snapshots: SnapshotCache | None = None,
     settings: Settings | None = None,
 ) -> Worker:
     """Return a worker on the same arguments that build_ace_graph takes; what is left out is in the settings.
 
     `concurrency` is how many items it works on at once, each of another learner. `on_learned` is told how
-    every item ended. `clock` and `sleep` replace the time. The store is the caller's to close.
+    every item ended. `clock` and `sleep` replace the time. `snapshots` is what a graph in the same process
+    holds, so that neither reads what the other has just written. The store is the caller's to close.
     Raises ConfigurationError; ModelNotConfigured where no model is named (ACE_MODEL=offline is one).
     """
     resources, opened = learning_resources(
-        model=model, store=store, prompts_dir=prompts_dir, clock=clock, new_id=new_id, settings=settings
+        model=model,
+        store=store,
+        prompts_dir=prompts_dir,
+        clock=clock,
+        new_id=new_id,
+        snapshots=snapshots,
+        settings=settings,
     )
     return Worker(resources, opened, terms, concurrency=concurrency, sleep=sleep, on_learned=on_learned)
 

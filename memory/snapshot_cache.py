@@ -48,8 +48,11 @@ class SnapshotCache:
             return found[1]
 
     def put(self, learner_id: str, snapshot: Snapshot) -> None:
-        """Hold the snapshot; the least recently used others make room."""
+        """Hold the snapshot, unless a newer one is held; the least recently used others make room."""
         with self._lock:
+            found = self._held.get(learner_id)
+            if found is not None and _is_newer(found[1], snapshot):
+                return
             self._remove(learner_id)
             self._held[learner_id] = (self._clock(), snapshot)
             self._bytes += _size(snapshot)
@@ -72,6 +75,11 @@ class SnapshotCache:
         found = self._held.pop(learner_id, None)
         if found is not None:
             self._bytes -= _size(found[1])
+
+
+def _is_newer(one: Snapshot, other: Snapshot) -> bool:
+    """Whether one comes later in the same life: a turn and a worker may hand theirs in out of order."""
+    return one.version.epoch == other.version.epoch and one.version.n > other.version.n
 
 
 def _size(snapshot: Snapshot) -> int:

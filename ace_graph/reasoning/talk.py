@@ -5,6 +5,7 @@ Does not: decide what to ask.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -97,6 +98,8 @@ class Talk:
             async for chunk in chunks:
                 total = chunk if total is None else total + chunk
                 self.show(parser.feed(chunk.text))
+                if self.streamed:
+                    await asyncio.sleep(0)  # a model that has more at hand must not keep this from the reader
         message = _whole(total)
         rest, parsed = parser.finish()
         if parser.answering or not message.tool_calls:

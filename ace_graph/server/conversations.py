@@ -10,8 +10,8 @@ Does not: hold the messages. LangGraph's checkpointer does, in the same database
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import LiteralString, cast
+from dataclasses import dataclass, replace
+from typing import Literal, LiteralString, cast
 
 from ace_graph.errors import RequestRefused
 from ace_graph.server.clock import Clock
@@ -37,13 +37,18 @@ _TABLES: tuple[LiteralString, ...] = (
 
 @dataclass(frozen=True)
 class Accepted:
-    """A turn that was written down. `asked` is the request, as JSON; `tries` counts the servers before."""
+    """A turn that was written down. `asked` is the request, as JSON; `tries` counts the servers before.
+
+    `known`: how it may have begun already. "nothing": with it the conversation begins. "conversation": there
+    were turns before. "turn": another server had begun it.
+    """
 
     run_id: str
     conversation_id: str
     learner_id: str
     asked: str
     tries: int = 0
+    known: Literal["nothing", "conversation", "turn"] = "conversation"
 
 
 @dataclass(frozen=True)
@@ -74,18 +79,19 @@ class Conversations:
             for statement in _TABLES:
                 await execute(statement, ())
 
-    async def accept(self, turn: Accepted) -> None:
-        """Write a turn down, and the conversation with it where it is new.
+    async def accept(self, turn: Accepted) -> Accepted:
+        """Write a turn down, and the conversation with it where it is new; return it with what is known.
 
         Raises RequestRefused: 403 for another learner's conversation, 409 while a turn is under way in it.
         """
         async with self._database.transaction() as execute:
-            await execute(
+            new = await execute(
                 "INSERT INTO ace_conversations (id, learner_id, created_at) VALUES (?, ?, ?) "
-                "ON CONFLICT (id) DO NOTHING",
+                "ON CONFLICT (id) DO NOTHING RETURNING id",
                 (turn.conversation_id, turn.learner_id, self._clock.now().isoformat()),
             )
-            await self._check_owner(execute, turn)
+            if not new:
+                await self._check_owner(execute, turn)
             begun = await execute(
                 "INSERT INTO ace_runs (conversation_id, run_id, learner_id, asked_json, owner, lease_until, "
                 "tries) VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (conversation_id) DO NOTHING "
@@ -103,6 +109,7 @@ class Conversations:
                 raise RequestRefused(
                     409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
                 )
+        return replace(turn, known="nothing" if new else "conversation")
 
     async def _check_owner(self, execute: Execute, turn: Accepted) -> None:
         rows = await execute("SELECT learner_id FROM ace_conversations WHERE id = ?", (turn.conversation_id,))
@@ -229,4 +236,4 @@ _DELETE_WORK: Sequence[LiteralString] = (
 
 def _accepted(row: Row) -> Accepted:
     tries = int(cast("int", row[6])) + 1
-    return Accepted(str(row[1]), str(row[0]), str(row[2]), str(row[3]), tries)
+    return Accepted(str(row[1]), str(row[0]), str(row[2]), str(row[3]), tries, known="turn")

@@ -1,7 +1,7 @@
 """One turn through the graph: what is asked of it, what it tells on the way, and what it leaves behind.
 
-Every step is checkpointed before the next one, so a turn that a dying server leaves half done is taken up
-where it stood, with the same ids, and is stored once.
+The answer is checkpointed before anything is learned from it (`checkpoints`), so a turn that a dying server
+leaves half done is taken up with the same ids, and is stored once; one without an answer is begun anew.
 
 Does not: say when a turn may begin, or bound its time; `turns` does.
 """
@@ -14,10 +14,12 @@ from typing import cast
 
 from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
 
 from ace_graph.context import ACEContext
 from ace_graph.graph import ACEGraph
 from ace_graph.server.asking import ChatRequest, history_messages
+from ace_graph.server.checkpoints import NOTHING_KNOWN
 from ace_graph.server.conversations import Accepted
 from ace_graph.server.live_turn import LiveTurn
 from ace_graph.state import ACEInput, ACEOutput
@@ -86,16 +88,13 @@ async def _remove(graph: ACEGraph, turn: Accepted, messages: list[AnyMessage]) -
 async def _where_it_stands(graph: ACEGraph, turn: Accepted) -> tuple[ACEInput | None, ACEOutput | None]:
     """Return what to begin the turn with, None to go on from its checkpoint; or how it has ended already."""
     request = ChatRequest.model_validate_json(turn.asked)
-    state = await graph.aget_state(_config(turn))
-    metadata = cast("Mapping[str, object]", state.metadata or {})
-    begun = metadata.get(_RUN) == turn.run_id
-    if begun and not state.next:
-        return None, cast("ACEOutput", state.values)
-    # Before the router has run, the question is asked again under the same id: the mode is not checkpointed.
-    if begun and not {"__start__", "router"} & set(state.next):
-        return None, None
-    known = cast("list[AnyMessage]", state.values.get("messages", []))
-    before = [] if known else history_messages(request)
+    before = history_messages(request)
+    if turn.known == "turn" or (before and turn.known == "conversation"):
+        state = await graph.aget_state(_config(turn))
+        metadata = cast("Mapping[str, object]", state.metadata or {})
+        if metadata.get(_RUN) == turn.run_id:
+            return None, None if state.next else cast("ACEOutput", state.values)
+        before = [] if state.values.get("messages") else before
     question = HumanMessage(request.message, id=_question_id(turn))
     asked: ACEInput = {"messages": [*before, question]}
     return ({**asked, "mode": request.mode} if request.mode else asked), None
@@ -103,10 +102,13 @@ async def _where_it_stands(graph: ACEGraph, turn: Accepted) -> tuple[ACEInput | 
 
 def _events(graph: ACEGraph, asked: ACEInput | None, turn: Accepted) -> AsyncGenerator[tuple[str, object]]:
     context = ACEContext(learner_id=turn.learner_id, conversation_id=turn.conversation_id)
+    config = _config(turn)
+    if turn.known == "nothing":
+        config = merge_configs(config, {"configurable": {NOTHING_KNOWN: True}})
     # LangGraph leaves type arguments of its own classes open in this signature.
     stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
         asked,
-        _config(turn),
+        config,
         context=context,
         stream_mode=["messages", "custom", "updates", "values"],
         durability="sync",

@@ -83,7 +83,7 @@ class Guard:
         return counting
 
 
-def learner_of(request: Request) -> str:
+async def learner_of(request: Request) -> str:  # FastAPI runs what is not async in a thread
     """Return who asks. Raises RequestRefused where the guard did not let anybody in."""
     learner: object = request.scope.get(_LEARNER)
     if not isinstance(learner, str):

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.context import LearningMode
+from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import Store, keeps_pending
 from ace_graph.server.clock import Clock
 from ace_graph.settings import Settings
@@ -31,7 +32,7 @@ def learning_of(settings: Settings, store: Store) -> LearningMode:
 
 @asynccontextmanager
 async def learner_at_work(
-    settings: Settings, model: BaseChatModel, store: Store, clock: Clock
+    settings: Settings, model: BaseChatModel, store: Store, snapshots: SnapshotCache, clock: Clock
 ) -> AsyncGenerator[Callable[[], None]]:
     """Run a worker until the block ends; yield what tells it that there is work.
 
@@ -40,7 +41,14 @@ async def learner_at_work(
     if not settings.server_worker or learning_of(settings, store) != "background":
         yield _nobody
         return
-    worker = build_worker(model=model, store=store, settings=settings, clock=clock.now, sleep=clock.sleep)
+    worker = build_worker(
+        model=model,
+        store=store,
+        settings=settings,
+        snapshots=snapshots,
+        clock=clock.now,
+        sleep=clock.sleep,
+    )
     task = asyncio.create_task(worker.run(), name="ace-worker")
     task.add_done_callback(_tell_its_end)
     try:

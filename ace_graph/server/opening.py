@@ -15,9 +15,11 @@ from langchain_core.tools import BaseTool
 
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import Store
 from ace_graph.models import close_model, make_model
 from ace_graph.server.caretaker import caretaker
+from ace_graph.server.checkpoints import TurnSaver
 from ace_graph.server.clock import Clock
 from ace_graph.server.keeping import kept_conversations
 from ace_graph.server.learning import learner_at_work, learning_of
@@ -54,6 +56,7 @@ async def opened(
         if brought.model is None:
             stack.push_async_callback(close_model, model)
         conversations = await stack.enter_async_context(kept_conversations(settings, clock))
+        snapshots = SnapshotCache()
         graph = build_ace_graph(
             settings=settings,
             model=model,
@@ -61,10 +64,11 @@ async def opened(
             tools=brought.tools,
             system_prompt=brought.system_prompt,
             base_playbook=brought.base_playbook,
-            checkpointer=conversations.database.saver,
+            checkpointer=TurnSaver(conversations.database.saver),
             learning=learning_of(settings, store),
+            snapshots=snapshots,
         )
-        wake = await stack.enter_async_context(learner_at_work(settings, model, store, clock))
+        wake = await stack.enter_async_context(learner_at_work(settings, model, store, snapshots, clock))
         limits = TurnLimits(settings.server_turns, settings.server_timeout)
         turns = Turns(graph, conversations, limits, clock, metrics, wake)
         stack.push_async_callback(turns.drain, settings.server_grace)

@@ -36,7 +36,7 @@ class Parts:
     clock: Clock
 
 
-def _parts(request: Request) -> Parts:
+async def _parts(request: Request) -> Parts:  # FastAPI runs what is not async in a thread
     return cast("Parts", request.app.state.parts)
 
 

@@ -103,7 +103,7 @@ class Turns:
         turn = Accepted(new_id, conversation, learner_id, asked)
         live = self._live[turn.run_id] = LiveTurn(turn.run_id, conversation, learner_id)
         try:
-            await self._conversations.accept(turn)
+            turn = await self._conversations.accept(turn)
         except BaseException:
             del self._live[turn.run_id]
             raise

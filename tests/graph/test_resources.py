@@ -64,6 +64,7 @@ def resources(settings: Settings) -> Resources:
         count_tokens=None,
         clock=None,
         new_id=None,
+        snapshots=None,
     )
 
 

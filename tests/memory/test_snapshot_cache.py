@@ -63,3 +63,14 @@ def test_an_idle_entry_is_dropped_after_ten_minutes() -> None:
     clock.now = 601
     assert cache.get("a") is None
     assert cache.get("b") is not None
+
+
+def test_an_older_snapshot_does_not_replace_a_newer_one_of_the_same_life() -> None:
+    cache = SnapshotCache()
+    newer = Snapshot(version=Version("epoch", 2, "b"))
+    cache.put("a", newer)
+    cache.put("a", Snapshot(version=Version("epoch", 1, "a")))
+    assert cache.get("a") is newer
+    begun_anew = Snapshot(version=Version("another life", 1, "c"))
+    cache.put("a", begun_anew)
+    assert cache.get("a") is begun_anew

@@ -91,7 +91,7 @@ async def test_a_turn_is_taken_over_once_when_its_lease_has_run_out(place: str) 
         assert await two.take_over() == []
         clock.move(2)
         assert await one.take_over(busy={"r1"}) == [], "who works on it does not take it over"
-        assert await two.take_over() == [replace(TURN, tries=1)]
+        assert await two.take_over() == [replace(TURN, tries=1, known="turn")]
         assert await two.take_over() == []
         assert not await one.renew(TURN), "it is another's now"
         assert not await one.finish(TURN)

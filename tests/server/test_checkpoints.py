@@ -1,0 +1,76 @@
+"""Which checkpoints of a turn are written, and what a conversation holds when a turn was broken off."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+
+from ace_graph import ACEContext, build_ace_graph
+from ace_graph.errors import ModelError
+from ace_graph.graph import ACEGraph
+from ace_graph.server.checkpoints import NOTHING_KNOWN, TurnSaver
+from ace_graph.state import ACEInput
+from ace_graph.testing import ScriptedModel
+from tests.server.test_chat import model
+
+THREAD: RunnableConfig = {"configurable": {"thread_id": "c1"}}
+BEGINNING: RunnableConfig = {"configurable": {"thread_id": "c1", NOTHING_KNOWN: True}}
+
+
+def graph_of(scripted: ScriptedModel, kept: InMemorySaver) -> ACEGraph:
+    return build_ace_graph(model=scripted, store="memory://", checkpointer=TurnSaver(kept))
+
+
+async def ask(graph: ACEGraph, question: str, config: RunnableConfig = THREAD) -> list[AnyMessage]:
+    message = HumanMessage(question, id=question)
+    context = ACEContext(learner_id="alice")
+    out = await graph.ainvoke({"messages": [message]}, config, context=context, durability="sync")
+    return out["messages"]
+
+
+def written(kept: InMemorySaver) -> list[tuple[bool, bool]]:
+    """Return whether each checkpoint, the oldest first, has an answer, and something learned."""
+    values = [found.checkpoint["channel_values"] for found in kept.list(THREAD)]
+    return [(bool(each.get("attempt")), bool(each.get("learning"))) for each in reversed(values)]
+
+
+async def test_a_turn_writes_its_answer_and_its_end() -> None:
+    kept = InMemorySaver()
+    await ask(graph_of(model("5/6"), kept), "What is 1/2 + 1/3?")
+    assert written(kept) == [(True, False), (True, True)]
+
+
+async def test_a_turn_without_an_answer_writes_nothing_and_spoils_nothing() -> None:
+    kept = InMemorySaver()
+    scripted = model("5/6", "7/12")
+    graph = graph_of(scripted, kept)
+    await ask(graph, "What is 1/2 + 1/3?")
+    before = written(kept)
+    with pytest.raises(ModelError):
+        await ask(graph_of(ScriptedModel(solver=[ValueError("no")]), kept), "What is 1/4 + 1/5?")
+    assert written(kept) == before
+    said = await ask(graph, "What is 1/3 + 1/4?")
+    assert [message.text for message in said] == ["What is 1/2 + 1/3?", "5/6", "What is 1/3 + 1/4?", "7/12"]
+
+
+async def test_a_turn_broken_off_behind_its_answer_is_taken_up_under_the_same_ids() -> None:
+    kept = InMemorySaver()
+    graph = graph_of(model("5/6"), kept)
+    context = ACEContext(learner_id="alice")
+    question: ACEInput = {"messages": [HumanMessage("What is 1/2 + 1/3?")]}
+    async for update in graph.astream(question, THREAD, context=context, durability="sync"):
+        if "solver" in update:
+            break
+    (answered,) = [found.checkpoint["channel_values"] for found in kept.list(THREAD)]
+    out = await graph.ainvoke(None, THREAD, context=context, durability="sync")
+    assert out["messages"][-1].text == "5/6"
+    assert out["learning"]["turn_id"] == answered["turn"]["turn_id"]
+
+
+async def test_the_first_turn_of_a_conversation_reads_nothing_that_another_one_left() -> None:
+    kept = InMemorySaver()
+    await ask(graph_of(model("5/6"), kept), "What is 1/2 + 1/3?")
+    said = await ask(graph_of(model("7/12"), kept), "What is 1/3 + 1/4?", BEGINNING)
+    assert [message.text for message in said] == ["What is 1/3 + 1/4?", "7/12"]
