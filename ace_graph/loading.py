@@ -1,17 +1,27 @@
 """The one read of a turn, and what happens when it fails.
 
+Who runs the graph may begin to read before it: then the run's config has the reading under `READ_AHEAD`.
+
 Does not: keep anything; the snapshot travels in the state, and the cache belongs to the resources.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable
+from typing import cast
+
+from langgraph.config import get_config
 
 from ace_graph.errors import StoreError
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.run import Run
 from ace_graph.state import ACEState, Memory
 
-__all__ = ["ensure_memory", "load_memory"]
+__all__ = ["READ_AHEAD", "ensure_memory", "load_memory"]
+
+READ_AHEAD = "__ace_read_ahead"
+"""A key of `configurable`: an awaitable of the learner's snapshot, begun for this turn on the same loop."""
 
 logger = logging.getLogger("ace_graph")
 
@@ -29,8 +39,9 @@ async def load_memory(run: Run) -> Memory:
         )
         return Memory(problem="no learner_id in the context")
     store, cache = run.resources.store, run.resources.cache
+    begun = cast("Awaitable[Snapshot] | None", get_config().get("configurable", {}).get(READ_AHEAD))
     try:
-        snapshot = await store.load(learner_id, known=cache.get(learner_id))
+        snapshot = await (begun or store.load(learner_id, known=cache.get(learner_id)))
     except StoreError as error:
         if run.context.on_memory_error == "fail":
             raise

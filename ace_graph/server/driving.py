@@ -8,7 +8,7 @@ Does not: say when a turn may begin, or bound its time; `turns` does.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import aclosing
 from typing import cast
 
@@ -18,6 +18,8 @@ from langchain_core.runnables.config import merge_configs
 
 from ace_graph.context import ACEContext
 from ace_graph.graph import ACEGraph
+from ace_graph.loading import READ_AHEAD
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.asking import ChatRequest, history_messages
 from ace_graph.server.checkpoints import NOTHING_KNOWN
 from ace_graph.server.conversations import Accepted
@@ -32,14 +34,19 @@ MOST_MESSAGES = 400
 _RUN = "ace_run"
 
 
-async def drive(graph: ACEGraph, turn: Accepted, live: LiveTurn) -> ACEOutput:
-    """Run the turn, or take it up where it stopped, and tell `live` what happens. Raises what nodes raise."""
+async def drive(
+    graph: ACEGraph, turn: Accepted, live: LiveTurn, memory: Awaitable[Snapshot] | None
+) -> ACEOutput:
+    """Run the turn, or take it up where it stopped, and tell `live` what happens. Raises what nodes raise.
+
+    `memory` is the learner's, where reading it has begun already.
+    """
     asked, out = await _where_it_stands(graph, turn)
     if out is not None:
         return out
     last: object = None
     shown = False
-    async with aclosing(_events(graph, asked, turn)) as events:
+    async with aclosing(_events(graph, asked, turn, memory)) as events:
         async for kind, event in events:
             if kind == "messages":
                 message, _ = cast("tuple[AnyMessage, object]", event)
@@ -100,15 +107,15 @@ async def _where_it_stands(graph: ACEGraph, turn: Accepted) -> tuple[ACEInput | 
     return ({**asked, "mode": request.mode} if request.mode else asked), None
 
 
-def _events(graph: ACEGraph, asked: ACEInput | None, turn: Accepted) -> AsyncGenerator[tuple[str, object]]:
+def _events(
+    graph: ACEGraph, asked: ACEInput | None, turn: Accepted, memory: Awaitable[Snapshot] | None
+) -> AsyncGenerator[tuple[str, object]]:
     context = ACEContext(learner_id=turn.learner_id, conversation_id=turn.conversation_id)
-    config = _config(turn)
-    if turn.known == "nothing":
-        config = merge_configs(config, {"configurable": {NOTHING_KNOWN: True}})
+    known = {NOTHING_KNOWN: turn.known == "nothing", READ_AHEAD: memory}
     # LangGraph leaves type arguments of its own classes open in this signature.
     stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
         asked,
-        config,
+        merge_configs(_config(turn), {"configurable": known}),
         context=context,
         stream_mode=["messages", "custom", "updates", "values"],
         durability="sync",

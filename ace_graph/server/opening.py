@@ -70,7 +70,15 @@ async def opened(
         )
         wake = await stack.enter_async_context(learner_at_work(settings, model, store, snapshots, clock))
         limits = TurnLimits(settings.server_turns, settings.server_timeout)
-        turns = Turns(graph, conversations, limits, clock, metrics, wake)
+        turns = Turns(
+            graph,
+            conversations,
+            limits,
+            clock,
+            metrics,
+            wake,
+            lambda learner_id: store.load(learner_id, known=snapshots.get(learner_id)),
+        )
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(caretaker(turns, conversations, store, clock))
         yield Parts(settings, graph, store, conversations, turns, metrics, clock)

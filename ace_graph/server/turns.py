@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from ace_graph.errors import RequestRefused, StoreError
 from ace_graph.graph import ACEGraph
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.answering import reply_of
 from ace_graph.server.asking import ChatRequest
 from ace_graph.server.clock import Clock
@@ -68,6 +69,7 @@ class Turns:
         clock: Clock,
         watcher: Watcher,
         left_to_learn: Callable[[], None],
+        read_memory: Callable[[str], Awaitable[Snapshot]],
     ) -> None:
         self._graph = graph
         self._conversations = conversations
@@ -75,6 +77,7 @@ class Turns:
         self._clock = clock
         self._watcher = watcher
         self._left_to_learn = left_to_learn
+        self._read_memory = read_memory
         self._span = span_maker()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -107,7 +110,10 @@ class Turns:
         except BaseException:
             del self._live[turn.run_id]
             raise
-        self._start(turn, live)
+        # It is read while the graph starts: the learner waits for the slower of the two.
+        memory = asyncio.ensure_future(self._read_memory(learner_id))
+        memory.add_done_callback(_heeded)
+        self._start(turn, live, memory)
         return live
 
     def resume(self, turn: Accepted) -> None:
@@ -154,8 +160,8 @@ class Turns:
         if mine >= self._limits.turns_of_one:
             raise RequestRefused(429, "too_many", "too many of your turns are under way", retry_after=2)
 
-    def _start(self, turn: Accepted, live: LiveTurn) -> None:
-        task = asyncio.create_task(self._work(turn, live), name=f"turn-{turn.run_id}")
+    def _start(self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None = None) -> None:
+        task = asyncio.create_task(self._work(turn, live, memory), name=f"turn-{turn.run_id}")
         self._tasks[turn.run_id] = task
         task.add_done_callback(lambda _: self._forget(turn.run_id))
         self._watcher.began()
@@ -168,12 +174,12 @@ class Turns:
         while len(self._ended) > KEPT:
             self._ended.popitem(last=False)
 
-    async def _work(self, turn: Accepted, live: LiveTurn) -> None:
+    async def _work(self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None) -> None:
         began = self._clock.monotonic()
         out: ACEOutput | None = None
         try:
             with self._span("ace_graph.turn", {"ace.run_id": turn.run_id}):
-                out = await self._bounded(turn, live)
+                out = await self._bounded(turn, live, memory)
             reply = reply_of(out, turn.conversation_id)
             await self._close(turn, out)
             live.end(reply)
@@ -186,11 +192,13 @@ class Turns:
         code = live.refusal.code if live.refusal else "done"
         self._watcher.ended(code, self._clock.monotonic() - began, out)
 
-    async def _bounded(self, turn: Accepted, live: LiveTurn) -> ACEOutput:
+    async def _bounded(
+        self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None
+    ) -> ACEOutput:
         """Run the turn while its lease holds and its time has not run out."""
         if turn.tries > MOST_TRIES:
             raise RequestRefused(500, "given_up", "this turn was tried too often")
-        run = asyncio.create_task(drive(self._graph, turn, live))
+        run = asyncio.create_task(drive(self._graph, turn, live, memory))
         alarms = {
             asyncio.create_task(self._too_late()),
             asyncio.create_task(self._lease_lost(turn)),
@@ -256,6 +264,12 @@ class Turns:
                     503, "stopping", "the server is stopping; the answer comes later", retry_after=5
                 )
             )
+
+
+def _heeded(memory: asyncio.Future[Snapshot]) -> None:
+    """What went wrong is for the turn to say; one that ends before it needs its memory says nothing."""
+    if not memory.cancelled():
+        memory.exception()
 
 
 def _unsaved(turn: Accepted, out: ACEOutput) -> Unsaved | None:

@@ -100,6 +100,7 @@ async def test_another_learners_conversation_is_refused_before_model_and_memory(
     async with serving(settings_for(), Brought(model=scripted, store=store)) as served:
         await served.ask("This is mine", "c1")
         loads = store.calls.loads
+        assert loads == 1, "the turn reads the memory once"
         refused = await served.post("Let me in", "c1", learner="mallory")
     assert refused.status_code == 403
     assert refused.json()["code"] == "forbidden"
