@@ -64,14 +64,25 @@ class SQLiteDatabase:
 
         async with self.saver.lock:
             try:
-                await connection.execute_fetchall("BEGIN IMMEDIATE")
+                await self._begin()
                 yield execute
                 await connection.commit()
-            except sqlite3.Error as error:
-                raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
-            finally:
-                if connection.in_transaction:
-                    await connection.rollback()
+            except BaseException as error:
+                # Behind whatever a call that was cancelled still does in the connection's thread.
+                await connection.rollback()
+                if isinstance(error, sqlite3.Error):
+                    raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
+                raise
+
+    async def _begin(self) -> None:
+        try:
+            await self._connection.execute_fetchall("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            if not self._connection.in_transaction:
+                raise
+            # The writing of a checkpoint was cancelled: it was written all the same, and not committed.
+            await self._connection.rollback()
+            await self._connection.execute_fetchall("BEGIN IMMEDIATE")
 
     async def prune(self, thread_id: str) -> None:
         """Delete all checkpoints of a thread but the newest."""
