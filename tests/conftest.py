@@ -12,4 +12,5 @@ pytest_plugins = [
     "tests.plugins.neo4j_wanted",
     "tests.plugins.no_skips",
     "tests.plugins.shared_data",
+    "tests.plugins.warm_python",
 ]

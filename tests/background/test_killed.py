@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from ace_graph.memory.stores.base import PendingStore
 from ace_graph.testing.invariants import check
 from tests.background.killed import RULE, Job, opened, take_turn, work
 from tests.plugins.neo4j_server import Neo4jServer
+from tests.plugins.warm_python import WarmPython
 
 ROOT = Path(__file__).parents[2]
 POINTS = [
@@ -30,11 +30,10 @@ POINTS = [
 ]
 
 
-async def _killed(job: Job) -> None:
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.background.killed", json.dumps(job)), cwd=ROOT
-    )
-    assert await child.wait() == -signal.SIGKILL
+async def _ended(python: WarmPython, job: Job) -> int:
+    """Run a process and return its exit code."""
+    command = python("-m", "tests.background.killed", json.dumps(job))
+    return await (await asyncio.create_subprocess_exec(*command, cwd=ROOT)).wait()
 
 
 async def _expect_once(store: PendingStore, learner: str, turns: int) -> None:
@@ -48,21 +47,21 @@ async def _expect_once(store: PendingStore, learner: str, turns: int) -> None:
     assert await check(store, learner) == []
 
 
-async def _a_killed_worker(job: Job) -> None:
+async def _a_killed_worker(python: WarmPython, job: Job) -> None:
     store, learner = opened(job), str(job["learner"])
     async with store:
         for question in ("What is 1/2 + 1/3?", "What is 1/4 + 1/3?"):
             await take_turn(store, learner, question)
-        await _killed({**job, "what": "worker", "minutes": 1})
+        assert await _ended(python, {**job, "what": "worker", "minutes": 1}) == -signal.SIGKILL
         assert await check(store, learner) == []
         await work(store, learner, minutes=2)  # by then the lease of the dead has run out
         await _expect_once(store, learner, 2)
 
 
-async def _a_killed_turn(job: Job) -> None:
+async def _a_killed_turn(python: WarmPython, job: Job) -> None:
     store, learner = opened(job), str(job["learner"])
     async with store:
-        await _killed({**job, "what": "turn", "minutes": 0})
+        assert await _ended(python, {**job, "what": "turn", "minutes": 0}) == -signal.SIGKILL
         stored = len(await store.turns(learner))
         assert stored == len(await store.list_pending(learner)), "the turn and its work, or neither"
         assert stored == 1 or job["when"] != "after"
@@ -73,43 +72,46 @@ async def _a_killed_turn(job: Job) -> None:
 
 
 @pytest.mark.parametrize(("method", "when"), POINTS)
-async def test_a_worker_killed_on_sqlite(tmp_path: Path, method: str, when: str) -> None:
-    await _a_killed_worker(
-        {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": method, "when": when}
-    )
+async def test_a_worker_killed_on_sqlite(
+    tmp_path: Path, warm_python: WarmPython, method: str, when: str
+) -> None:
+    job: Job = {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": method, "when": when}
+    await _a_killed_worker(warm_python, job)
 
 
 @pytest.mark.parametrize("when", ["before", "during", "after"])
-async def test_a_turn_killed_at_its_commit_on_sqlite(tmp_path: Path, when: str) -> None:
-    await _a_killed_turn(
-        {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": "commit", "when": when}
-    )
+async def test_a_turn_killed_at_its_commit_on_sqlite(
+    tmp_path: Path, warm_python: WarmPython, when: str
+) -> None:
+    job: Job = {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": "commit", "when": when}
+    await _a_killed_turn(warm_python, job)
 
 
 @pytest.mark.parametrize(("method", "when"), POINTS[1::2])
 @pytest.mark.heavy
-async def test_a_worker_killed_on_neo4j(neo4j: Neo4jServer, learner: str, method: str, when: str) -> None:
-    await _a_killed_worker({"server": asdict(neo4j), "learner": learner, "method": method, "when": when})
+async def test_a_worker_killed_on_neo4j(
+    neo4j: Neo4jServer, warm_python: WarmPython, learner: str, method: str, when: str
+) -> None:
+    job: Job = {"server": asdict(neo4j), "learner": learner, "method": method, "when": when}
+    await _a_killed_worker(warm_python, job)
 
 
-async def test_a_turn_killed_in_mid_commit_on_neo4j(neo4j: Neo4jServer, learner: str) -> None:
-    await _a_killed_turn({"server": asdict(neo4j), "learner": learner, "method": "commit", "when": "during"})
+async def test_a_turn_killed_in_mid_commit_on_neo4j(
+    neo4j: Neo4jServer, warm_python: WarmPython, learner: str
+) -> None:
+    job: Job = {"server": asdict(neo4j), "learner": learner, "method": "commit", "when": "during"}
+    await _a_killed_turn(warm_python, job)
 
 
-async def test_two_workers_in_processes_of_their_own_share_the_work(tmp_path: Path) -> None:
+async def test_two_workers_in_processes_of_their_own_share_the_work(
+    tmp_path: Path, warm_python: WarmPython
+) -> None:
     job: Job = {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": "none", "when": "before"}
     store = opened(job)
     async with store:
         for number in range(6):
             await take_turn(store, f"learner {number % 3}", f"What is 1/{number + 2} + 1/3?")
-        workers = [
-            await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.background.killed"),
-                json.dumps({**job, "what": "everything", "minutes": 1}),
-                cwd=ROOT,
-            )
-            for _ in range(2)
-        ]
-        assert [await worker.wait() for worker in workers] == [0, 0]
+        everything: Job = {**job, "what": "everything", "minutes": 1}
+        assert await asyncio.gather(*(_ended(warm_python, everything) for _ in range(2))) == [0, 0]
         for number in range(3):
             await _expect_once(store, f"learner {number}", 2)

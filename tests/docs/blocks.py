@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.plugins.warm_python import WarmPython, cold_python
 
 RUNNABLE = ("bash", "python")
 OTHER_NAMES = frozenset({"sh", "shell", "console", "zsh", "py", "python3", "pycon"})
@@ -25,6 +28,7 @@ _FENCE = re.compile(
 _NOT_RUN = re.compile(r"<!-- not run:((?:(?!-->).)*)-->\s*\Z", re.DOTALL)
 _STRAY_FENCE = re.compile(r"^\s*```", re.MULTILINE)
 _OUR_VARIABLES = ("ACE_", "NEO4J_", "GEMINI_", "GOOGLE_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_", "XDG_")
+_ACE_GRAPH = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
 # As in a notebook, an example may await at its top level.
 _RUN_PYTHON = """
 import ast, asyncio, inspect, sys
@@ -70,19 +74,32 @@ def clean_environment(home: Path) -> dict[str, str]:
     return {**kept, "HOME": str(home), "PATH": commands, "ACE_MODEL": "offline", "LANGSMITH_TRACING": "false"}
 
 
-def run_block(block: Block, home: Path) -> subprocess.CompletedProcess[str]:
+def run_block(block: Block, home: Path, python: WarmPython = cold_python) -> subprocess.CompletedProcess[str]:
     """Runs a block in `home`, without standard input (Python's is the block itself)."""
     bash = block.language == "bash"
+    environment = clean_environment(home)
+    if bash and python is not cold_python:
+        environment["PATH"] = os.pathsep.join([str(_commands(home, python)), environment["PATH"]])
     return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.text] if bash else [sys.executable, "-c", _RUN_PYTHON],
+        ["bash", "-euo", "pipefail", "-c", block.text] if bash else python("-c", _RUN_PYTHON),
         cwd=home,
-        env=clean_environment(home),
+        env=environment,
         input="" if bash else block.text,
         check=False,
         capture_output=True,
         text=True,
         timeout=SECONDS,
     )
+
+
+def _commands(home: Path, python: WarmPython) -> Path:
+    """A folder beside `home` with an `ace-graph` that is started by `python`."""
+    folder = home.with_name(f"{home.name}-commands")
+    folder.mkdir()
+    program = folder / "ace-graph"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(python("-c", _ACE_GRAPH))} "$@"\n')
+    program.chmod(0o755)
+    return folder
 
 
 def not_printed(shown: str, printed: str) -> list[str]:

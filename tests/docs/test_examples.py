@@ -9,6 +9,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from tests.docs.blocks import OTHER_NAMES, RUNNABLE, Block, read_blocks, run_block
+from tests.plugins.warm_python import WarmPython
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -33,8 +34,8 @@ def _examples() -> list[ParameterSet]:
 
 
 @pytest.mark.parametrize("block", _examples())
-def test_every_example_runs(block: Block, tmp_path: Path) -> None:
-    done = run_block(block, tmp_path)
+def test_every_example_runs(block: Block, tmp_path: Path, warm_python: WarmPython) -> None:
+    done = run_block(block, tmp_path, warm_python)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
@@ -57,6 +58,13 @@ def test_every_link_within_the_repository_leads_somewhere(document: Path) -> Non
 def test_a_failing_example_is_seen(tmp_path: Path) -> None:
     shell, python = "```bash\nfalse | true\n```\n", "```python\nraise SystemExit(3)\n```\n"
     assert [run_block(block, tmp_path).returncode for block in read_blocks(shell + python)] == [1, 3]
+
+
+def test_a_failing_example_is_seen_in_a_warm_python_too(tmp_path: Path, warm_python: WarmPython) -> None:
+    shell, python = "```bash\nace-graph no-such-command\n```\n", "```python\nraise SystemExit(3)\n```\n"
+    (command, code) = read_blocks(shell + python)
+    assert run_block(command, tmp_path, warm_python).returncode == 2
+    assert run_block(code, tmp_path, warm_python).returncode == 3
 
 
 def test_an_example_may_await_at_its_top_level(tmp_path: Path) -> None:

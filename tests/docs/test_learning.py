@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.docs.blocks import not_printed, read_blocks, run_block
+from tests.plugins.warm_python import WarmPython
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
 
 
-def test_the_trace_is_what_the_commands_print(tmp_path: Path) -> None:
+def test_the_trace_is_what_the_commands_print(tmp_path: Path, warm_python: WarmPython) -> None:
     blocks = read_blocks(PAGE)
     [at] = [n for n, block in enumerate(blocks) if block.language == "text"]
-    done = run_block(blocks[at - 1], tmp_path)
+    done = run_block(blocks[at - 1], tmp_path, warm_python)
     assert done.returncode == 0, done.stderr
     assert done.stdout == blocks[at].text
 

@@ -1,0 +1,147 @@
+"""A Python that has imported already what most programs import, and forks a process for each that asks.
+
+    python -P tests/plugins/warm_server.py SOCKET
+
+A process is what `warm_client` asks for: arguments as Python takes them (`-c CODE ...` or `-m MODULE ...`),
+with the client's environment, folder and three streams. It ends as any Python does, and the client ends as
+it ended; if the client is gone, it is killed. The server says `ready`, and ends with its standard input.
+
+Does not: share anything between two processes but what was imported before either began.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from types import FrameType, ModuleType
+
+IMPORTED = (
+    "ace_graph.cli.main",
+    "ace_graph.learning",
+    "ace_graph.memory.stores.neo4j",
+    "ace_graph.memory.stores.sqlite",
+    "ace_graph.offline_tutor",
+    "ace_graph.server",
+    "ace_graph.store_url",
+    "ace_graph.testing.conformance",
+    "ace_graph.worker",
+    "fastapi.testclient",
+    "langchain_google_genai",
+    "langgraph.checkpoint.sqlite.aio",
+    "langgraph.prebuilt",
+    "uvicorn",
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A process to be: its arguments, environment, folder and the three streams."""
+
+    arguments: list[str]
+    environment: dict[str, str]
+    folder: str
+    streams: list[int]
+
+
+def main(path: str) -> None:
+    """Serve until standard input ends; in a forked process, be what was asked for."""
+    for name in IMPORTED:
+        import_module(name)
+    gc.collect()
+    gc.freeze()  # or every child would copy all of it at its first collection
+    request = _serve(path)
+    if request is not None:
+        _become(request)
+
+
+def _serve(path: str) -> Request | None:
+    """Return in the server when its input has ended (None), and in a new process with what it is to be."""
+    running: list[int] = []
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen(64)
+        print("ready", flush=True)
+        while True:
+            ready, _, _ = select.select([listening, 0], [], [])
+            if 0 in ready:
+                return None
+            connection, _ = listening.accept()
+            with connection:
+                running.append(os.fork())
+                if not running[-1]:
+                    listening.close()
+                    return _attend(connection)
+            running = [pid for pid in running if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+
+
+def _attend(connection: socket.socket) -> Request:
+    """Fork the process, and return in it; the other one tells the client of it until it has ended."""
+    data, streams, _, _ = socket.recv_fds(connection, 1, 3)
+    with connection.makefile("rb") as sent:
+        arguments, environment, folder = json.loads(data + sent.readline())
+    ended, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, _only_wake)
+    signal.set_wakeup_fd(wakes)
+    pid = os.fork()
+    if not pid:
+        signal.set_wakeup_fd(-1)
+        for descriptor in (ended, wakes):
+            os.close(descriptor)
+        return Request(arguments, environment, folder, streams)
+    for stream in streams:
+        os.close(stream)
+    connection.sendall(b"%d\n" % pid)
+    if ended not in select.select([ended, connection], [], [])[0]:
+        os.kill(pid, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    try:
+        connection.sendall(b"%d\n" % code)
+    finally:
+        os._exit(0)
+
+
+def _only_wake(number: int, frame: FrameType | None) -> None:
+    """Without a handler of Python's, a signal does not reach the wakeup descriptor."""
+
+
+def _become(request: Request) -> None:
+    os.chdir(request.folder)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    time.tzset()
+    for target, stream in enumerate(request.streams):
+        os.dup2(stream, target)
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(n, mode, encoding=old.encoding, errors=old.errors, buffering=buffering, closefd=False)  # noqa: SIM115
+        for n, mode, old, buffering in (
+            (0, "r", sys.__stdin__, -1),
+            (1, "w", sys.__stdout__, -1),
+            (2, "w", sys.__stderr__, 1),
+        )
+        if old is not None
+    )
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.path[:0] = ["", *filter(None, request.environment.get("PYTHONPATH", "").split(os.pathsep))]
+    how, what, *arguments = request.arguments
+    sys.argv = [how, *arguments]
+    if how == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        module = sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(what, "<string>", "exec"), module.__dict__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
