@@ -11,6 +11,7 @@ Does not: outlive the process that started it, which holds the other end of its 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import sys
@@ -97,6 +98,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started and sockets:
+            gc.freeze()  # as `ace-graph serve` does, for all kinds
             print(sockets[0].getsockname()[1], flush=True)
 
 

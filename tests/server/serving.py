@@ -158,7 +158,9 @@ async def serving(
     """Serve on a free port of this machine until the block ends."""
     app = create_app(settings, brought, clock=clock)
     server = _Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    # With the protocol named, asyncio sends each event at once; with 0, the default, it takes 40 ms.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
         port: int = listening.getsockname()[1]
         running = asyncio.create_task(server.serve([listening]))
         await server.ready(running)
