@@ -61,6 +61,7 @@ def create_app(settings: Settings, brought: Brought | None = None, *, clock: Clo
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # where to is what the request's own Host header says
     )
     for each in _ROUTES:
         app.include_router(each.routes)

@@ -25,6 +25,7 @@ __all__ = ["Frame", "RequestWatcher"]
 logger = logging.getLogger("ace_graph")
 
 HEADER = "x-request-id"
+_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
@@ -63,7 +64,8 @@ class Frame:
             REQUEST_ID.reset(token)
 
     def _told(self, scope: Scope, status: int, seconds: float) -> None:
-        route, method = _route(scope), str(scope["method"])
+        # A stranger may make up as many methods as the metrics have room for.
+        route, method = _route(scope), scope["method"] if scope["method"] in _METHODS else "other"
         self._watcher.answered(method, route, status, seconds)
         level = logging.DEBUG if route in _QUIET and status < 400 else logging.INFO
         logger.log(level, "[ACE Server] %s %s %d %.0f ms", method, route, status, seconds * 1000)

@@ -5,6 +5,7 @@ Does not: decide which error it is (`failures` does).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -77,7 +78,12 @@ def refused_by_shape(error: RequestValidationError) -> JSONResponse:
     """Return the response to a request of the wrong shape: which fields, and what is wrong with each."""
     told: dict[str, str] = {}
     for detail in error.errors():
-        where = ".".join(str(part) for part in detail["loc"] if part != "body") or "body"
+        where = ".".join(str(part) for part in _shown(detail["loc"])) or "body"
         told.setdefault(where, str(detail["msg"]))
     sentence = "; ".join(f"{where}: {message}" for where, message in told.items())
     return refused(RequestRefused(422, "invalid", sentence[:_MOST_CHARS]))
+
+
+def _shown(place: Sequence[object]) -> Sequence[object]:
+    """Where a field is; behind the name of a parameter, pydantic names our own functions."""
+    return place[1:] if place[:1] == ("body",) else place[:2]

@@ -178,6 +178,19 @@ class Turns:
         began = self._clock.monotonic()
         out: ACEOutput | None = None
         try:
+            out = await self._carried_out(turn, live, memory)
+        finally:
+            if not live.ended:  # cancelled while it was being closed
+                live.fail(_stopping())
+            code = live.refusal.code if live.refusal else "done"
+            self._watcher.ended(code, self._clock.monotonic() - began, out)
+
+    async def _carried_out(
+        self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None
+    ) -> ACEOutput | None:
+        """Work on the turn and end it; return what the graph gave, where it came so far."""
+        out: ACEOutput | None = None
+        try:
             with self._span("ace_graph.turn", {"ace.run_id": turn.run_id}):
                 out = await self._bounded(turn, live, memory)
             reply = reply_of(out, turn.conversation_id)
@@ -189,8 +202,7 @@ class Turns:
             await self._stopped(turn, live, stop.args)
         except Exception as error:
             await self._failed(turn, live, error)
-        code = live.refusal.code if live.refusal else "done"
-        self._watcher.ended(code, self._clock.monotonic() - began, out)
+        return out
 
     async def _bounded(
         self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None
@@ -259,11 +271,11 @@ class Turns:
         if forgotten:
             live.fail(RequestRefused(409, "forgotten", "the learner was forgotten meanwhile: begin anew"))
         else:
-            live.fail(
-                RequestRefused(
-                    503, "stopping", "the server is stopping; the answer comes later", retry_after=5
-                )
-            )
+            live.fail(_stopping())
+
+
+def _stopping() -> RequestRefused:
+    return RequestRefused(503, "stopping", "the server is stopping; the answer comes later", retry_after=5)
 
 
 def _heeded(memory: asyncio.Future[Snapshot]) -> None:

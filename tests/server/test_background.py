@@ -86,7 +86,9 @@ async def test_trajectories_are_filtered_and_paged() -> None:
         assert await tasks(until="2020-01-01T00:00:00Z") == []
         other = await served.client.get("/api/trajectories", headers=bearer("bob"))
         wrong = await served.client.get("/api/trajectories", params={"status": "banana"})
+        no_month = await served.client.get("/api/trajectories", params={"since": "2026-13-31T12:00:00Z"})
     assert (other.json(), wrong.status_code) == ({"trajectories": []}, 422)
+    assert no_month.json()["error"].startswith("query.since: Input should be a valid datetime")
 
 
 async def test_bad_feedback_on_an_answer_is_learned_from_again() -> None:

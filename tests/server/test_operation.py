@@ -56,6 +56,21 @@ async def test_the_numbers_count_requests_turns_and_tokens_and_name_nobody() -> 
     assert "secret-conversation" not in told.text
 
 
+async def test_methods_that_strangers_make_up_are_counted_as_one() -> None:
+    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+        for method in ("PROPFIND", "MKCOL", "LINK"):
+            await served.client.request(method, "/healthz")
+        told = await served.client.get("/metrics")
+    assert 'ace_http_requests_total{method="other",route="/healthz",status="405"} 3.0' in told.text
+    assert "MKCOL" not in told.text
+
+
+async def test_a_path_with_a_slash_too_many_leads_nowhere() -> None:
+    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+        told = await served.client.get("/healthz/", headers={"Host": "evil.example"})
+    assert (told.status_code, told.json()["code"]) == (404, "not_found")
+
+
 async def test_every_answer_names_its_request_and_a_sane_id_of_the_client_is_kept() -> None:
     async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
         own = await served.client.get("/healthz", headers={"X-Request-Id": "trace-7"})

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
 
 from ace_graph.memory.delta import Add
 from ace_graph.server import Brought
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
-from tests.server.serving import HeldModel, Served, bearer, serving, settings_for, until
+from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
 from tests.server.test_chat import LESSON, NO_LESSON, model
 
 
@@ -146,6 +147,24 @@ async def test_a_server_that_stops_ends_its_streams_and_leaves_the_turn_to_the_n
         await until(there)
         begun = (await served.client.get("/api/learner/export")).json()["conversations"]
     assert [m["content"] for m in begun[0]["messages"]] == ["Remember that I like tea.", "Noted."]
+
+
+async def test_a_stream_ends_also_when_the_server_stops_while_a_failed_turn_is_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock, held = HandClock(), HeldModel(solver=["<final>never</final>"])
+    async with serving(settings_for(), Brought(model=held), clock) as served:
+        parts = served.app.state.parts
+        async with served.stream("What is one?", "c1") as events:
+            await held.begun.wait()
+            async with parts.conversations.database.saver.lock:
+                clock.move(parts.settings.server_timeout)
+                await until(lambda: "a turn failed: timeout" in caplog.text)
+                await parts.turns.drain(0)
+            told = [event async for event in events]
+        numbers = await served.client.get("/metrics")
+    assert json.loads(told[-1].data)["code"] == "stopping"
+    assert "ace_turns_under_way 0.0" in numbers.text
 
 
 async def test_two_listeners_hear_the_same() -> None:
