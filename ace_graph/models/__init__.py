@@ -19,7 +19,7 @@ from ace_graph.models.call import (
 )
 from ace_graph.models.failure import redacted
 from ace_graph.models.make import ModelChoice, choose_model, close_model, make_model
-from ace_graph.models.reply import find_json_object, finish_problem
+from ace_graph.models.reply import find_json_object, finish_problem, joined
 from ace_graph.models.structured import Structured, structured_call
 from ace_graph.models.usage import Usage, usage_of
 
@@ -37,6 +37,7 @@ __all__ = [
     "close_model",
     "find_json_object",
     "finish_problem",
+    "joined",
     "make_model",
     "redacted",
     "stream_model",

@@ -32,6 +32,7 @@ from tenacity import (
 
 from ace_graph.errors import AceError, ModelError
 from ace_graph.models.failure import is_transient, model_error, secrets_of, status_of
+from ace_graph.models.reply import joined
 from ace_graph.models.usage import Usage, usage_of
 
 __all__ = [
@@ -109,7 +110,7 @@ async def stream_model(
         sleep=sleep,
     )
     failure: ModelError | None = None
-    total: AIMessageChunk | None = None
+    chunks = list[AIMessageChunk]()
     async with aclosing(started):
         while True:
             try:
@@ -121,12 +122,12 @@ async def stream_model(
                 break
             if chunk is None:
                 break
-            total = chunk if total is None else total + chunk
+            chunks.append(chunk)
             yield chunk
     if failure is not None:
         raise ModelError(f"The reply broke off. {failure}", failure.status)
-    if on_usage is not None and total is not None:
-        on_usage(usage_of(total))
+    if on_usage is not None and (whole := joined(chunks)) is not None:
+        on_usage(usage_of(whole))
 
 
 async def guarded(

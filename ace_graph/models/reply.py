@@ -1,4 +1,4 @@
-"""Reading a model's reply: whether it came to its end, and the JSON in it.
+"""Reading a model's reply: its chunks put together, whether it came to its end, and the JSON in it.
 
 Does not: call a model.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import cast
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AIMessageChunk
 from pydantic import JsonValue
 
-__all__ = ["find_json_object", "finish_problem"]
+__all__ = ["find_json_object", "finish_problem", "joined"]
 
 _CUT = frozenset({"MAX_TOKENS", "LENGTH", "MODEL_LENGTH", "MODEL_CONTEXT_WINDOW_EXCEEDED"})
 _BLOCKED = frozenset(
@@ -46,6 +47,11 @@ _FINE = frozenset(
 )
 _REASON_KEYS = ("finish_reason", "stop_reason", "done_reason")
 _FENCE = re.compile(r"^\s*```[\w-]*\s*$", re.MULTILINE)
+
+
+def joined(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk | None:
+    """Return the sum of a reply's chunks, None for none; added one by one they would be copied each time."""
+    return chunks[0] + list(chunks[1:]) if chunks else None
 
 
 def finish_problem(message: AIMessage) -> str | None:

@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, message_chunk_to_message
 from langgraph.graph.message import push_message
 
-from ace_graph.models import ChatRunnable, Usage, call_model, finish_problem, stream_model
+from ace_graph.models import ChatRunnable, Usage, call_model, finish_problem, joined, stream_model
 from ace_graph.reasoning.answer import AnswerParser, Parsed
 from ace_graph.run import Run, log_text
 from ace_graph.state import Memory
@@ -86,7 +86,7 @@ class Talk:
     async def answer(self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None) -> Reply:
         """Ask, and show the final answer's text while it comes. A reply that calls tools shows nothing."""
         parser = AnswerParser()
-        total: AIMessageChunk | None = None
+        chunks = list[AIMessageChunk]()
         stream = stream_model(
             model or self.model,
             messages,
@@ -94,13 +94,13 @@ class Talk:
             config=self.run.call_config(self._role),
             on_usage=self._count,
         )
-        async with aclosing(stream) as chunks:
-            async for chunk in chunks:
-                total = chunk if total is None else total + chunk
+        async with aclosing(stream) as pieces:
+            async for chunk in pieces:
+                chunks.append(chunk)
                 self.show(parser.feed(chunk.text))
                 if self.streamed:
                     await asyncio.sleep(0)  # a model that has more at hand must not keep this from the reader
-        message = _whole(total)
+        message = _whole(joined(chunks))
         rest, parsed = parser.finish()
         if parser.answering or not message.tool_calls:
             self.show(rest)
