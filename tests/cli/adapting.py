@@ -9,12 +9,12 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ace_graph.testing.gemini_server import GeminiRequest
+from tests.plugins.warm_python import WarmPython, cold_python
 
 Json = dict[str, Any]  # Any: what a command wrote, whose shape the tests check
 Answer = Callable[[GeminiRequest], str | int]
@@ -86,8 +86,10 @@ def results(folder: Path) -> Json:
     return found
 
 
-def start(folder: Path, *args: str | Path, file_bytes: int | None = None) -> subprocess.Popen[str]:
-    """Start the program; with `file_bytes` no file of its can grow larger."""
+def start(
+    folder: Path, *args: str | Path, python: WarmPython = cold_python, file_bytes: int | None = None
+) -> subprocess.Popen[str]:
+    """Start the program; with `file_bytes` no file of its can grow larger, and it must be a cold one."""
 
     def limited() -> None:
         if file_bytes is not None:
@@ -101,7 +103,7 @@ def start(folder: Path, *args: str | Path, file_bytes: int | None = None) -> sub
         "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
     )
     return subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, args)],
+        python("-c", program, *map(str, args)),
         cwd=folder,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         stdout=subprocess.PIPE,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,9 @@ from typing import Any
 from typer.testing import CliRunner
 
 from ace_graph.cli.main import app
+from tests.plugins.warm_python import WarmPython, cold_python
 
+PROGRAM = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
 Json = dict[str, Any]  # Any: what a command printed, whose shape the tests check
 
 
@@ -37,7 +38,8 @@ class Done:
 class Commands:
     """Calls `ace-graph` in the test's folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, python: WarmPython = cold_python) -> None:
+        self._python = python
         self.folder = folder
         self.database = folder / "ace.db"
 
@@ -61,7 +63,7 @@ class Commands:
     def program(self, *args: str, stdin: str | bytes = "", **environment: str) -> Done:
         """Run the program as a process of its own."""
         done = subprocess.run(
-            [sys.executable, "-c", "from ace_graph.cli.main import app; app(prog_name='ace-graph')", *args],
+            self._python("-c", PROGRAM, *args),
             input=stdin if isinstance(stdin, bytes) else stdin.encode(),
             cwd=self.folder,
             env={**os.environ, **environment},

@@ -14,12 +14,13 @@ import pytest
 from ace_graph.settings import variable_names
 from tests.cli.backend import Backend
 from tests.cli.commands import Commands
+from tests.plugins.warm_python import WarmPython
 
 OTHERS = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM", "XDG_DATA_HOME")
 
 
 @pytest.fixture
-def ace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Commands]:
+def ace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython) -> Iterator[Commands]:
     """The commands, in an empty folder with an empty environment."""
     for name in (*variable_names(), *OTHERS):
         monkeypatch.delenv(name, raising=False)
@@ -28,7 +29,7 @@ def ace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Commands]:
     monkeypatch.chdir(tmp_path)
     logger = logging.getLogger("ace_graph")
     before = (list(logger.handlers), logger.level, logger.propagate)
-    yield Commands(tmp_path)
+    yield Commands(tmp_path, warm_python)
     logger.handlers, logger.level, logger.propagate = before
 
 

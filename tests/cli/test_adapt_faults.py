@@ -18,6 +18,7 @@ from ace_graph.testing.gemini_server import GeminiRequest
 from tests.cli.adapting import Json, apprentice, results, start, write_rows
 from tests.cli.commands import Commands
 from tests.cli.terminal import Terminal
+from tests.plugins.warm_python import WarmPython
 
 ROWS = 4
 
@@ -80,10 +81,15 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Json:
 
 @pytest.mark.parametrize("request_number", [13, 22])
 def test_a_killed_run_goes_on_to_the_same_results(
-    request_number: int, ace: Commands, provider: Provider, command: tuple[str, ...], undisturbed: Json
+    request_number: int,
+    ace: Commands,
+    provider: Provider,
+    command: tuple[str, ...],
+    undisturbed: Json,
+    warm_python: WarmPython,
 ) -> None:
     provider.at, provider.send = request_number, signal.SIGKILL
-    provider.process = start(ace.folder, *command, "run")
+    provider.process = start(ace.folder, *command, "run", python=warm_python)
     provider.ready.set()
     provider.process.communicate()
     assert provider.process.returncode == -signal.SIGKILL
@@ -94,10 +100,15 @@ def test_a_killed_run_goes_on_to_the_same_results(
 
 @pytest.mark.parametrize("request_number", [3])
 def test_ctrl_c_stops_after_the_answer_under_way_and_the_run_goes_on(
-    request_number: int, ace: Commands, provider: Provider, command: tuple[str, ...], undisturbed: Json
+    request_number: int,
+    ace: Commands,
+    provider: Provider,
+    command: tuple[str, ...],
+    undisturbed: Json,
+    warm_python: WarmPython,
 ) -> None:
     provider.at, provider.send = request_number, signal.SIGINT
-    provider.process = start(ace.folder, *command, "run")
+    provider.process = start(ace.folder, *command, "run", python=warm_python)
     provider.ready.set()
     _, told = provider.process.communicate()
     assert provider.process.returncode == 1

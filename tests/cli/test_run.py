@@ -43,7 +43,7 @@ def test_the_plain_payload_is_answered_and_the_log_tells_the_way(ace: Commands) 
 
 def test_stdout_is_one_line_whatever_libraries_print(ace: Commands) -> None:
     (ace.folder / "sitecustomize.py").write_text(NOISY, encoding="utf-8")
-    done = ace.program("run", stdin=payload("What is 2+2?"), PYTHONPATH=str(ace.folder))
+    done = Commands(ace.folder).program("run", stdin=payload("What is 2+2?"), PYTHONPATH=str(ace.folder))
     assert "4" in answered(done)["answer"]
     assert done.err.count("a library prints this") == 2
     assert done.err.count("and C code this") == 2

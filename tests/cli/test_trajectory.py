@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import Commands, Json
+from tests.cli.commands import PROGRAM, Commands, Json
+from tests.plugins.warm_python import WarmPython
 
 SCRIPT = """
 set -eu
@@ -45,8 +46,8 @@ def _asked(ace: Commands) -> str:
     return json.loads(ace.ok("trajectory", "list", "--json").out)[0]["turn_id"]
 
 
-def test_a_shell_script_records_a_trajectory(ace: Commands) -> None:
-    program = f'ace() {{ "{sys.executable}" -c "from ace_graph.cli.main import app; app()" "$@"; }}\n'
+def test_a_shell_script_records_a_trajectory(ace: Commands, warm_python: WarmPython) -> None:
+    program = f'ace() {{ {shlex.join(warm_python("-c", PROGRAM))} "$@"; }}\n'
     subprocess.run(["bash", "-c", program + SCRIPT], check=True, cwd=ace.folder)
     (listed,) = json.loads(Path("list.json").read_text("utf-8"))
     shown = json.loads(Path("show.json").read_text("utf-8"))

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -37,16 +38,27 @@ def cold_python(*arguments: str) -> list[str]:
 
 @pytest.fixture(scope="session")
 def warm_python() -> Generator[WarmPython]:
-    """Makes commands of Python that start at once."""
+    """Makes commands of Python that start at once; the first one waits until there is something to fork."""
     if "ACE_TEST_HEAVY" in os.environ:
         yield cold_python
         return
-    with tempfile.TemporaryDirectory(prefix="ace-warm-") as folder, _server(f"{folder}/socket") as command:
+    with ExitStack() as until_the_end:
+
+        @cache
+        def path() -> str:
+            folder = tempfile.TemporaryDirectory(prefix="ace-warm-")
+            return until_the_end.enter_context(_server(until_the_end.enter_context(folder)))
+
+        def command(*arguments: str) -> list[str]:
+            return [sys.executable, "-IS", str(_HERE / "warm_client.py"), path(), *arguments]
+
         yield command
 
 
 @contextmanager
-def _server(path: str) -> Generator[WarmPython]:
+def _server(folder: str) -> Generator[str]:
+    """Run a server until the block ends; give the path of its socket."""
+    path = f"{folder}/socket"
     started = subprocess.Popen(
         [sys.executable, "-P", str(_HERE / "warm_server.py"), path],
         stdin=subprocess.PIPE,
@@ -57,11 +69,7 @@ def _server(path: str) -> Generator[WarmPython]:
     with started as server:
         assert server.stdout is not None
         assert server.stdout.readline() == "ready\n", "it said what is wrong"
-
-        def command(*arguments: str) -> list[str]:
-            return [sys.executable, "-IS", str(_HERE / "warm_client.py"), path, *arguments]
-
         try:
-            yield command
+            yield path
         finally:
             server.communicate()

@@ -4,7 +4,8 @@
 
 A process is what `warm_client` asks for: arguments as Python takes them (`-c CODE ...` or `-m MODULE ...`),
 with the client's environment, folder and three streams. It ends as any Python does, and the client ends as
-it ended; if the client is gone, it is killed. The server says `ready`, and ends with its standard input.
+it ended; if the client is gone, it is killed with all its group. The server says `ready`, and ends with its
+standard input.
 
 Does not: share anything between two processes but what was imported before either began.
 """
@@ -94,6 +95,7 @@ def _attend(connection: socket.socket) -> Request:
     signal.set_wakeup_fd(wakes)
     pid = os.fork()
     if not pid:
+        os.setsid()
         signal.set_wakeup_fd(-1)
         for descriptor in (ended, wakes):
             os.close(descriptor)
@@ -102,7 +104,7 @@ def _attend(connection: socket.socket) -> Request:
         os.close(stream)
     connection.sendall(b"%d\n" % pid)
     if ended not in select.select([ended, connection], [], [])[0]:
-        os.kill(pid, signal.SIGKILL)
+        os.killpg(pid, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     try:
         connection.sendall(b"%d\n" % code)

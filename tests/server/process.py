@@ -9,13 +9,13 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ace_graph.settings import variable_names
+from tests.plugins.warm_python import WarmPython, cold_python
 from tests.server.serving import SECRET
 
 SECONDS = 60
@@ -74,11 +74,11 @@ def environment(folder: Path, **given: str) -> dict[str, str]:
 
 
 @contextmanager
-def server(folder: Path, *args: str, **given: str) -> Generator[ServerProcess]:
+def server(folder: Path, python: WarmPython = cold_python, **given: str) -> Generator[ServerProcess]:
     """Run a server on a free port in `folder` until the block ends."""
     code = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "serve", "--port", "0", *args],
+        python("-c", code, "serve", "--port", "0"),
         cwd=folder,
         env=environment(folder, **given),
         stdin=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ import httpx
 from httpx_sse import connect_sse
 
 from ace_graph.testing import GeminiServer
+from tests.plugins.warm_python import WarmPython
 from tests.server.process import ServerProcess, server
 from tests.server.serving import bearer
 from tests.server.test_chat import LESSON
@@ -48,46 +49,48 @@ def check_once(found: dict[str, Any]) -> None:
     )
 
 
-def test_the_stream_said_done_and_the_server_was_killed(tmp_path: Path) -> None:
-    with server(tmp_path) as running, client_of(running) as client:
+def test_the_stream_said_done_and_the_server_was_killed(tmp_path: Path, warm_python: WarmPython) -> None:
+    with server(tmp_path, warm_python) as running, client_of(running) as client:
         listen(client, "done")
         running.kill()
-    with server(tmp_path) as running, client_of(running) as client:
+    with server(tmp_path, warm_python) as running, client_of(running) as client:
         check_once(stored(client, SAID))
         assert running.stop() == 0
 
 
-def test_the_client_hung_up_and_the_server_was_killed_in_the_middle_of_the_answer(tmp_path: Path) -> None:
+def test_the_client_hung_up_and_the_server_was_killed_in_the_middle_of_the_answer(
+    tmp_path: Path, warm_python: WarmPython
+) -> None:
     with GeminiServer() as gemini:
         given = {"ACE_MODEL": "", "GEMINI_API_KEY": "any", "GOOGLE_GEMINI_BASE_URL": gemini.url}
         gemini.hang()
-        with server(tmp_path, **given) as running, client_of(running) as client:
+        with server(tmp_path, warm_python, **given) as running, client_of(running) as client:
             listen(client, "bullets")
             while not gemini.requests:
                 time.sleep(0.01)
             running.kill()
         gemini.answer("<final>5/6</final>")
         gemini.answer(LESSON)
-        with server(tmp_path, **given) as running, client_of(running) as client:
+        with server(tmp_path, warm_python, **given) as running, client_of(running) as client:
             found = stored(client, SAID, LEARNED)
     check_once(found)
     told = [(m["role"], m["content"]) for m in found["conversations"][0]["messages"]]
     assert told == [("user", QUESTION["message"]), ("assistant", "5/6")]
 
 
-def test_the_server_was_killed_while_it_looked_back(tmp_path: Path) -> None:
+def test_the_server_was_killed_while_it_looked_back(tmp_path: Path, warm_python: WarmPython) -> None:
     with GeminiServer() as gemini:
         given = {"ACE_MODEL": "", "GEMINI_API_KEY": "any", "GOOGLE_GEMINI_BASE_URL": gemini.url}
         given["ACE_LEARNING"] = "inline"
         gemini.answer("<final>5/6</final>")
         gemini.hang()
-        with server(tmp_path, **given) as running, client_of(running) as client:
+        with server(tmp_path, warm_python, **given) as running, client_of(running) as client:
             listen(client, "token")
             while len(gemini.requests) < 2:
                 time.sleep(0.01)
             running.kill()
         gemini.answer(LESSON)
-        with server(tmp_path, **given) as running, client_of(running) as client:
+        with server(tmp_path, warm_python, **given) as running, client_of(running) as client:
             check_once(stored(client, SAID, LEARNED))
             assert len(gemini.requests) == 3, "the answer was not asked for again"
             again = client.post("/api/ai/chat", json={"message": "hello", "conversationId": "c1"})

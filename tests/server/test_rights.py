@@ -7,7 +7,6 @@ import json
 import logging
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from ace_graph.server import Brought
 from ace_graph.settings import variable_names
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
+from tests.plugins.warm_python import WarmPython
 from tests.server.serving import HandClock, HeldModel, Json, Served, bearer, serving, settings_for
 from tests.server.test_chat import LESSON, NO_LESSON, model
 
@@ -201,7 +201,7 @@ async def test_a_turn_on_another_server_brings_no_forgotten_learner_back(tmp_pat
 
 
 async def test_the_command_line_exports_and_forgets_conversations_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython
 ) -> None:
     for name in variable_names():
         monkeypatch.delenv(name, raising=False)
@@ -210,7 +210,7 @@ async def test_the_command_line_exports_and_forgets_conversations_too(
 
     def command(*args: str) -> Json:
         done = subprocess.run(
-            [sys.executable, "-c", "from ace_graph.cli.main import app; app()", "learner", *args],
+            warm_python("-c", "from ace_graph.cli.main import app; app()", "learner", *args),
             check=True,
             capture_output=True,
             text=True,

@@ -12,6 +12,7 @@ import pytest
 
 from ace_graph.errors import ConfigurationError
 from ace_graph.server.telemetry import collected_spans
+from tests.plugins.warm_python import WarmPython
 
 # A tracer provider is set once per process, so this runs in one of its own.
 PROGRAM = """
@@ -44,10 +45,10 @@ print(json.dumps([json.loads(span.to_json()) for span in exporter.get_finished_s
 NODES = ["router", "planner", "solver", "critic", "ace_learning"]
 
 
-def test_a_turn_leaves_a_span_per_node_in_the_callers_trace_and_no_content() -> None:
+def test_a_turn_leaves_a_span_per_node_in_the_callers_trace_and_no_content(warm_python: WarmPython) -> None:
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        warm_python("-c", PROGRAM),
         cwd=root,
         env={**os.environ, "PYTHONPATH": str(root)},
         capture_output=True,

@@ -22,6 +22,7 @@ from ace_graph.tools.mcp import McpTools
 from ace_graph.tools.mcp_config import parse_servers
 from tests.cli.commands import Commands
 from tests.graph.test_blocking import as_langgraph_dev
+from tests.plugins.warm_python import WarmPython
 from tests.tools.mcp_peers import PROGRAM, Entry, is_running, process_of, stdio
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
@@ -117,12 +118,14 @@ def test_a_list_of_servers_that_is_wrong_stops_the_graph_from_being_built(tmp_pa
         build_ace_graph(model=ScriptedModel([]), store="memory://", settings=settings)
 
 
-def test_the_command_line_uses_them_and_leaves_no_process_behind(tmp_path: Path) -> None:
+def test_the_command_line_uses_them_and_leaves_no_process_behind(
+    tmp_path: Path, warm_python: WarmPython
+) -> None:
     with GeminiServer() as server:
         server.answer(call=("triangle_area", {"base": 3, "height": 4}))
         server.answer("<final>Six.</final>")
         payload = {"messages": [{"role": "user", "content": "What is the area of this triangle?"}]}
-        done = Commands(tmp_path).program(
+        done = Commands(tmp_path, warm_python).program(
             "run",
             stdin=json.dumps({**payload, "scratch": {"ace_online_learning": False}}),
             ACE_MCP_CONFIG=str(written(tmp_path, small=stdio())),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,6 +29,7 @@ from ace_graph.trajectories import (
     log_step,
     start_trajectory,
 )
+from tests.plugins.warm_python import WarmPython
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,9 @@ async def test_steps_keep_the_order_of_the_calls_and_their_metadata(store: Pendi
     assert (await store.load("bot")).access.access_clock == clock, "a step is no access of the memory"
 
 
-async def test_steps_logged_by_another_process_that_was_killed_are_there(tmp_path: Path) -> None:
+async def test_steps_logged_by_another_process_that_was_killed_are_there(
+    tmp_path: Path, warm_python: WarmPython
+) -> None:
     code = (
         "import asyncio, os, signal, sys\n"
         "from ace_graph.memory.stores.sqlite import SQLiteStore\n"
@@ -77,7 +79,7 @@ async def test_steps_logged_by_another_process_that_was_killed_are_there(tmp_pat
         "asyncio.run(main())\n"
     )
     path = tmp_path / "ace.db"
-    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(path), cwd=ROOT)
+    killed = await asyncio.create_subprocess_exec(*warm_python("-c", code, str(path)), cwd=ROOT)
     assert await killed.wait() == -9
     async with SQLiteStore(path) as store:
         await log_step(store, "bot", "t1", "action", "after")
