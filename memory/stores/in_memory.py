@@ -236,8 +236,13 @@ def _compact(held: _Learner, snapshot: Snapshot, kept: int) -> None:
         return
     held.bases[n] = snapshot.playbook
     held.bases = {version: content for version, content in held.bases.items() if version >= marks.base}
-    held.deltas = [replace(e, effect=None) if e.n <= marks.base else e for e in held.deltas]
+    held.deltas = [replace(e, effect=None) if _drops(e, marks.base) else e for e in held.deltas]
     held.marks = marks
+
+
+def _drops(entry: HistoryEntry, base: int) -> bool:
+    """Whether compacting drops the effect; one that changed nothing stays, or it would look like a change."""
+    return entry.n <= base and entry.effect is not None and bool(entry.effect.changes)
 
 
 def _entry(n: int, effect: Effect) -> HistoryEntry:

@@ -248,7 +248,7 @@ def _compact(connection: sqlite3.Connection, learner: str, prepared: Prepared, m
     connection.execute("DELETE FROM ace_bases WHERE user_id = ? AND version < ?", (learner, marks.base))
     connection.execute(
         "UPDATE ace_deltas SET effect_json = NULL "
-        "WHERE user_id = ? AND version <= ? AND effect_json IS NOT NULL",
+        "WHERE user_id = ? AND version <= ? AND content_changed AND effect_json IS NOT NULL",
         (learner, marks.base),
     )
 

@@ -1,7 +1,8 @@
 """Two stores and a model of them live the same life: whatever order things come in, all three agree.
 
-The model is the pure functions and nothing else: no lock, no file, no cache. The stores are one in memory and
-one on a SQLite file that is closed and opened again in between. Writers hold bases that have grown old.
+The model is the pure functions and nothing else: no lock, no file, no cache. The stores are one in memory
+beside one on a SQLite file, and a SQLite file beside a real Neo4j, closed and opened again in between.
+Writers hold bases that have grown old. `--hypothesis-profile=long` tries forty times as often.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import tempfile
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+from uuid import uuid4
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -34,15 +38,16 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.portal import portal
 from ace_graph.memory.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import LearnerExport, Store
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.testing.conformance.writing import NOON, record
 from ace_graph.testing.invariants import problems
 from tests.memory.deltas import operations
+from tests.plugins.neo4j_server import Neo4jServer
+from tests.stores.neo4j.subject import Neo4jSubject
 from tests.stores.subjects import MemorySubject, SQLiteSubject
 
 T = TypeVar("T")
-LEARNER = "alice"
 POLICY = Policy(max_bullets=6, history_kept=4)
 
 
@@ -58,10 +63,15 @@ class Model:
     n: int = 0
     life: int = 0
     applied: dict[str, Report] = field(default_factory=dict[str, Report])
+    turns: list[str] = field(default_factory=list[str])
 
     @property
     def absent(self) -> bool:
         return not self.applied
+
+    @property
+    def now(self) -> int | None:
+        return None if self.absent else self.life
 
     def commit(self, delta: Delta, made: TurnRecord | None) -> Report:
         if delta.op_id in self.applied:
@@ -74,18 +84,25 @@ class Model:
         self.n += bool(effect.changes)
         self.snapshot = Snapshot(playbook, access)
         self.applied[delta.op_id] = effect.report
+        self.turns += [made.turn_id] if made else []
         return effect.report
 
     def forget(self) -> None:
-        self.snapshot, self.n, self.applied, self.life = Snapshot(), 0, {}, self.life + 1
+        self.snapshot, self.n, self.applied, self.turns = Snapshot(), 0, {}, []
+        self.life += 1
+
+
+class Subject(Protocol):
+    """A database, and how to open a store on it."""
+
+    def open(self, policy: Policy | None = None) -> Store: ...
 
 
 @dataclass(frozen=True)
 class Base:
-    """What a writer has loaded from both stores, in which life of the learner; None: nothing was there."""
+    """What a writer has loaded from each store, in which life of the learner; None: nothing was there."""
 
-    memory: Snapshot
-    sqlite: Snapshot
+    held: tuple[Snapshot, ...]
     life: int | None
 
 
@@ -95,24 +112,30 @@ class SideBySide(RuleBasedStateMachine):
     bases: Bundle[Base] = Bundle("bases")
     sent: Bundle[tuple[Delta, int]] = Bundle("sent")
 
-    def __init__(self) -> None:
+    def __init__(self, *others: Subject, in_memory: bool) -> None:
         super().__init__()
         self._folder = tempfile.TemporaryDirectory()
-        self._file = SQLiteSubject(Path(self._folder.name) / "ace.db")
-        self.memory: Store = MemorySubject().open(POLICY)
-        self.sqlite: Store = self._file.open(POLICY)
+        file = SQLiteSubject(Path(self._folder.name) / "ace.db")
+        self._subjects: list[Subject] = [file, *others, *([MemorySubject()] if in_memory else [])]
+        self.stores = [subject.open(POLICY) for subject in self._subjects]
+        self.learner = f"learner-{uuid4()}"
         self.model = Model()
         self._count = 0
 
     @initialize(target=bases)
     def nothing_yet(self) -> Base:
-        return Base(Snapshot(), Snapshot(), None)
+        return Base((Snapshot(),) * len(self.stores), None)
 
     @rule(target=bases)
     def load(self) -> Base:
         """A writer reads what is there, and may keep it for long."""
-        life = None if self.model.absent else self.model.life
-        return Base(run(self.memory.load(LEARNER)), run(self.sqlite.load(LEARNER)), life)
+        return Base(tuple(run(store.load(self.learner)) for store in self.stores), self.model.now)
+
+    @rule(target=bases, before=bases)
+    def load_again(self, before: Base) -> Base:
+        """A writer that has read before asks only for what is new."""
+        pairs = zip(self.stores, before.held, strict=True)
+        return Base(tuple(run(store.load(self.learner, held)) for store, held in pairs), self.model.now)
 
     @rule(target=sent, base=bases, wanted=st.lists(operations(), max_size=4), told=st.booleans())
     def commit(self, base: Base, wanted: list[Operation], told: bool) -> tuple[Delta, int]:
@@ -133,39 +156,52 @@ class SideBySide(RuleBasedStateMachine):
     @rule()
     def forget(self) -> None:
         """The learner asks to be forgotten."""
-        found = [run(store.forget(LEARNER)) for store in (self.memory, self.sqlite)]
-        assert found == [not self.model.absent] * 2
+        found = [run(store.forget(self.learner)) for store in self.stores]
+        assert found == [not self.model.absent] * len(self.stores)
         self.model.forget()
 
     @rule()
     def reopen(self) -> None:
-        """The process that holds the file is another one now."""
-        run(self.sqlite.close())
-        self.sqlite = self._file.open(POLICY)
+        """The process that holds the database is another one now."""
+        for store in self.stores:
+            run(store.close())
+        self.stores = [subject.open(POLICY) for subject in self._subjects]
 
     @invariant()
-    def all_three_agree(self) -> None:
+    def all_agree(self) -> None:
         expected = dump_playbook(self.model.snapshot.playbook)
-        for store in (self.memory, self.sqlite):
-            exported = run(store.export(LEARNER))
-            held = exported.snapshot
-            assert dump_playbook(held.playbook) == expected
-            assert held.version.n == self.model.n
-            assert held.access.stamps == self.model.snapshot.access.stamps
-            assert held.absent is self.model.absent
-            assert problems(exported) == []
+        told = [self._checked(run(store.export(self.learner)), expected) for store in self.stores]
+        assert told == [told[0]] * len(told), "the same history, the same turns"
+
+    def _checked(self, exported: LearnerExport, expected: str) -> list[object]:
+        """Check one store against the model; return what the stores must have alike."""
+        held = exported.snapshot
+        assert dump_playbook(held.playbook) == expected
+        assert held.version.n == self.model.n
+        assert held.access.stamps == self.model.snapshot.access.stamps
+        assert held.access.access_clock == self.model.snapshot.access.access_clock
+        assert held.absent is self.model.absent
+        assert sorted(turn.turn_id for turn in exported.turns) == sorted(self.model.turns)
+        wrong = problems(exported)
+        assert not wrong, wrong
+        entries = [(entry.op_id, entry.n, entry.effect) for entry in exported.history.entries]
+        return [entries, held.access.recent_turns, exported.turns]
 
     def teardown(self) -> None:
-        run(self.sqlite.close())
+        for store in self.stores:
+            run(store.forget(self.learner))
+            run(store.close())
         self._folder.cleanup()
 
     def _commit_on_all(self, base: Base, delta: Delta, made: TurnRecord | None) -> None:
-        """Commit everywhere; a base of an earlier life is refused everywhere."""
-        late = base.life is not None and (self.model.absent or base.life != self.model.life)
+        """Commit everywhere; a base of an earlier life is refused everywhere, unless it was done before."""
         repeated = delta.op_id in self.model.applied
-        done = [self._committed(store, delta, held, made) for store, held in self._on(base)]
+        past = base.life is not None and base.life != self.model.now
+        late = past and not repeated
+        pairs = zip(self.stores, base.held, strict=True)
+        done = [self._committed(store, delta, held, made) for store, held in pairs]
         if late:
-            assert done == [None, None], "a late commit brings nobody back"
+            assert done == [None] * len(done), "a late commit brings nobody back"
             return
         report = self.model.commit(delta, made)
         for each in done:
@@ -173,18 +209,25 @@ class SideBySide(RuleBasedStateMachine):
             assert each.status == ("repeated" if repeated else "applied")
             assert each.report == report
 
-    def _on(self, base: Base) -> list[tuple[Store, Snapshot]]:
-        return [(self.memory, base.memory), (self.sqlite, base.sqlite)]
-
-    @staticmethod
-    def _committed(store: Store, delta: Delta, base: Snapshot, made: TurnRecord | None) -> Commit | None:
+    def _committed(
+        self, store: Store, delta: Delta, base: Snapshot, made: TurnRecord | None
+    ) -> Commit | None:
         try:
-            return run(store.commit(LEARNER, delta, base, made))
+            return run(store.commit(self.learner, delta, base, made))
         except LearnerForgotten:
             return None
 
 
+def lives(gate: int) -> settings:
+    """Return so many examples, and forty times as many where the profile is the long one."""
+    many = settings.get_current_profile_name() == "long"
+    return settings(max_examples=gate * (40 if many else 1), stateful_step_count=20, deadline=None)
+
+
 def test_two_stores_and_their_model_agree_whatever_happens() -> None:
-    run_state_machine_as_test(
-        SideBySide, settings=settings(max_examples=25, stateful_step_count=20, deadline=None)
-    )
+    run_state_machine_as_test(partial(SideBySide, in_memory=True), settings=lives(25))
+
+
+@pytest.mark.heavy
+def test_neo4j_agrees_with_sqlite_and_the_model_whatever_happens(neo4j: Neo4jServer) -> None:
+    run_state_machine_as_test(partial(SideBySide, Neo4jSubject(neo4j), in_memory=False), settings=lives(4))

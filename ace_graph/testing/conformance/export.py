@@ -15,6 +15,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.writing import adding, new_learner, record, touching, write
+from ace_graph.testing.invariants import problems
 
 
 async def an_absent_learner_is_empty(subject: Subject) -> None:
@@ -67,6 +68,24 @@ async def compacted_changes_are_in_it(subject: Subject) -> None:
     assert [entry.n for entry in history.entries] == list(range(1, 9))
     assert [entry.effect is None for entry in history.entries] == [n <= history.base_n for n in range(1, 9)]
     assert dump_playbook(playbook_at(history, 8)) == dump_playbook(exported.snapshot.playbook)
+
+
+async def compacting_leaves_commits_that_changed_nothing(subject: Subject) -> None:
+    """A commit that changed no bullet keeps its effect, so that it is never taken for a change of content."""
+    learner = new_learner()
+    async with subject.open(Policy(history_kept=1)) as store:
+        await write(store, learner, touching("nobody"))
+        for n in range(1, 4):
+            await write(store, learner, adding(f"Fact {n} is about {n * 7}"))
+            await write(store, learner, touching("nobody"))
+        exported = await store.export(learner)
+    entries, base = exported.history.entries, exported.history.base_n
+    assert base > 0
+    assert [entry.n for entry in entries] == [0, 1, 1, 2, 2, 3, 3]
+    assert [entry.effect is None for entry in entries] == [
+        i % 2 == 1 and e.n <= base for i, e in enumerate(entries)
+    ]
+    assert problems(exported) == []
 
 
 async def it_is_of_one_moment(subject: Subject) -> None:
