@@ -2,8 +2,9 @@
 
     python dev/crowd.py [--learners 1000] [--writers 20] [--turns 10000] [--store URL]
 
-It starts `ace-graph serve` with the offline tutor. Afterwards every fact that was told is there once, and the
-server's memory, file handles and connections are where they were after the first turns; or it exits 1.
+It starts `ace-graph serve` with the offline tutor and prints its size on the way. Afterwards every turn and
+every fact that was told is there once, the invariant checker is content with every learner, and the server is
+as big as it was after the first turns; or it exits 1. What it printed: benchmarks/faults/RESULTS_CROWD.md.
 
 Does not: time anything; benchmarks/server does.
 """
@@ -18,16 +19,59 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 import jwt
 
+from ace_graph import open_store
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.testing.invariants import problems
+
 SECRET = secrets.token_hex(32)
+RUN = secrets.token_hex(4)
+SAID = "Learner says: "
+FACTS = ("my sister is called Mina", "the exam is about fractions", "I play the cello", "our cat is grey")
+SOAKING = 40
+CONVERSATIONS = 200
 AT_ONCE = 50
-MOST_GROWTH = 1.25
-ROOM_MB = 40
+PARTS = 10
+MOST_GROWTH = 1.1
+ROOM_MB = 10
+ROOM_HANDLES = 8
 WAIT_SECONDS = 600
+LOG_CHARS = 4000
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a process takes: resident memory, open files, open connections; and the machine's load."""
+
+    megabytes: int
+    files: int
+    connections: int
+    load: float
+
+    def __str__(self) -> str:
+        handles = f"{self.files:>4} files {self.connections:>4} connections"
+        return f"{self.megabytes:>5} MB {handles}  load {self.load:.1f}"
+
+
+@dataclass
+class Told:
+    """How often each learner asked, and told each thing."""
+
+    turns: Counter[str] = field(default_factory=Counter[str])
+    facts: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+
+    def add(self, learner: str, fact: str | None) -> None:
+        """Count a turn that was answered."""
+        self.turns[learner] += 1
+        if fact is not None:
+            self.facts[learner, SAID + fact] += 1
 
 
 def say(line: str) -> None:
@@ -42,84 +86,129 @@ def bearer(learner: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {jwt.encode(claims, SECRET, algorithm='HS256')}"}
 
 
-async def ask(client: httpx.AsyncClient, learner: str, message: str, conversation: str) -> None:
-    """Ask, and ask again when the server says that it is busy."""
-    body = {"message": message, "conversationId": conversation}
-    while True:
-        reply = await client.post("/api/ai/chat", json=body, headers=bearer(learner))
-        if reply.status_code not in (429, 503):
-            reply.raise_for_status()
-            return
-        await asyncio.sleep(float(reply.headers["retry-after"]))
-
-
-async def facts(client: httpx.AsyncClient, learner: str) -> dict[str, int]:
-    """Return what is remembered of a learner's own words, and how often each was told."""
-    reply = await client.get("/api/playbook", headers=bearer(learner))
-    reply.raise_for_status()
-    told = reply.json()["bullets"]
-    return {b["content"]: b["seen"] for b in told if b["content"].startswith("Learner says: ")}
-
-
-async def crowd(client: httpx.AsyncClient, learners: int) -> list[str]:
-    """Every learner tells one fact of their own, all at once; return what is wrong."""
-    names = [f"crowd-{n}" for n in range(learners)]
-    await asyncio.gather(*(ask(client, n, f"Remember that I am {n}.", f"of-{n}") for n in names))
-    kept = [await facts(client, name) for name in names]
-    wanted = [{f"Learner says: I am {name}": 1} for name in names]
-    return [
-        f"{name}: {found}" for name, found, right in zip(names, kept, wanted, strict=True) if found != right
-    ]
-
-
-async def writers(client: httpx.AsyncClient, number: int) -> list[str]:
-    """Writers of one learner tell a fact each, in conversations of their own; return what is wrong."""
-    words = [f"my word {n} is {secrets.token_hex(4)}" for n in range(number)]
-    asked = (ask(client, "one", f"Remember that {word}.", f"w-{n}") for n, word in enumerate(words))
-    await asyncio.gather(*asked)
-    found, wanted = await facts(client, "one"), {f"Learner says: {word}": 1 for word in words}
-    return [] if found == wanted else [f"writers: {len(found)} of {number} facts, {found}"]
-
-
-async def soak(client: httpx.AsyncClient, turns: int, pid: int) -> list[str]:
-    """Ask so many questions of a few learners and conversations; return what has grown."""
-    places = asyncio.Semaphore(AT_ONCE)
-
-    async def one(n: int) -> None:
-        async with places:
-            await ask(client, f"soak-{n % 40}", f"What is {n} + 1/2?", f"s-{n % 200}")
-
-    warm = max(turns // 10, min(turns, 500))
-    await asyncio.gather(*(one(n) for n in range(warm)))
-    before = size(pid)
-    say(f"after {warm} turns: {before}")
-    await asyncio.gather(*(one(n) for n in range(warm, turns)))
-    after = size(pid)
-    say(f"after {turns} turns: {after}")
-    grown = [] if after["handles"] <= before["handles"] + AT_ONCE else ["file handles"]
-    more = after["megabytes"] > before["megabytes"] * MOST_GROWTH + ROOM_MB
-    return [*(f"{what} grew: {before} -> {after}" for what in grown), *(["memory grew"] if more else [])]
-
-
-def size(pid: int) -> dict[str, int]:
-    """Return a process's resident memory and its open files and connections (Linux)."""
+def size(pid: int) -> Size:
+    """Return a process's size (Linux)."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    opened = Counter(_is_connection(entry) for entry in Path(f"/proc/{pid}/fd").iterdir())
     megabytes = pages * os.sysconf("SC_PAGE_SIZE") // 1_000_000
-    return {"megabytes": megabytes, "handles": len(list(Path(f"/proc/{pid}/fd").iterdir()))}
+    return Size(megabytes, opened[False], opened[True], os.getloadavg()[0])
 
 
-async def run(url: str, pid: int, options: argparse.Namespace) -> list[str]:
+def _is_connection(entry: Path) -> bool:
+    try:
+        return str(entry.readlink()).startswith("socket:")
+    except FileNotFoundError:  # closed since it was listed
+        return False
+
+
+class Crowd:
+    """Clients of one server, and what they told it."""
+
+    def __init__(self, client: httpx.AsyncClient, pid: int) -> None:
+        self._client = client
+        self._pid = pid
+        self.told = Told()
+        self.sizes: list[Size] = []
+
+    async def ask(self, learner: str, conversation: str, question: str, fact: str | None = None) -> None:
+        """Ask, and ask again when the server says that it is busy. Raises HTTPStatusError."""
+        message = question if fact is None else f"Remember that {fact}."
+        body = {"message": message, "conversationId": f"{RUN}-{conversation}"}
+        while True:
+            reply = await self._client.post("/api/ai/chat", json=body, headers=bearer(learner))
+            if reply.status_code not in (429, 503):
+                break
+            await asyncio.sleep(float(reply.headers["retry-after"]))
+        reply.raise_for_status()
+        self.told.add(learner, fact)
+
+    async def learners(self, number: int) -> None:
+        """Every learner tells one fact of their own, all at once."""
+        names = [f"{RUN}-crowd-{n}" for n in range(number)]
+        await asyncio.gather(*(self.ask(name, f"of-{name}", "", f"I am {name}") for name in names))
+        say(f"{number:>6} learners at once      {size(self._pid)}")
+
+    async def writers(self, number: int) -> None:
+        """Writers of one learner tell a fact each, in conversations of their own, all at once."""
+        words = [f"my word {n} is {secrets.token_hex(4)}" for n in range(number)]
+        await asyncio.gather(*(self.ask(f"{RUN}-one", f"w-{n}", "", word) for n, word in enumerate(words)))
+        say(f"{number:>6} writers on one        {size(self._pid)}")
+
+    async def soak(self, turns: int) -> None:
+        """Ask and tell so many times, and keep the size after every tenth of them."""
+        places, began, done = asyncio.Semaphore(AT_ONCE), time.monotonic(), 0
+
+        async def one(n: int) -> None:
+            async with places:
+                fact = FACTS[n // (2 * SOAKING) % len(FACTS)] if n // SOAKING % 2 else None
+                await self.ask(
+                    f"{RUN}-soak-{n % SOAKING}", f"s-{n % CONVERSATIONS}", f"What is {n} + 1/2?", fact
+                )
+
+        for part in range(1, PARTS + 1):
+            until = turns * part // PARTS
+            await asyncio.gather(*(one(n) for n in range(done, until)))
+            done = until
+            self.sizes.append(size(self._pid))
+            speed = done / (time.monotonic() - began)
+            say(f"{done:>6} turns of {turns:<6} {speed:>4.0f}/s  {self.sizes[-1]}")
+
+    async def under_way(self) -> list[str]:
+        """Return what is wrong when a turn is still under way."""
+        metrics = (await self._client.get("/metrics")).text.splitlines()
+        line = next(line for line in metrics if line.startswith("ace_turns_under_way "))
+        return [] if line.endswith(" 0.0") else [line]
+
+
+def grown(before: Size, sizes: list[Size], after: Size) -> Iterable[str]:
+    """Yield what has grown: memory since the first tenth of the turns, handles over all of it."""
+    first, last = sizes[0].megabytes, max(sizes[-1].megabytes, after.megabytes)
+    if last > first * MOST_GROWTH + ROOM_MB:
+        yield f"memory grew: {first} -> {last} MB"
+    if after.files > before.files + ROOM_HANDLES:
+        yield f"open files grew: {before.files} -> {after.files}"
+    if after.connections > before.connections + ROOM_HANDLES:
+        yield f"connections grew: {before.connections} -> {after.connections}"
+
+
+async def stored(store: PendingStore, told: Told) -> list[str]:
+    """Return what is wrong with what is stored of everybody, once all work that was left is done."""
+    for _ in range(WAIT_SECONDS):
+        if not (await store.count_pending()).pending:
+            break
+        await asyncio.sleep(1)
+    wrong: list[str] = []
+    for learner, turns in told.turns.items():
+        exported = await store.export(learner)
+        wrong += [f"{learner}: {problem}" for problem in problems(exported)]
+        if len(exported.turns) != turns:
+            wrong.append(f"{learner}: asked {turns} times, {len(exported.turns)} turns are there")
+        found = {bullet.content: bullet.seen for bullet in exported.snapshot.playbook.bullets()}
+        wanted = {fact: times for (who, fact), times in told.facts.items() if who == learner}
+        wrong += [] if found == wanted else [f"{learner}: told {wanted}, {found} is there"]
+    counts = await store.count_pending()
+    return wrong if not (counts.pending or counts.dead) else [*wrong, f"work was left: {counts}"]
+
+
+async def run(url: str, pid: int, store: str, options: argparse.Namespace) -> list[str]:
     """Return everything that is wrong."""
+    before = size(pid)
+    say(f"{0:>6} turns                 {before}")
     limits = httpx.Limits(max_connections=400)
     async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits, trust_env=False) as client:
-        wrong = await crowd(client, options.learners)
-        say(f"{options.learners} learners at once: {len(wrong)} wrong")
-        wrong += await writers(client, options.writers)
-        say(f"{options.writers} writers on one learner: {len(wrong)} wrong in all")
-        wrong += await soak(client, options.turns, pid)
-        metrics = (await client.get("/metrics")).text.splitlines()
-    under_way = next(line for line in metrics if line.startswith("ace_turns_under_way "))
-    return wrong if under_way.endswith(" 0.0") else [*wrong, under_way]
+        crowd = Crowd(client, pid)
+        await crowd.learners(options.learners)
+        await crowd.writers(options.writers)
+        await crowd.soak(options.turns)
+        wrong = await crowd.under_way()
+    opened = open_store(store)
+    async with opened:
+        wrong += await stored(opened, crowd.told)
+    after = size(pid)
+    say(f"{'':>6} after all of them     {after}")
+    told, facts = crowd.told.turns, crowd.told.facts.total()
+    say(f"{told.total()} turns of {len(told)} learners, {facts} facts told: {len(wrong)} wrong")
+    return [*wrong, *grown(before, crowd.sizes, after)]
 
 
 def main() -> int:
@@ -130,14 +219,19 @@ def main() -> int:
     parser.add_argument("--store", default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("w+") as log:
+        store = options.store or f"sqlite:///{folder}/ace.db"
         process = subprocess.Popen(  # noqa: S603  our own program
             [Path(sys.executable).with_name("ace-graph"), "serve", "--port", "0"],
             cwd=folder,
-            env=_environment(Path(folder), options.store),
+            env=_environment(Path(folder), store),
             stderr=log,
         )
         try:
-            wrong = asyncio.run(run(_address(process, Path(folder) / "log"), process.pid, options))
+            url = _address(process, Path(folder) / "log")
+            wrong = asyncio.run(run(url, process.pid, store, options))
+        except httpx.HTTPError:
+            say((Path(folder) / "log").read_text()[-LOG_CHARS:])
+            raise
         finally:
             process.terminate()
             process.wait(60)
@@ -146,11 +240,11 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def _environment(folder: Path, store: str | None) -> dict[str, str]:
+def _environment(folder: Path, store: str) -> dict[str, str]:
     ours = {
         "ACE_MODEL": "offline",
         "ACE_JWT_SECRET": SECRET,
-        "ACE_STORE": store or f"sqlite:///{folder / 'ace.db'}",
+        "ACE_STORE": store,
         "ACE_CONVERSATIONS": str(folder / "conversations.db"),
         "ACE_SERVER_RATE": "1000000",
         "ACE_SERVER_TURNS": "1000",
