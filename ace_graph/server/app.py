@@ -21,10 +21,11 @@ from starlette.routing import Match
 from ace_graph.errors import AceError, RequestRefused
 from ace_graph.server import chat, feedback, health, learner, playbook, trajectories
 from ace_graph.server.auth import make_gate
+from ace_graph.server.body import too_large
 from ace_graph.server.clock import Clock, SystemClock
 from ace_graph.server.failures import refusal_of
 from ace_graph.server.frame import Frame
-from ace_graph.server.guard import Guard, too_large
+from ace_graph.server.guard import Guard
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.opening import Brought, opened
 from ace_graph.server.rate import Rate

@@ -11,22 +11,16 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ace_graph.errors import RequestRefused
 from ace_graph.judging import give_feedback
-from ace_graph.memory.delta import Judge
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.server.asking import Said
-from ace_graph.server.changing import ChangeReply, changed, reply_of_commit
-from ace_graph.server.parts import Learner, Opened, Parts
+from ace_graph.server.changing import ChangeReply, reply_of_commit
+from ace_graph.server.parts import Learner, Opened
 from ace_graph.server.replies import documented
 
 __all__ = ["routes"]
 
 routes = APIRouter(prefix="/api", tags=["feedback"])
-
-SEARCHED = 200
-"""Newest turns among which the judged one is looked for."""
 
 
 class FeedbackRequest(BaseModel):
@@ -39,31 +33,14 @@ class FeedbackRequest(BaseModel):
     text: Annotated[Said, Field(max_length=2_000, description="Why, in the learner's words.")] = ""
 
 
-@routes.post("/feedback", responses=documented(404, 409, 413))
+@routes.post("/feedback", responses=documented(404, 408, 409, 413))
 async def feedback(said: FeedbackRequest, learner: Learner, parts: Opened) -> ChangeReply:
     """Credit or blame the bullets that an answer used. Each source counts once a turn.
 
     An answer that turns out to be worth something else than was thought is learned from again.
     """
     verdict: Verdict = "success" if said.verdict == "good" else "failure"
-    store = parts.store
-    if keeps_pending(store):
-        given = await give_feedback(
-            store, learner, said.turn_id, verdict, said.text, by="learner", clock=parts.clock.now
-        )
-        return reply_of_commit(given.commit)
-    base = await parts.store.load(learner)
-    vote = Judge(
-        turn_id=said.turn_id,
-        source="learner",
-        verdict=verdict,
-        bullet_ids=await _cited(said.turn_id, learner, parts),
+    given = await give_feedback(
+        parts.store, learner, said.turn_id, verdict, said.text, by="learner", clock=parts.clock.now
     )
-    return await changed(parts, learner, base, [vote], f"feedback {said.text}".strip()[:500])
-
-
-async def _cited(turn_id: str, learner: str, parts: Parts) -> tuple[str, ...]:
-    for turn in await parts.store.turns(learner, SEARCHED):
-        if turn.turn_id == turn_id:
-            return turn.cited
-    raise RequestRefused(404, "not_found", "there is no such turn among your last ones")
+    return reply_of_commit(given.commit)

@@ -10,20 +10,19 @@ from __future__ import annotations
 import ipaddress
 from urllib.parse import urlsplit
 
-from fastapi import HTTPException
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ace_graph.errors import RequestRefused
 from ace_graph.server.auth import Gate
+from ace_graph.server.body import Body, too_large
 from ace_graph.server.rate import Rate
 from ace_graph.server.replies import refused
 
-__all__ = ["Guard", "is_loopback", "learner_of", "too_large"]
+__all__ = ["Guard", "is_loopback", "learner_of"]
 
 _LEARNER = "ace_learner"
-_DRAINED_AT_MOST = 16
 
 
 def is_loopback(host: str) -> bool:
@@ -64,23 +63,11 @@ class Guard:
 
     async def _bounded(self, headers: Headers, receive: Receive) -> Receive:
         """Return what counts the bytes of the body. Raises RequestRefused for a body that is too large."""
-        announced = headers.get("content-length", "0")
+        body, announced = Body(receive, self._most_bytes), headers.get("content-length", "0")
         if announced.isdigit() and int(announced) > self._most_bytes:
-            await _drain(receive, self._most_bytes * _DRAINED_AT_MOST)
+            await body.drain()
             raise too_large(self._most_bytes)
-        read = 0
-
-        async def counting() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > self._most_bytes:
-                await _drain(receive, self._most_bytes * _DRAINED_AT_MOST)
-                # FastAPI lets this one through while it reads a body, and no other.
-                raise HTTPException(413, "too large")
-            return message
-
-        return counting
+        return body
 
 
 async def learner_of(request: Request) -> str:  # FastAPI runs what is not async in a thread
@@ -89,20 +76,6 @@ async def learner_of(request: Request) -> str:  # FastAPI runs what is not async
     if not isinstance(learner, str):
         raise RequestRefused(401, "no_token", "send a bearer token: Authorization: Bearer ...")
     return learner
-
-
-def too_large(most_bytes: int) -> RequestRefused:
-    """Return the refusal of a body beyond the limit."""
-    return RequestRefused(413, "too_large", f"the body is too large: at most {most_bytes} bytes")
-
-
-async def _drain(receive: Receive, most: int) -> None:
-    """Read on, within bounds: a client that still sends would not see the answer."""
-    more = True
-    while more and most > 0:
-        message = await receive()
-        most -= len(message.get("body", b""))
-        more = bool(message.get("more_body", False)) and message["type"] == "http.request"
 
 
 def _check_local(scope: Scope, headers: Headers) -> None:

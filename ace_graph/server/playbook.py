@@ -78,7 +78,7 @@ async def show(
     return PlaybookReply(version=None if found.absent else found.version.n, bullets=bullets)
 
 
-@routes.patch("/{bullet_id}", responses=documented(404, 409, 413))
+@routes.patch("/{bullet_id}", responses=documented(404, 408, 409, 413))
 async def change(bullet_id: BulletId, patch: BulletPatch, learner: Learner, parts: Opened) -> ChangeReply:
     """Give a bullet another text, pin it or unpin it. Its votes stay."""
     base = await parts.store.load(learner)

@@ -19,11 +19,16 @@ from ace_graph.server.request_id import REQUEST_ID
 __all__ = ["ErrorReply", "documented", "refused", "refused_by_http", "refused_by_shape"]
 
 _MOST_CHARS = 300
-_BY_STATUS = {404: ("not_found", "there is nothing here"), 405: ("method", "this method is not known here")}
+_BY_STATUS = {
+    404: ("not_found", "there is nothing here"),
+    405: ("method", "this method is not known here"),
+    408: ("too_slow", "the body took too long to arrive"),
+}
 _MEANING = {
     401: "No token, or none that is valid.",
     403: "It belongs to another learner.",
     404: "There is no such thing of this learner.",
+    408: "The body took too long to arrive.",
     409: "It can't be done now: a turn is under way, or things have changed.",
     413: "The body is too large.",
     422: "The request is not as described.",

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ace_graph.server import Brought
+from ace_graph.server import Brought, body
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, bearer, serving, settings_for
@@ -31,6 +31,28 @@ async def test_an_oversized_body_without_a_length_is_413_too() -> None:
         headers = {"content-type": "application/json"}
         told = await served.client.post("/api/ai/chat", content=pieces(), headers=headers)
     assert (told.status_code, told.json()["code"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize(("announced", "status"), [(40, 408), (99_999_999, 413)])
+async def test_a_body_that_never_ends_is_not_waited_for(
+    announced: int, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(body, "SECONDS", 0.0)
+    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+        url = served.client.base_url
+        reader, writer = await asyncio.open_connection(url.host, url.port)
+        lines = [
+            "POST /api/ai/chat HTTP/1.1",
+            f"Host: {url.host}",
+            f"Authorization: {bearer()['Authorization']}",
+            f"Content-Length: {announced}",
+        ]
+        writer.write("\r\n".join([*lines, "", '{"message": "What']).encode())
+        told = (await reader.readuntil(b"}")).decode()
+        writer.close()
+        await writer.wait_closed()
+    assert told.startswith(f"HTTP/1.1 {status} ")
+    assert '"error":"the body ' in told
 
 
 async def test_a_learner_may_ask_120_times_a_minute_and_another_is_not_held_up() -> None:
