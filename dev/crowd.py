@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,19 +44,21 @@ ROOM_MB = 10
 ROOM_HANDLES = 8
 WAIT_SECONDS = 600
 LOG_CHARS = 4000
+ESTABLISHED = "01"
 
 
 @dataclass(frozen=True)
 class Size:
-    """What a process takes: resident memory, open files, open connections; and the machine's load."""
+    """What a server takes: resident memory, open files, connections; and the machine's load."""
 
     megabytes: int
     files: int
-    connections: int
+    clients: int
+    others: int
     load: float
 
     def __str__(self) -> str:
-        handles = f"{self.files:>4} files {self.connections:>4} connections"
+        handles = f"{self.files:>4} files {self.clients:>4} clients {self.others:>4} other connections"
         return f"{self.megabytes:>5} MB {handles}  load {self.load:.1f}"
 
 
@@ -86,12 +88,13 @@ def bearer(learner: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {jwt.encode(claims, SECRET, algorithm='HS256')}"}
 
 
-def size(pid: int) -> Size:
-    """Return a process's size (Linux)."""
+def size(pid: int, port: int) -> Size:
+    """Return the size of the server with this process and port (Linux)."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     opened = Counter(_is_connection(entry) for entry in Path(f"/proc/{pid}/fd").iterdir())
     megabytes = pages * os.sysconf("SC_PAGE_SIZE") // 1_000_000
-    return Size(megabytes, opened[False], opened[True], os.getloadavg()[0])
+    clients = sum(_is_client(line, port) for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines())
+    return Size(megabytes, opened[False], clients, opened[True] - clients, os.getloadavg()[0])
 
 
 def _is_connection(entry: Path) -> bool:
@@ -101,12 +104,17 @@ def _is_connection(entry: Path) -> bool:
         return False
 
 
+def _is_client(line: str, port: int) -> bool:
+    fields = line.split()
+    return fields[1].endswith(f":{port:04X}") and fields[3] == ESTABLISHED
+
+
 class Crowd:
     """Clients of one server, and what they told it."""
 
-    def __init__(self, client: httpx.AsyncClient, pid: int) -> None:
+    def __init__(self, client: httpx.AsyncClient, measure: Callable[[], Size]) -> None:
         self._client = client
-        self._pid = pid
+        self._measure = measure
         self.told = Told()
         self.sizes: list[Size] = []
 
@@ -126,13 +134,13 @@ class Crowd:
         """Every learner tells one fact of their own, all at once."""
         names = [f"{RUN}-crowd-{n}" for n in range(number)]
         await asyncio.gather(*(self.ask(name, f"of-{name}", "", f"I am {name}") for name in names))
-        say(f"{number:>6} learners at once      {size(self._pid)}")
+        say(f"{number:>6} learners at once      {self._measure()}")
 
     async def writers(self, number: int) -> None:
         """Writers of one learner tell a fact each, in conversations of their own, all at once."""
         words = [f"my word {n} is {secrets.token_hex(4)}" for n in range(number)]
         await asyncio.gather(*(self.ask(f"{RUN}-one", f"w-{n}", "", word) for n, word in enumerate(words)))
-        say(f"{number:>6} writers on one        {size(self._pid)}")
+        say(f"{number:>6} writers on one        {self._measure()}")
 
     async def soak(self, turns: int) -> None:
         """Ask and tell so many times, and keep the size after every tenth of them."""
@@ -149,7 +157,7 @@ class Crowd:
             until = turns * part // PARTS
             await asyncio.gather(*(one(n) for n in range(done, until)))
             done = until
-            self.sizes.append(size(self._pid))
+            self.sizes.append(self._measure())
             speed = done / (time.monotonic() - began)
             say(f"{done:>6} turns of {turns:<6} {speed:>4.0f}/s  {self.sizes[-1]}")
 
@@ -161,14 +169,16 @@ class Crowd:
 
 
 def grown(before: Size, sizes: list[Size], after: Size) -> Iterable[str]:
-    """Yield what has grown: memory since the first tenth of the turns, handles over all of it."""
+    """Yield what has grown: memory and pooled connections since the first tenth of the turns, or files."""
     first, last = sizes[0].megabytes, max(sizes[-1].megabytes, after.megabytes)
     if last > first * MOST_GROWTH + ROOM_MB:
         yield f"memory grew: {first} -> {last} MB"
     if after.files > before.files + ROOM_HANDLES:
         yield f"open files grew: {before.files} -> {after.files}"
-    if after.connections > before.connections + ROOM_HANDLES:
-        yield f"connections grew: {before.connections} -> {after.connections}"
+    if after.clients > before.clients:
+        yield f"clients left, and {after.clients} of their connections are open"
+    if after.others > sizes[0].others + ROOM_HANDLES:
+        yield f"connections grew: {sizes[0].others} -> {after.others}"
 
 
 async def stored(store: PendingStore, told: Told) -> list[str]:
@@ -192,11 +202,16 @@ async def stored(store: PendingStore, told: Told) -> list[str]:
 
 async def run(url: str, pid: int, store: str, options: argparse.Namespace) -> list[str]:
     """Return everything that is wrong."""
-    before = size(pid)
+    port = httpx.URL(url).port or 0
+
+    def measure() -> Size:
+        return size(pid, port)
+
+    before = measure()
     say(f"{0:>6} turns                 {before}")
     limits = httpx.Limits(max_connections=400)
     async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits, trust_env=False) as client:
-        crowd = Crowd(client, pid)
+        crowd = Crowd(client, measure)
         await crowd.learners(options.learners)
         await crowd.writers(options.writers)
         await crowd.soak(options.turns)
@@ -204,7 +219,7 @@ async def run(url: str, pid: int, store: str, options: argparse.Namespace) -> li
     opened = open_store(store)
     async with opened:
         wrong += await stored(opened, crowd.told)
-    after = size(pid)
+    after = measure()
     say(f"{'':>6} after all of them     {after}")
     told, facts = crowd.told.turns, crowd.told.facts.total()
     say(f"{told.total()} turns of {len(told)} learners, {facts} facts told: {len(wrong)} wrong")

@@ -20,7 +20,14 @@ from pathlib import Path
 from benchmarks.faults.fault import POINTS
 from benchmarks.faults.proxy import WRONGS, proxied
 from benchmarks.faults.report import report
-from benchmarks.faults.trials import Trial, cancelled_everywhere, connection_trial, killed, struck
+from benchmarks.faults.trials import (
+    Trial,
+    cancelled_everywhere,
+    connection_trial,
+    killed,
+    server_killed,
+    struck,
+)
 from benchmarks.stores_here import Place, places
 
 __all__ = ["broken_connections", "main", "points"]
@@ -64,6 +71,9 @@ async def broken_connections(place: Place, *, silent: bool) -> Trials:
 async def _kills(place: Place, folder: Path) -> AsyncGenerator[tuple[tuple[str, str], list[Trial]]]:
     trials = [trial async for trial in killed(place.url, place.open, folder)]
     yield (place.name, "SIGKILL at every await and node boundary"), trials
+    served = folder / "served"
+    served.mkdir()
+    yield (place.name, "SIGKILL of a server at every node boundary"), await server_killed(place.url, served)
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ace_graph.memory.stores.base import Store
 from ace_graph.testing.invariants import problems
-from benchmarks.faults.turn import ADVICE, LESSON, STATEMENT
+from benchmarks.faults.turn import ADVICE, LESSON, QUESTION, STATEMENT
 
 __all__ = ["Aftermath", "look"]
 
@@ -49,7 +49,7 @@ async def look(store: Store, learner: str) -> Aftermath:
     exported = await store.export(learner)
     bullets = exported.snapshot.playbook.bullets()
     return Aftermath(
-        turns=len(exported.turns),
+        turns=sum(turn.task == QUESTION for turn in exported.turns),
         lessons=sum(bullet.seen for bullet in bullets if bullet.content == LESSON),
         statements=sum(bullet.seen for bullet in bullets if bullet.content == STATEMENT),
         votes=sum(bullet.helpful for bullet in bullets if bullet.content == ADVICE),

@@ -11,7 +11,7 @@ import signal
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-__all__ = ["KINDS", "POINTS", "Fault", "Kind", "Point"]
+__all__ = ["BOUNDARIES", "KINDS", "POINTS", "Boundary", "Fault", "Kind", "Point"]
 
 Kind = Literal["raises", "cancels", "kills"]
 Point = Literal[
@@ -29,21 +29,36 @@ Point = Literal[
     "after commit",
     "after ace_learning",
 ]
+Boundary = Literal[
+    "router begins",
+    "router ends",
+    "planner begins",
+    "planner ends",
+    "solver begins",
+    "solver ends",
+    "critic begins",
+    "critic ends",
+    "ace_learning begins",
+    "ace_learning ends",
+    "turn ends",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 POINTS: tuple[Point, ...] = get_args(Point)
 """In the order in which a turn comes by. "after commit": it is stored, the answer is not yet given."""
+BOUNDARIES: tuple[Boundary, ...] = get_args(Boundary)
+"""Of the spans of a server's turn. A node begins when the checkpoint before it is written, where one is."""
 
 
 @dataclass
 class Fault:
     """Strikes once, at `point`. `task` is what a cancellation cancels."""
 
-    point: Point | None = None
+    point: Point | Boundary | None = None
     kind: Kind = "raises"
     struck: bool = False
     task: asyncio.Task[object] | None = field(default=None, repr=False)
 
-    def strike(self, point: Point) -> None:
+    def strike(self, point: Point | Boundary) -> None:
         """Strike where `point` is the one. Raises RuntimeError for the kind that raises."""
         if self.struck or point != self.point:
             return

@@ -18,7 +18,8 @@ _INTRO = """\
 A turn that reads the memory, calls a tool, streams an answer, is judged, reflects and commits is broken off
 everywhere, on every store. Then it goes on, as a caller would let it: what `learning.unsaved` holds is
 committed, a run that failed, was cancelled or killed is resumed from its checkpoint (`durability="sync"`).
-Made by `make faults`.
+A server is killed in the first turn of a conversation and in a later one; another one takes the turn up.
+Made by `make faults`. What a crowd of learners and 10,000 turns did: [RESULTS_CROWD.md](RESULTS_CROWD.md).
 
 - **whole**: after the fault the turn is there once or not at all, and the invariant checker is content (no
   gap between versions, nothing applied twice, the history folds to the state, the index equals a new one).

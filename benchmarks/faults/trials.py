@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -21,12 +22,12 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from ace_graph.memory.stores.base import Store
 from ace_graph.unsaved import commit_unsaved
 from benchmarks.faults.aftermath import Aftermath, look
-from benchmarks.faults.fault import POINTS, Fault, Kind, Point
+from benchmarks.faults.fault import POINTS, Boundary, Fault, Kind, Point
 from benchmarks.faults.nursery import checkpoints, learner_at
 from benchmarks.faults.proxy import Proxy, Wrong
 from benchmarks.faults.turn import graph_with, run, seed
 
-__all__ = ["Trial", "cancelled_everywhere", "connection_trial", "killed", "struck"]
+__all__ = ["Trial", "cancelled_everywhere", "connection_trial", "killed", "server_killed", "struck"]
 
 Open = Callable[[], Store]
 
@@ -95,6 +96,26 @@ async def killed(url: str, open_store: Open, folder: Path) -> AsyncGenerator[Tri
             async with AsyncSqliteSaver.from_conn_string(str(checkpoints(folder, point))) as saver:
                 await run(graph_with(store, fault, saver), learner, fault, resume=True)
             yield Trial(f"kills at {point}", "killed", before, await look(store, learner))
+
+
+async def server_killed(url: str, folder: Path, *points: Boundary) -> list[Trial]:
+    """Kill a server at boundaries of a turn (all of them if none is named) and let another one take it up."""
+    command = [sys.executable, "-m", "benchmarks.faults.served", url, str(folder), *points]
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, env=dict(os.environ))
+    said, _ = await process.communicate()
+    trials: list[Trial] = []
+    for line in said.splitlines():
+        told = json.loads(line)
+        if told["ended"] != -9 or "after" not in told:
+            raise RuntimeError(f"the server was not killed, or the next one never got through: {told}")
+        before, after = _aftermath(told["before"]), _aftermath(told["after"])
+        trials.append(Trial(f"server kills at {told['point']}", "killed", before, after))
+    return trials
+
+
+def _aftermath(told: Any) -> Aftermath:  # Any: JSON, as `asdict` wrote it
+    counts = (int(told[name]) for name in ("turns", "lessons", "statements", "votes"))
+    return Aftermath(*counts, wrong=tuple(told["wrong"]))
 
 
 async def _trial(

@@ -16,7 +16,7 @@ from typing import cast
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import tool
+from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import PrivateAttr
 
@@ -36,7 +36,18 @@ from ace_graph.settings import Settings
 from ace_graph.state import ACEInput, ACEOutput
 from benchmarks.faults.fault import Fault, Point
 
-__all__ = ["ADVICE", "LESSON", "STATEMENT", "graph_with", "run", "seed"]
+__all__ = [
+    "ADVICE",
+    "LESSON",
+    "QUESTION",
+    "STATEMENT",
+    "FaultyModel",
+    "FaultyStore",
+    "graph_with",
+    "look_up_with",
+    "run",
+    "seed",
+]
 
 ADVICE = "Fractions are added over a common denominator."
 LESSON = "Sketch both fractions on one number line before adding."
@@ -104,7 +115,7 @@ class FaultyModel(LocalModel):
         if call.role == "reflector":
             self._fault.strike("reflector")
             return AIMessage(json.dumps({"lessons": [{"content": LESSON}], "key_insight": "Sketch first."}))
-        if not isinstance(call.messages[-1], ToolMessage):
+        if call.tools and not isinstance(call.messages[-1], ToolMessage):
             self._fault.strike("model call")
             wanted = ToolCall(name="look_up", args={}, id="1", type="tool_call")
             return AIMessage(content="", tool_calls=[wanted])
@@ -127,14 +138,20 @@ class _Struck:
             yield piece
 
 
-def graph_with(store: Store, fault: Fault, saver: BaseCheckpointSaver[str]) -> ACEGraph:
-    """Return the graph of the turn."""
+def look_up_with(fault: Fault) -> BaseTool:
+    """Return the tool of the turn."""
 
     @tool
     def look_up() -> str:
         """Look something up."""
         fault.strike("tool")
         return "denominators"
+
+    return look_up
+
+
+def graph_with(store: Store, fault: Fault, saver: BaseCheckpointSaver[str]) -> ACEGraph:
+    """Return the graph of the turn."""
 
     def evaluator(_question: str, _answer: str, _context: ACEContext) -> Evidence:
         fault.strike("evaluator")
@@ -144,7 +161,7 @@ def graph_with(store: Store, fault: Fault, saver: BaseCheckpointSaver[str]) -> A
     return build_ace_graph(
         model=FaultyModel.with_fault(fault),
         store=FaultyStore(store, fault),
-        tools=[look_up],
+        tools=[look_up_with(fault)],
         evaluator=evaluator,
         checkpointer=saver,
         settings=settings,

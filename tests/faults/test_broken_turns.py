@@ -10,10 +10,17 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.in_memory import InMemoryStore
 from ace_graph.store_url import open_store
 from benchmarks.faults.aftermath import Aftermath
-from benchmarks.faults.fault import POINTS, Kind, Point
+from benchmarks.faults.fault import POINTS, Boundary, Kind, Point
 from benchmarks.faults.proxy import Wrong, proxied
 from benchmarks.faults.report import report
-from benchmarks.faults.trials import Trial, cancelled_everywhere, connection_trial, killed, struck
+from benchmarks.faults.trials import (
+    Trial,
+    cancelled_everywhere,
+    connection_trial,
+    killed,
+    server_killed,
+    struck,
+)
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.neo4j_source import VERSIONS
 from tests.stores.neo4j.subject import Neo4jSubject
@@ -56,6 +63,14 @@ async def test_a_process_killed_at_every_await_and_node_boundary(tmp_path: Path)
     trials = [trial async for trial in killed(url, lambda: open_store(url), tmp_path)]
     assert [trial for trial in trials if not trial.passed] == []
     assert [trial.before for trial in trials] == [NEVER] * 11 + [ONCE] * 2, "stored by the commit, not before"
+
+
+async def test_a_server_killed_around_its_answer(tmp_path: Path) -> None:
+    """Before the answer nothing is checkpointed and the turn begins anew; behind it, it is taken up."""
+    around: tuple[Boundary, ...] = ("solver begins", "critic begins")
+    trials = await server_killed(f"sqlite:///{tmp_path}/ace.db", tmp_path, *around)
+    assert [trial for trial in trials if not trial.passed] == []
+    assert [trial.before for trial in trials] == [NEVER] * 4, "each in a first turn and in a later one"
 
 
 @pytest.mark.parametrize("neo4j", VERSIONS[:1], indirect=True)
