@@ -36,6 +36,9 @@ from ace_graph.settings import Settings
 
 __all__ = ["Terms", "Worker", "build_worker", "learning_resources"]
 
+_LONGEST_ROW = 16
+"""More troubles in a row make no wait longer."""
+
 
 def learning_resources(
     *,
@@ -192,9 +195,19 @@ class Worker:
                     self.wake()  # the learner's next item is free now
                 troubles = 0
             except StoreError as error:
-                troubles += 1
                 logger.warning("[ACE Worker] the store can't be used now: %s", error)
-                await self._idle(min(30.0, self.terms.poll_seconds * 2.0**troubles))
+                troubles = await self._wait_out(troubles)
+            except Exception as error:
+                # It must go on whatever happens; the class is told, as the text may hold content.
+                logger.error("[ACE Worker] unexpected %s", type(error).__name__)
+                logger.debug("[ACE Worker] where it came from", exc_info=error)
+                troubles = await self._wait_out(troubles)
+
+    async def _wait_out(self, troubles: int) -> int:
+        """Wait longer with every trouble in a row, at most 30 seconds; return how many there are now."""
+        troubles = min(troubles + 1, _LONGEST_ROW)
+        await self._idle(min(30.0, self.terms.poll_seconds * 2.0**troubles))
+        return troubles
 
     async def _found(self) -> PendingItem | None:
         """Return the next item, None when it waited for one in vain.

@@ -124,12 +124,17 @@ def turns_query(learner: str, wanted: TrajectoryFilter) -> tuple[str, list[objec
         f"{name} = ?": getattr(wanted, name)
         for name in ("turn_id", "agent", "task_type", "status", "parent_id")
     }
-    asked["completed_at >= ?"] = None if wanted.since is None else wanted.since.isoformat()
-    asked["completed_at <= ?"] = None if wanted.until is None else wanted.until.isoformat()
+    asked["completed_at >= ?"] = _as_stored(wanted.since)
+    asked["completed_at <= ?"] = _as_stored(wanted.until)
     named = {what: value for what, value in asked.items() if value is not None}
     where = " AND ".join(("user_id = ?", "NOT deleted", *named))
     statement = f"SELECT record_json FROM ace_turns WHERE {where} ORDER BY seq DESC"  # noqa: S608  constants
     return statement, [learner, *named.values()]
+
+
+def _as_stored(moment: datetime | None) -> str | None:
+    """As text, UTC: the order of texts with other offsets is not that of time."""
+    return None if moment is None else moment.astimezone(UTC).isoformat()
 
 
 def claim_next(

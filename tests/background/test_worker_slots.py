@@ -8,6 +8,7 @@ import json
 import pytest
 
 from ace_graph import ACEContext
+from ace_graph.errors import StoreUnavailable
 from ace_graph.learning.claimed import LearnedItem
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore
@@ -66,3 +67,31 @@ async def test_a_learners_turns_follow_each_other_without_a_pause(
     await asyncio.wait_for(worker.run(), 30)
     assert [item.end for item in ended] == ["learned"] * 3
     assert await store.list_pending() == ()
+
+
+@pytest.mark.parametrize(
+    "troubles", [[RuntimeError("a row that nobody can read")], [StoreUnavailable("gone")] * 1_100]
+)
+async def test_a_worker_outlives_what_a_store_raises_however_often(
+    build: Build,
+    hire: Hire,
+    store: PendingStore,
+    troubles: list[Exception],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    claim, left = store.claim, list(troubles)
+
+    async def troubled(*args: object) -> PendingItem | None:
+        if left:
+            raise left.pop()
+        return await claim(*args)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # passed on
+
+    def learned(_: LearnedItem) -> None:
+        worker.stop()
+
+    monkeypatch.setattr(store, "claim", troubled)
+    scripted = ScriptedModel(solver=[ANSWER], reflector=[LESSONS])
+    await build(scripted).ainvoke(ask("What is 1/2 + 1/3?"), context=ALICE)
+    worker = hire(scripted, on_learned=learned)
+    await worker.run()
+    assert len((await store.load("alice")).playbook) == 1

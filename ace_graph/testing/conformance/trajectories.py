@@ -5,7 +5,7 @@ Does not: look at query plans. The tests of a store do.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import timedelta, timezone
 
 from ace_graph.memory.pending import Amend
 from ace_graph.memory.stores.base import PendingStore
@@ -13,6 +13,8 @@ from ace_graph.memory.trajectory import TrajectoryFilter, deleted
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.testing.conformance.case import Subject, with_pending
 from ace_graph.testing.conformance.writing import NOON, new_learner, record, touching, write
+
+_ELSEWHERE = timezone(timedelta(hours=-5))
 
 
 async def _turn(store: PendingStore, learner: str, number: int, **fields: object) -> TurnRecord:
@@ -45,6 +47,8 @@ async def every_filter_finds_its_own(subject: Subject) -> None:
             (TrajectoryFilter(agent="nobody"), []),
             (TrajectoryFilter(since=NOON + timedelta(minutes=2)), ["t3", "t2"]),
             (TrajectoryFilter(until=NOON + timedelta(minutes=2)), ["t1"]),
+            (TrajectoryFilter(since=(NOON + timedelta(minutes=2)).astimezone(_ELSEWHERE)), ["t3", "t2"]),
+            (TrajectoryFilter(until=(NOON + timedelta(minutes=2)).astimezone(_ELSEWHERE)), ["t1"]),
         ):
             assert await _found(store, learner, wanted) == ids, wanted
 
