@@ -2,7 +2,7 @@
 
 The model is the pure functions and nothing else: no lock, no file, no cache. The stores are one in memory
 beside one on a SQLite file, and a SQLite file beside a real Neo4j, closed and opened again in between.
-Writers hold bases that have grown old. `--hypothesis-profile=long` tries forty times as often.
+Writers hold bases that have grown old. `--hypothesis-profile=long` tries twenty times as often.
 """
 
 from __future__ import annotations
@@ -219,9 +219,9 @@ class SideBySide(RuleBasedStateMachine):
 
 
 def lives(gate: int) -> settings:
-    """Return so many examples, and forty times as many where the profile is the long one."""
+    """Return so many examples, and twenty times as many where the profile is the long one."""
     many = settings.get_current_profile_name() == "long"
-    return settings(max_examples=gate * (40 if many else 1), stateful_step_count=20, deadline=None)
+    return settings(max_examples=gate * (20 if many else 1), stateful_step_count=20, deadline=None)
 
 
 def test_two_stores_and_their_model_agree_whatever_happens() -> None:
