@@ -96,14 +96,21 @@ def main() -> int:
 
 async def _all(durable: list[Place], folder: Path, *, quick: bool) -> Trials:
     trials: Trials = {}
+
+    def add(done: Trials) -> None:
+        """Keep them, and say so: all of it takes minutes."""
+        trials.update(done)
+        for (store, kind), each in done.items():
+            sys.stderr.write(f"{store}, {kind}: {sum(t.passed for t in each)} of {len(each)} passed\n")
+
     for place in durable:
-        trials |= await points(place, 25 if quick else 5)
+        add(await points(place, 25 if quick else 5))
         own = folder / place.name
         own.mkdir()
         async for kind, done in _kills(place, own):
-            trials[kind] = done
+            add({kind: done})
         if not place.url.startswith("sqlite"):
-            trials |= await broken_connections(place, silent=not quick)
+            add(await broken_connections(place, silent=not quick))
     return trials
 
 
