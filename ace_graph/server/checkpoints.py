@@ -2,14 +2,15 @@
 
 LangGraph writes one after every node. Until there is an answer a turn has nothing to lose that is not written
 down already (`conversations.accept`), so the learner waits for none of them. The answer's is written before
-anything is learned from it, so that a turn taken up again learns under the same ids, once.
+anything is learned from it, so that a turn taken up again learns under the same ids, once. The run of a turn
+that is nobody's any more ends there, before it learns.
 
 Does not: keep them; the saver that it was given does.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -21,10 +22,15 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
-__all__ = ["NOTHING_KNOWN", "TurnSaver"]
+from ace_graph.errors import RequestRefused
+
+__all__ = ["NOTHING_KNOWN", "RUN", "TurnSaver"]
 
 NOTHING_KNOWN = "__ace_nothing_known"
 """A key of `configurable`: true in the first turn of a conversation, of which there is nothing to read."""
+
+RUN = "ace_run"
+"""A key of the metadata: the run that writes."""
 
 _WORTH_KEEPING = frozenset({"attempt", "learning"})
 _OF_A_RUN = frozenset({"input", "loop"})
@@ -33,13 +39,16 @@ _OF_A_RUN = frozenset({"input", "loop"})
 class TurnSaver(BaseCheckpointSaver[str]):
     """LangGraph's checkpointer for turns of this graph, one node at a time, with durability "sync"."""
 
-    def __init__(self, saver: BaseCheckpointSaver[str]) -> None:
+    def __init__(
+        self, saver: BaseCheckpointSaver[str], still_ours: Callable[[str], Awaitable[bool]] | None = None
+    ) -> None:
         super().__init__(serde=saver.serde)
         self._saver = saver
+        self._still_ours = still_ours
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[str]:
         """Return one whose saver reads these types too."""
-        return TurnSaver(self._saver.with_allowlist(extra_allowlist))
+        return TurnSaver(self._saver.with_allowlist(extra_allowlist), self._still_ours)
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Return the version after `current`, as the saver counts."""
@@ -70,9 +79,18 @@ class TurnSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Write a checkpoint that is worth it, with the values of those that were not written before it."""
+        """Write a checkpoint that is worth it, with the values of those that were not written before it.
+
+        Raises RequestRefused where the learner was forgotten, or another server has the turn.
+        """
         if _is_on_the_way(checkpoint, metadata):
             return {"configurable": {**config.get("configurable", {}), "checkpoint_id": checkpoint["id"]}}
+        run = config.get("metadata", {}).get(RUN)
+        learns_next = (
+            metadata.get("source") == "loop" and checkpoint["channel_values"].get("learning") is None
+        )
+        if learns_next and self._still_ours and isinstance(run, str) and not await self._still_ours(run):
+            raise RequestRefused(409, "lost", "the conversation was deleted, or another server has it")
         return await self._saver.aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
     async def aput_writes(

@@ -126,6 +126,14 @@ class Conversations:
             )
         return bool(kept)
 
+    async def is_ours(self, run_id: str) -> bool:
+        """Whether this server has the turn: nobody took it over, and its learner was not forgotten."""
+        async with self._database.transaction() as execute:
+            found = await execute(
+                "SELECT 1 FROM ace_runs WHERE run_id = ? AND owner = ?", (run_id, self._owner)
+            )
+        return bool(found)
+
     async def finish(self, turn: Accepted, unsaved: Unsaved | None = None) -> bool:
         """Say that the turn has ended; False when it was not this server's any more.
 

@@ -21,17 +21,15 @@ from ace_graph.graph import ACEGraph
 from ace_graph.loading import READ_AHEAD
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.asking import ChatRequest, history_messages
-from ace_graph.server.checkpoints import NOTHING_KNOWN
-from ace_graph.server.conversations import Accepted
+from ace_graph.server.checkpoints import NOTHING_KNOWN, RUN
+from ace_graph.server.conversations import Accepted, Unsaved
 from ace_graph.server.live_turn import LiveTurn
 from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["clean_up", "drive", "shorten"]
+__all__ = ["clean_up", "drive", "shorten", "unsaved_of"]
 
 MOST_MESSAGES = 400
 """A conversation with more messages loses the older half; the prompt never sees more than a few."""
-
-_RUN = "ace_run"
 
 
 async def drive(
@@ -86,6 +84,14 @@ async def shorten(graph: ACEGraph, turn: Accepted, out: ACEOutput) -> None:
     await _remove(graph, turn, messages[:half])
 
 
+def unsaved_of(turn: Accepted, out: ACEOutput) -> Unsaved | None:
+    """Return what the turn learned and could not store, if anything."""
+    learning = out.get("learning")
+    if learning is None or learning["unsaved"] is None:
+        return None
+    return Unsaved(learning["turn_id"], turn.learner_id, learning["unsaved"])
+
+
 async def _remove(graph: ACEGraph, turn: Accepted, messages: list[AnyMessage]) -> None:
     gone = [RemoveMessage(id=message.id) for message in messages if message.id]
     # As if the last node had said it: nothing is left to do in the thread.
@@ -99,7 +105,7 @@ async def _where_it_stands(graph: ACEGraph, turn: Accepted) -> tuple[ACEInput | 
     if turn.known == "turn" or (before and turn.known == "conversation"):
         state = await graph.aget_state(_config(turn))
         metadata = cast("Mapping[str, object]", state.metadata or {})
-        if metadata.get(_RUN) == turn.run_id:
+        if metadata.get(RUN) == turn.run_id:
             return None, None if state.next else cast("ACEOutput", state.values)
         before = [] if state.values.get("messages") else before
     question = HumanMessage(request.message, id=_question_id(turn))
@@ -124,7 +130,7 @@ def _events(
 
 
 def _config(turn: Accepted) -> RunnableConfig:
-    return {"configurable": {"thread_id": turn.conversation_id}, "metadata": {_RUN: turn.run_id}}
+    return {"configurable": {"thread_id": turn.conversation_id}, "metadata": {RUN: turn.run_id}}
 
 
 def _question_id(turn: Accepted) -> str:

@@ -13,7 +13,6 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
 
 from ace_graph.errors import AceError
-from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.server.metrics import CONTENT_TYPE_LATEST
 from ace_graph.server.parts import Opened, Parts
 
@@ -93,8 +92,6 @@ async def _conversations_answer(parts: Parts) -> bool:
 
 
 async def _count_waiting(parts: Parts) -> None:
-    if not keeps_pending(parts.store):
-        return
     try:
         counts = await parts.store.count_pending()
     except AceError as error:

@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 
 from ace_graph.context import LearningMode
 from ace_graph.memory.snapshot_cache import SnapshotCache
-from ace_graph.memory.stores.base import Store, keeps_pending
+from ace_graph.memory.stores.base import PendingStore
 from ace_graph.server.clock import Clock
 from ace_graph.settings import Settings
 from ace_graph.worker import build_worker
@@ -25,20 +25,20 @@ __all__ = ["learner_at_work", "learning_of"]
 logger = logging.getLogger("ace_graph")
 
 
-def learning_of(settings: Settings, store: Store) -> LearningMode:
-    """Return how turns learn: as ACE_LEARNING says, else in the background, where the store can."""
-    return settings.learning or ("background" if keeps_pending(store) else "inline")
+def learning_of(settings: Settings) -> LearningMode:
+    """Return how turns learn: as ACE_LEARNING says, else in the background."""
+    return settings.learning or "background"
 
 
 @asynccontextmanager
 async def learner_at_work(
-    settings: Settings, model: BaseChatModel, store: Store, snapshots: SnapshotCache, clock: Clock
+    settings: Settings, model: BaseChatModel, store: PendingStore, snapshots: SnapshotCache, clock: Clock
 ) -> AsyncGenerator[Callable[[], None]]:
     """Run a worker until the block ends; yield what tells it that there is work.
 
     What it has not finished within the server's grace stays pending.
     """
-    if not settings.server_worker or learning_of(settings, store) != "background":
+    if not settings.server_worker or learning_of(settings) != "background":
         yield _nobody
         return
     worker = build_worker(

@@ -24,7 +24,7 @@ EventName = Literal["start", "mode", "bullets", "token", "result", "error", "don
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened, numbered from 1 within its turn."""
+    """One thing that happened, and its number within its turn."""
 
     number: int
     name: EventName
@@ -32,14 +32,19 @@ class Event:
 
 
 class LiveTurn:
-    """What one turn tells. It ends with a reply or with a refusal."""
+    """What one turn tells. It ends with a reply or with a refusal.
 
-    def __init__(self, run_id: str, conversation_id: str, learner_id: str) -> None:
+    Its events are numbered from `first`, which is another one on each server that works on the turn: what an
+    earlier server told is not what this one tells.
+    """
+
+    def __init__(self, run_id: str, conversation_id: str, learner_id: str, first: int = 1) -> None:
         self.run_id = run_id
         self.conversation_id = conversation_id
         self.learner_id = learner_id
         self.reply: ChatReply | None = None
         self.refusal: RequestRefused | None = None
+        self._first = first
         self._events: list[Event] = []
         self._news = asyncio.Event()
         self._told("start", {"streamId": run_id, "conversationId": conversation_id})
@@ -77,19 +82,24 @@ class LiveTurn:
             await self._news.wait()
 
     async def follow(self, after: int, ping_seconds: float) -> AsyncGenerator[Event | None]:
-        """Yield the events behind number `after`, as they come; None when nothing came for a while."""
+        """Yield the events behind number `after`, as they come; None when nothing came for a while.
+
+        All of them for a number that was never told here.
+        """
+        told = after - self._first + 1
+        told = told if 0 <= told <= len(self._events) else 0
         while True:
             news, known = self._news, len(self._events)
-            for event in self._events[max(0, after) : known]:
+            for event in self._events[told:known]:
                 yield event
-            after = max(after, known)
+            told = known
             if self.ended and known == len(self._events):
                 return
             if not await _heard(news, ping_seconds):
                 yield None
 
     def _told(self, name: EventName, data: Mapping[str, object]) -> None:
-        self._events.append(Event(len(self._events) + 1, name, data))
+        self._events.append(Event(self._first + len(self._events), name, data))
 
     def _wake(self) -> None:
         news, self._news = self._news, asyncio.Event()

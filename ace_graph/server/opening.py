@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
+from ace_graph.errors import ConfigurationError
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot_cache import SnapshotCache
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.models import close_model, make_model
 from ace_graph.server.caretaker import caretaker
 from ace_graph.server.checkpoints import TurnSaver
 from ace_graph.server.clock import Clock
+from ace_graph.server.forgetting import taken_back
 from ace_graph.server.keeping import kept_conversations
 from ace_graph.server.learning import learner_at_work, learning_of
 from ace_graph.server.metrics import Metrics
@@ -49,9 +52,7 @@ async def opened(
 ) -> AsyncGenerator[Parts]:
     """Yield the server's parts. Raises ConfigurationError, StoreUnavailable."""
     async with AsyncExitStack() as stack:
-        store = brought.store
-        if store is None:
-            store = await stack.enter_async_context(open_store(settings=settings))
+        store = await _memory(stack, settings, brought.store)
         model = brought.model or make_model(settings)
         if brought.model is None:
             stack.push_async_callback(close_model, model)
@@ -64,8 +65,8 @@ async def opened(
             tools=brought.tools,
             system_prompt=brought.system_prompt,
             base_playbook=brought.base_playbook,
-            checkpointer=TurnSaver(conversations.database.saver),
-            learning=learning_of(settings, store),
+            checkpointer=TurnSaver(conversations.database.saver, conversations.is_ours),
+            learning=learning_of(settings),
             snapshots=snapshots,
         )
         wake = await stack.enter_async_context(learner_at_work(settings, model, store, snapshots, clock))
@@ -78,7 +79,18 @@ async def opened(
             metrics,
             wake,
             lambda learner_id: store.load(learner_id, known=snapshots.get(learner_id)),
+            partial(taken_back, store, conversations),
         )
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(caretaker(turns, conversations, store, clock))
         yield Parts(settings, graph, store, conversations, turns, metrics, clock)
+
+
+async def _memory(stack: AsyncExitStack, settings: Settings, brought: Store | None) -> PendingStore:
+    store = brought if brought is not None else await stack.enter_async_context(open_store(settings=settings))
+    if not keeps_pending(store):
+        raise ConfigurationError(
+            f"the web backend learns after the answer, and {type(store).__name__} keeps nothing for later: "
+            "give it the methods of PendingStore (docs/background.md)"
+        )
+    return store

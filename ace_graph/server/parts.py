@@ -12,7 +12,7 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from ace_graph.graph import ACEGraph
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import PendingStore
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations import Conversations
 from ace_graph.server.guard import learner_of
@@ -29,7 +29,7 @@ class Parts:
 
     settings: Settings
     graph: ACEGraph
-    store: Store
+    store: PendingStore
     conversations: Conversations
     turns: Turns
     metrics: Metrics

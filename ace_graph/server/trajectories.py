@@ -13,7 +13,6 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
-from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, TurnStatus
 from ace_graph.server.asking import Said
@@ -73,10 +72,5 @@ async def trajectories(
     query: Annotated[TrajectoriesQuery, Query()],
 ) -> TrajectoriesReply:
     """Return the learner's turns and other recorded work, the newest first."""
-    store = parts.store
-    if keeps_pending(store):
-        found = await store.find_turns(learner, query.wanted(), limit=query.limit, skip=query.skip)
-    else:
-        recent = await store.turns(learner, query.skip + query.limit)
-        found = tuple(turn for turn in recent[query.skip :] if query.wanted().takes(turn))
+    found = await parts.store.find_turns(learner, query.wanted(), limit=query.limit, skip=query.skip)
     return TrajectoriesReply(trajectories=found)

@@ -21,8 +21,8 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.answering import reply_of
 from ace_graph.server.asking import ChatRequest
 from ace_graph.server.clock import Clock
-from ace_graph.server.conversations import LEASE_SECONDS, Accepted, Conversations, Unsaved
-from ace_graph.server.driving import clean_up, drive, shorten
+from ace_graph.server.conversations import LEASE_SECONDS, Accepted, Conversations
+from ace_graph.server.driving import clean_up, drive, shorten, unsaved_of
 from ace_graph.server.failures import place_of, refusal_of
 from ace_graph.server.live_turn import LiveTurn
 from ace_graph.state import ACEOutput
@@ -36,6 +36,7 @@ KEPT = 200
 """Ended turns whose events are kept, for clients that come back."""
 MOST_TRIES = 3
 """A turn with which that many servers died is given up."""
+_FORGOTTEN = (409, "forgotten", "the learner was forgotten meanwhile: begin anew")
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Turns:
         watcher: Watcher,
         left_to_learn: Callable[[], None],
         read_memory: Callable[[str], Awaitable[Snapshot]],
+        take_back: Callable[[Accepted, str], Awaitable[bool]],
     ) -> None:
         self._graph = graph
         self._conversations = conversations
@@ -78,6 +80,7 @@ class Turns:
         self._watcher = watcher
         self._left_to_learn = left_to_learn
         self._read_memory = read_memory
+        self._take_back = take_back
         self._span = span_maker()
         self._live: dict[str, LiveTurn] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -119,7 +122,10 @@ class Turns:
     def resume(self, turn: Accepted) -> None:
         """Take up a turn that another server left."""
         logger.info("[ACE Server] taking up a turn that another server left: run=%s", turn.run_id)
-        live = self._live[turn.run_id] = LiveTurn(turn.run_id, turn.conversation_id, turn.learner_id)
+        # Above every number that the other one told: its listeners are told all of it anew.
+        first = int(self._clock.now().timestamp() * 1000)
+        live = LiveTurn(turn.run_id, turn.conversation_id, turn.learner_id, first)
+        self._live[turn.run_id] = live
         self._start(turn, live)
 
     def find(self, run_id: str, learner_id: str) -> LiveTurn | None:
@@ -239,14 +245,22 @@ class Turns:
                 raise RequestRefused(409, "lost", "the conversation was deleted, or another server has it")
 
     async def _close(self, turn: Accepted, out: ACEOutput) -> None:
-        """Put the conversation in order. The answer stands, whatever goes wrong here."""
+        """Put the conversation in order. The answer stands, whatever goes wrong here.
+
+        Raises RequestRefused when the learner was forgotten while the turn was being stored.
+        """
         try:
             await shorten(self._graph, turn, out)
             await self._conversations.database.prune(turn.conversation_id)
-            await self._conversations.finish(turn, _unsaved(turn, out))
+            ours = await self._conversations.finish(turn, unsaved_of(turn, out))
+            learned = out.get("learning")
+            forgotten = not ours and learned and await self._take_back(turn, learned["turn_id"])
         except Exception as error:
             # The lease runs out, and whoever takes the turn over finds that it has ended.
             logger.warning("[ACE Server] a turn could not be closed: %s", type(error).__name__)
+            return
+        if forgotten:
+            raise RequestRefused(*_FORGOTTEN)
 
     async def _failed(self, turn: Accepted, live: LiveTurn, error: Exception) -> None:
         refusal = refusal_of(error)
@@ -269,7 +283,7 @@ class Turns:
         except Exception as error:
             logger.warning("[ACE Server] a stopped turn keeps its lease: %s", type(error).__name__)
         if forgotten:
-            live.fail(RequestRefused(409, "forgotten", "the learner was forgotten meanwhile: begin anew"))
+            live.fail(RequestRefused(*_FORGOTTEN))
         else:
             live.fail(_stopping())
 
@@ -282,10 +296,3 @@ def _heeded(memory: asyncio.Future[Snapshot]) -> None:
     """What went wrong is for the turn to say; one that ends before it needs its memory says nothing."""
     if not memory.cancelled():
         memory.exception()
-
-
-def _unsaved(turn: Accepted, out: ACEOutput) -> Unsaved | None:
-    learning = out.get("learning")
-    if learning is None or learning["unsaved"] is None:
-        return None
-    return Unsaved(learning["turn_id"], turn.learner_id, learning["unsaved"])

@@ -1,0 +1,184 @@
+"""What comes late: a turn behind the forgetting of its learner, a listener behind the death of a server."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from httpx_sse import ServerSentEvent, aconnect_sse
+
+from ace_graph.errors import ConfigurationError
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta import Delta
+from ace_graph.memory.pending import Amend, Pending, PendingItem
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.server import Brought
+from ace_graph.testing import ScriptedModel
+from tests.server.serving import HeldModel, Served, serving, settings_for, until
+from tests.server.test_chat import NO_LESSON, model
+
+
+class HeldCommits(InMemoryStore):
+    """A store whose commits wait until `go` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go, self.begun = asyncio.Event(), asyncio.Event()
+
+    async def commit(
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
+    ) -> Commit:
+        self.begun.set()
+        await self.go.wait()
+        return await super().commit(learner_id, delta, base, record, pending)
+
+
+def nothing_in(folder: Path) -> bool:
+    with closing(sqlite3.connect(folder / "ace-conversations.db")) as connection:
+        tables = ("checkpoints", "writes", "ace_conversations", "ace_runs", "ace_unsaved")
+        return all(connection.execute(f"SELECT count(*) FROM {each}").fetchone() == (0,) for each in tables)
+
+
+async def test_a_first_turn_on_another_server_ends_before_it_begins_a_forgotten_learner_anew(
+    tmp_path: Path,
+) -> None:
+    held, settings = HeldModel(solver=["<final>late</final>"]), settings_for(tmp_path)
+    async with (
+        serving(settings, Brought(model=held)) as one,
+        serving(settings, Brought(model=ScriptedModel([]))) as two,
+    ):
+        asked = asyncio.create_task(one.post("Remember that I like tea.", "c1"))
+        await held.begun.wait()
+        await two.client.delete("/api/learner")
+        held.go.set()
+        ended = await asked
+        after = (await two.client.get("/api/learner/export")).json()
+    assert (ended.status_code, ended.json()["code"]) == (409, "lost")
+    assert (after["version"], after["conversations"], after["turns"]) == (None, [], [])
+    assert nothing_in(tmp_path)
+
+
+async def test_a_first_turn_that_is_being_stored_takes_back_what_it_brought_of_a_forgotten_learner(
+    tmp_path: Path,
+) -> None:
+    store = HeldCommits()
+    settings = settings_for(tmp_path, learning="background", server_worker=False)
+    scripted = ScriptedModel(solver=["<final>late</final>"])
+    async with (
+        serving(settings, Brought(model=scripted, store=store)) as one,
+        serving(settings, Brought(model=ScriptedModel([]), store=store)) as two,
+    ):
+        asked = asyncio.create_task(one.post("Remember that I like tea.", "c1"))
+        await store.begun.wait()
+        await two.client.delete("/api/learner")
+        store.go.set()
+        ended = await asked
+        after = (await two.client.get("/api/learner/export")).json()
+    assert (ended.status_code, ended.json()["code"]) == (409, "forgotten")
+    assert (after["version"], after["conversations"], after["turns"]) == (None, [], [])
+    assert nothing_in(tmp_path)
+
+
+async def test_a_turn_whose_conversation_vanished_takes_nothing_but_itself_back(tmp_path: Path) -> None:
+    """Conversations that were lost or restored are no reason to forget what the learner has."""
+    store = HeldCommits()
+    store.go.set()
+    settings = settings_for(tmp_path, learning="background", server_worker=False)
+    scripted = ScriptedModel(solver=["<final>one</final>", "<final>two</final>"])
+    async with serving(settings, Brought(model=scripted, store=store)) as served:
+        await served.ask("Remember that I like tea.", "c1")
+        store.begun.clear()
+        store.go.clear()
+        asked = asyncio.create_task(served.post("What is two?", "c2"))
+        await store.begun.wait()
+        await served.app.state.parts.conversations.forget("alice")
+        store.go.set()
+        ended = await asked
+        kept = (await served.client.get("/api/playbook")).json()["bullets"]
+    assert (ended.status_code, ended.json()["answer"]) == (200, "two")
+    assert [bullet["content"] for bullet in kept] == ["Learner says: I like tea"]
+
+
+async def listen(served: Served, stream: str, after: str) -> list[ServerSentEvent]:
+    address, headers = f"/api/ai/chat/stream/{stream}", {"Last-Event-ID": after}
+    async with aconnect_sse(served.client, "GET", address, headers=headers) as source:
+        return [event async for event in source.aiter_sse()]
+
+
+async def test_who_listens_again_on_the_server_that_took_a_turn_up_is_told_all_of_it(tmp_path: Path) -> None:
+    settings, seen = settings_for(tmp_path), list[ServerSentEvent]()
+    held = HeldModel(solver=["<final>The first answer, of which a part was told.</final>"], chunk_size=12)
+    async with serving(settings, Brought(model=held)) as served, served.stream("What is one?") as events:
+        async for event in events:
+            seen.append(event)
+            if event.event == "bullets":
+                await held.begun.wait()
+                await served.app.state.parts.turns.drain(0)
+    stream = str(seen[0].json()["streamId"])
+    async with serving(settings, Brought(model=model("One."))) as served:
+        await until(lambda: served.app.state.parts.turns.find(stream, "alice") is not None)
+        told = await listen(served, stream, seen[-1].id)
+        names = [event.event for event in told]
+        rest = await listen(served, stream, told[-2].id)
+        odd = await listen(served, stream, "99999999999999999999")
+    assert list(dict.fromkeys(names)) == ["start", "mode", "bullets", "token", "result", "done"]
+    assert "".join(event.json()["text"] for event in told if event.event == "token") == "One."
+    assert [event.event for event in rest] == ["done"]
+    assert [event.id for event in odd] == [event.id for event in told]
+    assert int(told[0].id) > int(seen[-1].id)
+
+
+class PlainStore:
+    """A store with the methods of `Store` only."""
+
+    name = "plain"
+
+    def __init__(self) -> None:
+        inner = InMemoryStore()
+        self.policy = inner.policy
+        self.load, self.history, self.turns = inner.load, inner.history, inner.turns
+        self.export, self.forget, self.close = inner.export, inner.forget, inner.close
+        self._commit = inner.commit
+
+    async def commit(
+        self, learner_id: str, delta: Delta, base: Snapshot, record: TurnRecord | None = None
+    ) -> Commit:
+        return await self._commit(learner_id, delta, base, record)
+
+    async def __aenter__(self) -> Store:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+async def test_a_store_that_keeps_nothing_for_later_is_refused_when_the_server_starts() -> None:
+    from ace_graph.server import create_app
+
+    app = create_app(settings_for(), Brought(model=ScriptedModel([]), store=PlainStore()))
+    with pytest.raises(ConfigurationError, match=r"PlainStore keeps nothing for later.*PendingStore"):
+        async with app.router.lifespan_context(app):
+            raise AssertionError("it was served")
+
+
+async def test_feedback_that_changes_what_an_answer_was_worth_is_learned_from_again() -> None:
+    settings = settings_for(learning="background", server_worker=False)
+    scripted = ScriptedModel(solver=["<final>one</final>"], reflector=[NO_LESSON])
+    async with serving(settings, Brought(model=scripted)) as served:
+        told = await served.ask("What is one?")
+        before = (await served.client.get("/api/learner/export")).json()["pending"]
+        vote = {"turnId": told["turnId"], "verdict": "bad", "text": "it is wrong"}
+        await served.client.post("/api/feedback", json=vote)
+        after = (await served.client.get("/api/learner/export")).json()["pending"]
+    assert len(after) == len(before) + 1
