@@ -103,13 +103,24 @@ def _parsed(raw: bytes) -> Mapping[str | None, PublicKey]:
     if not isinstance(listed, list):
         raise ValueError("a key set is an object with a list named keys")  # noqa: TRY004  it is a document's value
     found: dict[str | None, PublicKey] = {}
-    for each in cast("list[Mapping[str, object]]", listed):
-        algorithm = _algorithm(each)
-        if algorithm is not None:
-            key_id = each.get("kid")
-            made = jwt.PyJWK(dict(each), algorithm).key
-            found[key_id if isinstance(key_id, str) else None] = PublicKey(made, algorithm)
+    for each in cast("list[object]", listed):
+        made = _public_key(cast("Mapping[str, object]", each)) if isinstance(each, dict) else None
+        if made is not None:
+            key_id = cast("Mapping[str, object]", each).get("kid")
+            found[key_id if isinstance(key_id, str) else None] = made
     return found
+
+
+def _public_key(key: Mapping[str, object]) -> PublicKey | None:
+    """The key; None for one that can't be used, which is no reason to let nobody in."""
+    algorithm = _algorithm(key)
+    if algorithm is None:
+        return None
+    try:
+        return PublicKey(jwt.PyJWK(dict(key), algorithm).key, algorithm)
+    except jwt.PyJWTError as error:
+        logger.warning("[ACE Server] ACE_JWKS: a key can't be used: %s", type(error).__name__)
+        return None
 
 
 def _algorithm(key: Mapping[str, object]) -> str | None:

@@ -191,6 +191,25 @@ async def test_a_new_key_is_found_without_a_restart(tmp_path: Path) -> None:
         assert (await get(served, "/api/playbook", new)).status_code == 200, "what is known stays known"
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"kty": "OKP", "crv": "X25519", "x": "hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo", "kid": "odd"},
+        {"kty": "RSA", "kid": "odd"},
+        "no key at all",
+    ],
+)
+async def test_a_key_that_can_not_be_used_locks_nobody_out(odd: object, tmp_path: Path) -> None:
+    keys = Keys(tmp_path)
+    published = json.loads(keys.path.read_text())
+    keys.path.write_text(json.dumps({"keys": [odd, *published["keys"]]}))
+    settings = settings_for(jwt_secret=None, jwks=str(keys.path))
+    async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+        reply = await get(served, "/api/playbook", f"Bearer {keys.signed()}")
+        unknown = await get(served, "/api/playbook", f"Bearer {keys.signed('odd')}")
+    assert (reply.status_code, unknown.status_code) == (200, 401)
+
+
 async def test_keys_that_can_not_be_read_are_the_servers_fault(tmp_path: Path) -> None:
     settings = settings_for(jwt_secret=None, jwks=str(tmp_path / "none.json"))
     async with serving(settings, Brought(model=ScriptedModel([]))) as served:
