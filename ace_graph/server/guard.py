@@ -83,6 +83,13 @@ def _check_local(scope: Scope, headers: Headers) -> None:
     client: object = (scope.get("client") or ("",))[0]
     if not is_loopback(str(client)):
         raise RequestRefused(403, "forbidden", "in development mode only this machine is served")
-    name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-    if not is_loopback(name):
+    if not is_loopback(_name(headers.get("host", ""))):
         raise RequestRefused(403, "forbidden", "in development mode the host must be localhost")
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without the port; empty where there is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:  # brackets that do not close
+        return ""

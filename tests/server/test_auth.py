@@ -238,8 +238,9 @@ async def test_without_a_secret_everybody_is_the_learner_local_and_only_under_na
     async with serving(settings, Brought(model=scripted, store=store)) as served:
         reply = await get(served, "/api/learner/export", None)
         elsewhere = await served.client.get("/api/playbook", headers={"host": "evil.example"})
+        nowhere = await served.client.get("/api/playbook", headers={"host": "["})
         far = httpx.ASGITransport(served.app, client=("192.0.2.7", 4711))
         async with httpx.AsyncClient(transport=far, base_url="http://localhost") as other:
             foreign = await other.get("/api/playbook")
     assert reply.json()["learner_id"] == "local"
-    assert (elsewhere.status_code, foreign.status_code) == (403, 403)
+    assert (elsewhere.status_code, nowhere.status_code, foreign.status_code) == (403, 403, 403)
