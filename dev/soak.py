@@ -3,7 +3,7 @@
     python dev/soak.py [--turns 3000] [--learners 5] [--at-once 20] [--store URL]
 
 Each turn tells the offline tutor one of a few facts, or asks it something. At the end every fact is there as
-often as it was told and every answer came, or it exits 1. On the way it prints its speed and its size.
+often as it was told, every answer came and no invariant broke, or it exits 1. On the way it prints its speed and its size.
 
 Does not: time single operations; benchmarks/ does.
 """
@@ -27,6 +27,7 @@ from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, ACEGraph, Store, build_ace_graph, open_store
 from ace_graph.offline_tutor import OfflineTutor
+from ace_graph.testing.invariants import problems
 
 FACTS = ("my sister is called Mina", "the exam is about fractions", "I play the cello", "our cat is grey")
 QUESTIONS = ("please calculate 12*5", "What is 1/2 + 1/3?", "thanks")
@@ -68,14 +69,17 @@ async def rounds(graph: ACEGraph, learners: list[str], turns: int, at_once: int)
             sys.stdout.write(
                 f"{(batch + 1) * at_once:>8} turns  {speed:6.0f} a second  {resident_mb():6.0f} MB\n"
             )
+            sys.stdout.flush()
     return told
 
 
 async def lost_or_doubled(store: Store, learners: list[str], told: Told) -> list[str]:
-    """A line for each fact that is not there as often as it was told."""
+    """A line for each fact that is not there as often as it was told, and for each invariant that broke."""
     wrong: list[str] = []
     for learner in learners:
-        bullets = (await store.load(learner)).playbook.bullets()
+        exported = await store.export(learner)
+        wrong += [f"{learner}: {problem}" for problem in problems(exported)]
+        bullets = exported.snapshot.playbook.bullets()
         for fact in FACTS:
             seen = sum(bullet.seen for bullet in bullets if fact in bullet.content)
             if seen != told.facts[learner, fact]:
