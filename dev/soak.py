@@ -3,7 +3,8 @@
     python dev/soak.py [--turns 3000] [--learners 5] [--at-once 20] [--store URL]
 
 Each turn tells the offline tutor one of a few facts, or asks it something. At the end every fact is there as
-often as it was told, every answer came and no invariant broke, or it exits 1. On the way it prints its speed and its size.
+often as it was told, every answer came and no invariant broke, or it exits 1. On the way it prints its speed
+and its size.
 
 Does not: time single operations; benchmarks/ does.
 """
