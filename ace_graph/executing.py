@@ -154,8 +154,16 @@ async def _called(task_fn: Task, running: RunningTrajectory) -> object:
     given = (running,) if any(p.kind is not p.VAR_KEYWORD for p in takes) else ()
     if inspect.iscoroutinefunction(task_fn):
         return await task_fn(*given)
-    returned = await asyncio.to_thread(task_fn, *given)
+    returned = await asyncio.to_thread(_in_thread, task_fn, *given)
     return await returned if inspect.isawaitable(returned) else returned
+
+
+def _in_thread(task_fn: Task, *given: RunningTrajectory) -> object:
+    try:
+        return task_fn(*given)
+    except StopIteration as error:
+        # No future can hold it: who waits for the thread would wait for ever.
+        raise RuntimeError("the task raised StopIteration") from error
 
 
 def _report(returned: object) -> Reported:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -77,6 +78,17 @@ async def test_an_exception_is_a_failure_and_reaches_the_caller(store: InMemoryS
     assert (turn.status, turn.error, turn.score) == ("failure", "LookupError: no such page", 0.0)
     assert turn.evidence[0].source == "tool"
     assert len(await store.list_pending("bot")) == 1
+
+
+async def test_an_iterator_that_had_no_more_is_a_failure_like_any_other(store: InMemoryStore) -> None:
+    def exhausted() -> object:
+        return next(iter(()))
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        async with asyncio.timeout(30):  # nobody ever told the caller
+            await execute_with_learning(exhausted, "Fetch", store=store, learner_id="bot")
+    (turn,) = await store.turns("bot")
+    assert turn.status == "failure"
 
 
 async def test_what_was_learned_is_there_for_the_next_run(store: InMemoryStore) -> None:
