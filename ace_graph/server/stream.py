@@ -17,6 +17,8 @@ from ace_graph.server.live_turn import Event, EventName, LiveTurn
 __all__ = ["EVENTS", "told"]
 
 PING_SECONDS = 15.0
+_LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+"""No line breaks to SSE, but to Python's splitlines, which clients read with. JSON escapes the others."""
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 _EXAMPLE = """\
@@ -74,5 +76,5 @@ async def _lines(turn: LiveTurn, after: int) -> AsyncGenerator[bytes]:
 
 
 def _encoded(event: Event) -> bytes:
-    data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":"))
+    data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":")).translate(_LINE_BREAKS)
     return f"id: {event.number}\nevent: {event.name}\ndata: {data}\n\n".encode("utf-8", "replace")

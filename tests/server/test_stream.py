@@ -49,6 +49,19 @@ async def test_the_stream_tells_mode_bullets_tokens_result_and_done_in_this_orde
     assert set(result) >= {"answer", "mode", "conversationId", "turnId", "metadata"}
 
 
+async def test_no_character_of_an_answer_breaks_its_line_for_any_client() -> None:
+    answer = "one\u2028two\u2029three\x85four\x0cfive\nsix"
+    body = {"message": "What is one?"}
+    brought = Brought(model=model(answer))
+    async with (
+        serving(settings_for(), brought) as served,
+        served.client.stream("POST", "/api/ai/chat/stream", json=body) as told,
+    ):
+        lines = [line async for line in told.aiter_lines() if line]
+    assert all(line.startswith(("id: ", "event: ", "data: ")) for line in lines), lines
+    assert json.loads(lines[-4].removeprefix("data: "))["answer"] == answer
+
+
 async def test_done_is_told_when_the_lesson_is_stored() -> None:
     brought = Brought(model=model("5/6", lesson=LESSON))
     async with serving(settings_for(), brought) as served, served.stream("What is 1/2 + 1/3?") as events:
