@@ -41,6 +41,7 @@ async def drive(
     """
     asked, out = await _where_it_stands(graph, turn)
     if out is not None:
+        _tell_answer(live, out)
         return out
     last: object = None
     shown = False
@@ -58,8 +59,8 @@ async def drive(
             else:
                 last = event
     done = cast("ACEOutput", last)
-    if not shown and done.get("result"):
-        live.tell("token", {"text": done["messages"][-1].text})
+    if not shown:
+        _tell_answer(live, done)
     return done
 
 
@@ -135,6 +136,11 @@ def _config(turn: Accepted) -> RunnableConfig:
 
 def _question_id(turn: Accepted) -> str:
     return f"question-{turn.run_id}"
+
+
+def _tell_answer(live: LiveTurn, out: ACEOutput) -> None:
+    if out.get("result"):
+        live.tell("token", {"text": out["messages"][-1].text})
 
 
 def _tell_bullets(live: LiveTurn, event: object) -> None:

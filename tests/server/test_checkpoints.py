@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -10,7 +12,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.errors import ModelError
 from ace_graph.graph import ACEGraph
+from ace_graph.server.answering import reply_of
+from ace_graph.server.asking import ChatRequest
 from ace_graph.server.checkpoints import NOTHING_KNOWN, TurnSaver
+from ace_graph.server.conversations import Accepted
+from ace_graph.server.driving import drive
+from ace_graph.server.live_turn import LiveTurn
 from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
 from tests.server.test_chat import model
@@ -74,3 +81,15 @@ async def test_the_first_turn_of_a_conversation_reads_nothing_that_another_one_l
     await ask(graph_of(model("5/6"), kept), "What is 1/2 + 1/3?")
     said = await ask(graph_of(model("7/12"), kept), "What is 1/3 + 1/4?", BEGINNING)
     assert [message.text for message in said] == ["What is 1/3 + 1/4?", "7/12"]
+
+
+async def test_who_listens_to_a_turn_that_had_ended_before_it_was_taken_up_is_told_its_answer() -> None:
+    graph = graph_of(model("5/6"), InMemorySaver())
+    asked = ChatRequest(message="What is 1/2 + 1/3?").model_dump_json(by_alias=True)
+    turn = Accepted("r1", "c1", "alice", asked, known="nothing")
+    await drive(graph, turn, LiveTurn("r1", "c1", "alice"), None)
+    again = LiveTurn("r1", "c1", "alice")
+    again.end(reply_of(await drive(graph, replace(turn, known="turn"), again, None), "c1"))
+    told = [event async for event in again.follow(0, 1.0) if event is not None]
+    assert [event.name for event in told] == ["start", "token", "result", "done"]
+    assert told[1].data == {"text": "5/6"}
