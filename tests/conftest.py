@@ -6,6 +6,7 @@ Does not: hold fixtures of one area; those stand beside the tests that use them.
 from __future__ import annotations
 
 pytest_plugins = [
+    "tests.plugins.heavy_first",
     "tests.plugins.hypothesis_profiles",
     "tests.plugins.loopback_only",
     "tests.plugins.neo4j_server",

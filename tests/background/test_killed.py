@@ -96,6 +96,7 @@ async def test_a_worker_killed_on_neo4j(
     await _a_killed_worker(warm_python, job)
 
 
+@pytest.mark.heavy
 async def test_a_turn_killed_in_mid_commit_on_neo4j(
     neo4j: Neo4jServer, warm_python: WarmPython, learner: str
 ) -> None:

@@ -77,7 +77,7 @@ def test_advice_that_failed_twice_is_not_shown_again_while_no_success_names_it()
     lives = [live(lies, seed, Variant("ours")) for seed in SEEDS]
     patient = Variant("patient", policy=Policy(setbacks_allowed=99))
     assert sum(life.late_lies for life in lives) == 0
-    assert sum(live(lies, seed, patient).late_lies for seed in range(8)) > 0
+    assert any(live(lies, seed, patient).late_lies for seed in range(8))
 
 
 def test_a_benchmark_replaces_its_own_section_only(tmp_path: Path) -> None:

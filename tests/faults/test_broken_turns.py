@@ -45,6 +45,7 @@ async def test_an_error_or_a_cancellation_at_every_await(tmp_path: Path, point: 
 
 @pytest.mark.parametrize("kind", ["raises", "cancels"])
 @pytest.mark.parametrize("point", ["load", "before commit", "after commit"])
+@pytest.mark.heavy
 async def test_the_same_on_neo4j(neo4j: Neo4jServer, point: Point, kind: Kind) -> None:
     async with Neo4jSubject(neo4j).open() as store:
         trial = await struck(store, point, kind)

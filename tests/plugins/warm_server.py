@@ -21,6 +21,7 @@ import signal
 import socket
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from types import FrameType, ModuleType
@@ -136,6 +137,9 @@ def _become(request: Request) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[:0] = ["", *filter(None, request.environment.get("PYTHONPATH", "").split(os.pathsep))]
+    if request.arguments[:2] == ["-W", "error"]:
+        warnings.simplefilter("error")
+        del request.arguments[:2]
     how, what, *arguments = request.arguments
     sys.argv = [how, *arguments]
     if how == "-m":

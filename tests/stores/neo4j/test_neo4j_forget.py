@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack, suppress
 
+import pytest
+
 from ace_graph.errors import LearnerForgotten
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.neo4j_projection import project
@@ -17,6 +19,7 @@ from tests.plugins.neo4j_server import Neo4jServer
 from tests.stores.neo4j.subject import Neo4jSubject
 
 
+@pytest.mark.heavy
 async def test_forgetting_among_writers_leaves_a_whole_learner_or_none(
     neo4j: Neo4jServer, learner: str
 ) -> None:

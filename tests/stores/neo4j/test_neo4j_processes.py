@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from dataclasses import asdict
 
@@ -19,6 +18,7 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.testing.conformance.writing import adding, contents, write
 from ace_graph.testing.invariants import check
 from tests.plugins.neo4j_server import Neo4jServer
+from tests.plugins.warm_python import WarmPython
 from tests.stores.neo4j.subject import Neo4jSubject
 from tests.stores.neo4j.writer import SHARED, Work, command, lesson
 
@@ -26,6 +26,7 @@ _FORKING = """
 import asyncio, json, os, sys
 from ace_graph.testing.conformance.writing import adding, write
 from tests.plugins.neo4j_server import Neo4jServer
+from tests.plugins.warm_python import WarmPython
 from tests.stores.neo4j.subject import Neo4jSubject
 
 server, learner = Neo4jServer(**json.loads(sys.argv[1])), sys.argv[2]
@@ -63,24 +64,25 @@ async def _expect(store: Store, learner: str, writers: int, turns: int) -> None:
 
 @pytest.mark.heavy
 async def test_20_processes_write_for_one_learner_and_every_update_is_there_once(
-    subject: Neo4jSubject, learner: str
+    subject: Neo4jSubject, warm_python: WarmPython, learner: str
 ) -> None:
     writers = 20
     async with subject.open(Policy(max_bullets=500)) as store:
         await write(store, learner, adding("Draw a bar"))
         writing = await asyncio.create_subprocess_exec(
-            *command(_work(subject.server, learner, writers)), stdout=DEVNULL, stderr=PIPE
+            *command(_work(subject.server, learner, writers), warm_python), stdout=DEVNULL, stderr=PIPE
         )
         said = (await writing.communicate())[1].decode()
         assert (said, writing.returncode) == ("", 0)
         await _expect(store, learner, writers, 4)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("turn", [0, 2])
 async def test_a_process_killed_in_mid_commit_loses_nothing_and_doubles_nothing(
-    subject: Neo4jSubject, learner: str, turn: int
+    subject: Neo4jSubject, warm_python: WarmPython, learner: str, turn: int
 ) -> None:
-    doing = command(_work(subject.server, learner))
+    doing = command(_work(subject.server, learner), warm_python)
     async with subject.open() as store:
         await write(store, learner, adding("Draw a bar"))
         killed = await asyncio.create_subprocess_exec(*doing, stdout=PIPE, stderr=DEVNULL)
@@ -96,9 +98,12 @@ async def test_a_process_killed_in_mid_commit_loses_nothing_and_doubles_nothing(
         await _expect(store, learner, 1, 4)
 
 
-async def test_a_store_used_before_a_fork_works_on_both_sides(subject: Neo4jSubject, learner: str) -> None:
+@pytest.mark.heavy
+async def test_a_store_used_before_a_fork_works_on_both_sides(
+    subject: Neo4jSubject, warm_python: WarmPython, learner: str
+) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-W", "error", "-c", _FORKING, json.dumps(asdict(subject.server)), learner),
+        *warm_python("-W", "error", "-c", _FORKING, json.dumps(asdict(subject.server)), learner),
         stderr=PIPE,
     )
     said = (await process.communicate())[1].decode()

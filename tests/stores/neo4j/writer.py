@@ -23,6 +23,7 @@ from ace_graph.memory.delta import Add, Tag
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.neo4j import Neo4jStore
 from ace_graph.testing.conformance.writing import record, rewriting
+from tests.plugins.warm_python import WarmPython, cold_python
 
 __all__ = ["SHARED", "Work", "command", "lesson"]
 
@@ -42,10 +43,9 @@ class Work:
     patient: bool = False
 
 
-def command(work: Work) -> list[str]:
+def command(work: Work, python: WarmPython = cold_python) -> list[str]:
     """Return the command that does the work, with warnings as errors."""
-    module = "tests.stores.neo4j.writer"
-    return [sys.executable, "-W", "error", "-m", module, json.dumps(asdict(work))]
+    return python("-W", "error", "-m", "tests.stores.neo4j.writer", json.dumps(asdict(work)))
 
 
 def lesson(writer: int, turn: int) -> str:
