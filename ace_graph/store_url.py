@@ -1,20 +1,26 @@
-"""Which store a URL means, under the limits that the settings name.
+"""Which store a URL means, under the limits that the settings name; and a service's first look at its store.
 
-Does not: connect, or create a file. A store does that at its first call.
+Does not: connect when a store is opened, or create a file. A store does that at its first call.
 """
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
-from ace_graph.errors import StoreUrlError
+from ace_graph.errors import StoreUnavailable, StoreUrlError
 from ace_graph.memory.policy import DecayRates, Policy
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.memory.stores.in_memory import InMemoryStore
 from ace_graph.memory.stores.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 
-__all__ = ["open_store", "policy_of"]
+__all__ = ["NOBODY", "first_look", "open_store", "policy_of"]
+
+logger = logging.getLogger("ace_graph")
+
+NOBODY = "ace-graph readiness probe"
+"""A learner who is nobody: reading an absent one creates nothing."""
 
 _NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 _FORMS = (
@@ -43,6 +49,17 @@ def open_store(
         return _neo4j(address, limits, known)
     unknown = f"{scheme}:// is no kind of store" if separator else "a store URL begins with its kind"
     raise StoreUrlError(f"{unknown}: use one of {_FORMS}")
+
+
+async def first_look(store: Store) -> None:
+    """Read once, so that a service ends at its start over what no waiting mends, such as a wrong password.
+
+    A store that can't be reached now is told in the log. Raises StoreError for everything else.
+    """
+    try:
+        await store.load(NOBODY)
+    except StoreUnavailable as error:
+        logger.warning("[ACE Memory] not there yet: %s", error)
 
 
 def policy_of(settings: Settings) -> Policy:

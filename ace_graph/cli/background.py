@@ -6,6 +6,7 @@ Does not: fall back to the offline tutor. A service that lost its key must not l
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -24,11 +25,13 @@ from ace_graph.memory.stores.base import PendingStore
 from ace_graph.models import choose_model, close_model, make_model
 from ace_graph.resources import Resources
 from ace_graph.settings import Settings
-from ace_graph.store_url import open_store
+from ace_graph.store_url import first_look, open_store
 from ace_graph.unit_of_work import PendingOutcome
 from ace_graph.worker import Worker, build_worker, learning_resources
 
 __all__ = ["feedback", "reflect", "run_worker"]
+
+logger = logging.getLogger("ace_graph")
 
 T = TypeVar("T")
 _VERDICTS: dict[str, Verdict] = {"good": "success", "bad": "failure"}
@@ -37,7 +40,7 @@ _VERDICTS: dict[str, Verdict] = {"good": "success", "bad": "failure"}
 def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) -> int:
     """Work until told to stop, or with `once` until nothing is pending or leased. Return the exit code."""
     settings = load_settings(debug=debug)
-    choose_model(settings)
+    choice = choose_model(settings)
     ends = Counter[str]()
 
     def count(done: LearnedItem) -> None:
@@ -45,19 +48,24 @@ def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) ->
 
     async def work() -> None:
         async with open_store(url, settings=settings) as store:
+            await first_look(store)
             model = make_model(settings)
             try:
                 worker = build_worker(
                     model=model, store=store, settings=settings, concurrency=concurrency, on_learned=count
                 )
                 _stop_on_signals(worker)
+                logger.info("[ACE Worker] model=%s store=%s: at work", choice, store.name)
                 await (worker.drain() if once else worker.run())
             finally:
                 await close_model(model)
 
     asyncio.run(work())
     told = ", ".join(f"{end} {ends[end]}" for end in sorted(ends)) or "nothing was pending"
-    say(f"worker: {told}")
+    if once:
+        say(f"worker: {told}")
+    else:
+        logger.info("[ACE Worker] stopped: %s", told)
     return 0
 
 

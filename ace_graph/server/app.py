@@ -8,7 +8,7 @@ Does not: open anything before it is started, or listen on a port.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI, Request, Response
@@ -51,8 +51,13 @@ def create_app(settings: Settings, brought: Brought | None = None, *, clock: Clo
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with opened(settings, brought or Brought(), metrics, own_clock) as parts:
-            app.state.parts = parts
+        async with AsyncExitStack() as stack:
+            try:
+                parts = opened(settings, brought or Brought(), metrics, own_clock)
+                app.state.parts = await stack.enter_async_context(parts)
+            except AceError as error:
+                app.state.refused = error
+                raise
             yield
 
     app = FastAPI(

@@ -15,15 +15,13 @@ from pydantic import BaseModel, ConfigDict
 from ace_graph.errors import AceError
 from ace_graph.server.metrics import CONTENT_TYPE_LATEST
 from ace_graph.server.parts import Opened, Parts
+from ace_graph.store_url import NOBODY
 
 __all__ = ["routes"]
 
 logger = logging.getLogger("ace_graph")
 
 routes = APIRouter(tags=["operation"])
-
-_PROBE = "ace-graph readiness probe"
-"""A learner who is nobody: reading an absent one creates nothing."""
 
 
 class Alive(BaseModel):
@@ -75,7 +73,7 @@ async def metrics(parts: Opened) -> Response:
 
 async def _memory_answers(parts: Parts) -> bool:
     try:
-        await parts.store.load(_PROBE)
+        await parts.store.load(NOBODY)
     except AceError as error:
         logger.warning("[ACE Server] not ready: the memory: %s", error)
         return False
@@ -84,7 +82,7 @@ async def _memory_answers(parts: Parts) -> bool:
 
 async def _conversations_answer(parts: Parts) -> bool:
     try:
-        await parts.conversations.of(_PROBE)
+        await parts.conversations.of(NOBODY)
     except AceError as error:
         logger.warning("[ACE Server] not ready: the conversations: %s", error)
         return False

@@ -30,7 +30,7 @@ from ace_graph.server.metrics import Metrics
 from ace_graph.server.parts import Parts
 from ace_graph.server.turns import TurnLimits, Turns
 from ace_graph.settings import Settings
-from ace_graph.store_url import open_store
+from ace_graph.store_url import first_look, open_store
 
 __all__ = ["Brought", "opened"]
 
@@ -50,7 +50,7 @@ class Brought:
 async def opened(
     settings: Settings, brought: Brought, metrics: Metrics, clock: Clock
 ) -> AsyncGenerator[Parts]:
-    """Yield the server's parts. Raises ConfigurationError, StoreUnavailable."""
+    """Yield the server's parts. Raises ConfigurationError, StoreError."""
     async with AsyncExitStack() as stack:
         store = await _memory(stack, settings, brought.store)
         model = brought.model or make_model(settings)
@@ -87,10 +87,14 @@ async def opened(
 
 
 async def _memory(stack: AsyncExitStack, settings: Settings, brought: Store | None) -> PendingStore:
-    store = brought if brought is not None else await stack.enter_async_context(open_store(settings=settings))
-    if not keeps_pending(store):
+    if brought is None:
+        store = open_store(settings=settings)
+        await stack.enter_async_context(store)
+        await first_look(store)
+        return store
+    if not keeps_pending(brought):
         raise ConfigurationError(
-            f"the web backend learns after the answer, and {type(store).__name__} keeps nothing for later: "
+            f"the web backend learns after the answer, and {type(brought).__name__} keeps nothing for later: "
             "give it the methods of PendingStore (docs/background.md)"
         )
-    return store
+    return brought

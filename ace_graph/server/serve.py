@@ -13,7 +13,7 @@ import logging
 import signal
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import cast
@@ -21,7 +21,7 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from ace_graph.errors import ConfigurationError
+from ace_graph.errors import AceError, ConfigurationError
 from ace_graph.models import choose_model
 from ace_graph.server.app import create_app
 from ace_graph.server.guard import is_loopback
@@ -43,7 +43,7 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
     """Serve until told to stop, and return the exit code.
 
     Raises ConfigurationError when the settings do not allow it: no model, or no secret and a host that
-    others can reach.
+    others can reach; StoreError when the conversations can't be opened, or the memory refuses the login.
     """
     choice = choose_model(settings)
     development = settings.jwt_secret is None and settings.jwks is None
@@ -53,7 +53,11 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
             "set one of them"
         )
     app = create_app(settings, Brought(base_playbook=base))
-    _log_through(logging.getLogger("uvicorn.error"))
+    web_server = logging.getLogger("uvicorn.error")
+    _log_through(web_server)
+    _log_through(logging.getLogger("psycopg.pool"))
+    # What refused to start is told once, in one sentence, by whoever called us.
+    web_server.filters = [lambda _: _refusal_to_start(app) is None]
     logger.info("[ACE Server] model=%s", choice)
     if development:
         logger.warning(
@@ -72,9 +76,16 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
         timeout_graceful_shutdown=round(settings.server_grace) + _AFTER_DRAINING,
     )
     server = _Server(config, app, settings.server_grace)
-    with _orderly_end(), collected_spans():
+    with _orderly_end(), collected_spans(), suppress(SystemExit):  # uvicorn's way of not having started
         server.run()
+    refusal = _refusal_to_start(app)
+    if refusal is not None:
+        raise refusal
     return 0 if server.started else 1
+
+
+def _refusal_to_start(app: FastAPI) -> AceError | None:
+    return cast("AceError | None", getattr(app.state, "refused", None))
 
 
 @contextmanager

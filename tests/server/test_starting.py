@@ -1,0 +1,92 @@
+"""A service that can't do its work says so at its start, in one sentence; its log is of one kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.plugins.neo4j_server import OwnNeo4j
+from tests.plugins.warm_python import WarmPython, cold_python
+from tests.server.process import environment
+
+CODE = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
+
+
+def ended(
+    warm_python: WarmPython, folder: Path, *args: str, **given: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of ours to its end, which must come by itself."""
+    return subprocess.run(
+        warm_python("-c", CODE, *args),
+        cwd=folder,
+        env=environment(folder, **given),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def said(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return the lines that are no records of the log."""
+    return [line for line in done.stderr.splitlines() if not line.startswith("{")]
+
+
+def test_conversations_that_cant_be_opened_end_the_server_with_one_sentence(
+    tmp_path: Path, warm_python: WarmPython
+) -> None:
+    (tmp_path / "a-file").touch()
+    given = {"ACE_CONVERSATIONS": str(tmp_path / "a-file" / "c.db"), "ACE_LOG_FORMAT": "json"}
+    done = ended(warm_python, tmp_path, "serve", "--port", "0", **given)
+    (line,) = said(done)
+    assert (done.returncode, line.startswith("ace-graph: conversations can't be kept in")) == (1, True), done
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_exit_1(tmp_path: Path, warm_python: WarmPython) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = ended(warm_python, tmp_path, "serve", "--port", port, ACE_LOG_FORMAT="json")
+    assert (done.returncode, said(done)) == (1, [])
+    assert "address already in use" in done.stderr
+
+
+@pytest.mark.heavy
+def test_a_login_that_the_memory_refuses_ends_server_and_worker_at_their_start(
+    own_neo4j: OwnNeo4j, tmp_path: Path, warm_python: WarmPython
+) -> None:
+    locked = own_neo4j(auth=True)
+    locked.start()
+    given = {"ACE_STORE": locked.uri, "NEO4J_USERNAME": "neo4j", "NEO4J_PASSWORD": "not this one"}
+    for command in (("serve", "--port", "0"), ("worker",)):
+        done = ended(warm_python, tmp_path, *command, **given, ACE_LOG_FORMAT="json")
+        (told,) = said(done)
+        assert (done.returncode, told.startswith("ace-graph: ")) == (1, True), done
+        assert "NEO4J_PASSWORD" in told
+        assert "Traceback" not in done.stderr
+
+
+def test_every_line_of_a_worker_is_a_record_and_says_what_it_works_with(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        cold_python("-c", CODE, "worker"),
+        cwd=tmp_path,
+        env=environment(tmp_path, ACE_LOG_FORMAT="json"),
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    with process, process.stderr as lines:
+        first = json.loads(lines.readline())["message"]
+        os.kill(process.pid, signal.SIGTERM)
+        rest = [json.loads(line)["message"] for line in lines]
+    assert first == "[ACE Worker] model=offline store=SQLite: at work"
+    assert rest == ["[ACE Worker] stopped: nothing was pending"]
+    assert process.returncode == 0
