@@ -59,7 +59,7 @@ DOCUMENT: Document = create_app(settings_for(model="offline")).openapi()
 
 
 @pytest.mark.parametrize(
-    ("path", "method"), [(path, each) for path in ROUTES for each in sorted(ROUTES[path])]
+    ("path", "method"), [(path, each) for path in sorted(ROUTES) for each in sorted(ROUTES[path])]
 )
 def test_the_server_does_what_its_description_says(path: str, method: str, address: str) -> None:
     """Made here and not by schemathesis' own decorator, which makes all cases while tests are collected."""
