@@ -12,7 +12,7 @@ RUN useradd --uid 10001 --home-dir /data --create-home --shell /usr/sbin/nologin
 COPY --from=build /opt/ace /opt/ace
 ENV PATH=/opt/ace/bin:$PATH \
     PYTHONUNBUFFERED=1 \
-    ACE_MEMORY_FILE=/data/ace.db \
+    XDG_DATA_HOME=/data \
     ACE_LOG_FORMAT=json
 USER 10001
 WORKDIR /data

@@ -187,7 +187,7 @@ class Turns:
             out = await self._carried_out(turn, live, memory)
         finally:
             if not live.ended:  # cancelled while it was being closed
-                live.fail(_stopping())
+                live.fail(_left())
             code = live.refusal.code if live.refusal else "done"
             self._watcher.ended(code, self._clock.monotonic() - began, out)
 
@@ -285,11 +285,12 @@ class Turns:
         if forgotten:
             live.fail(RequestRefused(*_FORGOTTEN))
         else:
-            live.fail(_stopping())
+            live.fail(_left())
 
 
-def _stopping() -> RequestRefused:
-    return RequestRefused(503, "stopping", "the server is stopping; the answer comes later", retry_after=5)
+def _left() -> RequestRefused:
+    # No Retry-After, and another word than for what was never accepted: who asks again asks twice.
+    return RequestRefused(503, "later", "the server is stopping, the next one answers: do not ask again")
 
 
 def _heeded(memory: asyncio.Future[Snapshot]) -> None:

@@ -29,6 +29,14 @@ def test_the_image_runs_as_a_user_without_rights_and_has_a_health_check() -> Non
     assert not re.search(r"(SECRET|PASSWORD|API_KEY)=", DOCKERFILE)
 
 
+def test_the_image_leaves_the_choice_of_the_store_open_and_keeps_files_in_its_volume() -> None:
+    """A store of the image's own would win over the NEO4J_URI that it is given."""
+    environment = re.findall(r"(\w+)=\S", DOCKERFILE.rpartition("ENV ")[2].partition("USER ")[0])
+    assert not {"ACE_STORE", "ACE_MEMORY_FILE", "NEO4J_URI"}.intersection(environment)
+    assert "XDG_DATA_HOME=/data" in DOCKERFILE
+    assert re.search(r"^VOLUME /data$", DOCKERFILE, re.M)
+
+
 def test_what_the_image_is_built_from_reaches_the_build() -> None:
     project = pyproject()["project"]
     needed = {"ace_graph", *LINKED, "pyproject.toml", project["readme"], *project["license-files"]}

@@ -139,6 +139,19 @@ async def test_who_listens_again_on_the_server_that_took_a_turn_up_is_told_all_o
     assert int(told[0].id) > int(seen[-1].id)
 
 
+async def test_who_asked_a_server_that_stops_is_told_apart_from_who_may_ask_again(tmp_path: Path) -> None:
+    held = HeldModel(solver=["<final>never</final>"])
+    async with serving(settings_for(tmp_path), Brought(model=held)) as served:
+        asked = asyncio.create_task(served.post("What is one?", "c1"))
+        await held.begun.wait()
+        await served.app.state.parts.turns.drain(0)
+        accepted, refused = await asked, await served.post("What is two?", "c2")
+    assert (accepted.status_code, accepted.json()["code"]) == (503, "later")
+    assert "retry-after" not in accepted.headers
+    assert (refused.status_code, refused.json()["code"]) == (503, "stopping")
+    assert "retry-after" in refused.headers
+
+
 class PlainStore:
     """A store with the methods of `Store` only."""
 

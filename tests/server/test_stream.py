@@ -149,7 +149,7 @@ async def test_a_server_that_stops_ends_its_streams_and_leaves_the_turn_to_the_n
         refused = await served.post("One more?", "c2")
         ready = await served.client.get("/readyz")
     assert got[-1].event == "error"
-    assert json.loads(got[-1].data)["code"] == "stopping"
+    assert json.loads(got[-1].data)["code"] == "later"
     assert (refused.status_code, refused.json()["code"], ready.status_code) == (503, "stopping", 503)
     scripted = ScriptedModel(solver=["<final>Noted.</final>"], reflector=[NO_LESSON])
     async with serving(settings, Brought(model=scripted)) as served:
@@ -176,7 +176,7 @@ async def test_a_stream_ends_also_when_the_server_stops_while_a_failed_turn_is_c
                 await parts.turns.drain(0)
             told = [event async for event in events]
         numbers = await served.client.get("/metrics")
-    assert json.loads(told[-1].data)["code"] == "stopping"
+    assert json.loads(told[-1].data)["code"] == "later"
     assert "ace_turns_under_way 0.0" in numbers.text
 
 
