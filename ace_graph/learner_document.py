@@ -39,5 +39,6 @@ def learner_document(found: LearnerExport) -> dict[str, object]:
             ],
         },
         "turns": [turn.model_dump(mode="json") for turn in found.turns],
-        "pending": [item.model_dump(mode="json") for item in found.pending],
+        # Who works on it is a process of the operator's.
+        "pending": [item.model_dump(mode="json", exclude={"lease", "owner"}) for item in found.pending],
     }

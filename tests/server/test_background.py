@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ace_graph.server import Brought
@@ -45,10 +47,14 @@ async def test_what_a_server_left_pending_another_one_learns_once(tmp_path: Path
     settings = in_background(tmp_path, server_worker=False)
     async with serving(settings, Brought(model=model("5/6"))) as served:
         await served.ask("What is 1/2 + 1/3?", "c1")
+        now, store = datetime.now(UTC), served.app.state.parts.store
+        leased = await store.claim("db-host-7:4711:worker", now, 30.0)
         export: Json = (await served.client.get("/api/learner/export")).json()
+        assert await store.fail(leased, "stopped", now)
         assert await waiting(served) == ["ace_learning_pending 1.0", "ace_learning_dead 0.0"]
         assert await contents(served) == []
     assert len(export["pending"]) == 1
+    assert "db-host-7" not in json.dumps(export), "who works on it is the operator's"
     scripted = ScriptedModel(reflector=[LESSON])
     async with serving(in_background(tmp_path), Brought(model=scripted)) as served:
 
