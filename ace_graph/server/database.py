@@ -32,8 +32,11 @@ class Database(Protocol):
         """Run statements together, or none of them. Raises StoreUnavailable."""
         ...
 
-    async def prune(self, thread_id: str) -> None:
-        """Delete all checkpoints of a thread but the newest."""
+    async def prune(self, thread_id: str, run_id: str) -> None:
+        """Delete all checkpoints of a thread but the last one of a run.
+
+        It need not be the newest by its id, which holds the time: another server's clock may be ahead.
+        """
         ...
 
     async def erased(self) -> None:

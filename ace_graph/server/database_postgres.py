@@ -22,13 +22,15 @@ __all__ = ["PostgresDatabase", "open_postgres"]
 _SECONDS = 10
 _CONNECTIONS = 16
 _PRUNE = (
-    "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id < "
-    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ?)",
-    "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id < "
-    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ?)",
+    "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
+    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
+    "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> "
+    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
+)
+_PRUNE_VALUES = (
     "DELETE FROM checkpoint_blobs b WHERE b.thread_id = ? AND NOT EXISTS (SELECT 1 FROM checkpoints c, "
     "jsonb_each_text(c.checkpoint->'channel_versions') v WHERE c.thread_id = ? "
-    "AND c.checkpoint_ns = b.checkpoint_ns AND v.key = b.channel AND v.value = b.version)",
+    "AND c.checkpoint_ns = b.checkpoint_ns AND v.key = b.channel AND v.value = b.version)"
 )
 
 _Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -74,11 +76,12 @@ class PostgresDatabase:
             what = type(error).__name__
             raise StoreUnavailable(f"the conversations' PostgreSQL can't be used: {what}") from error
 
-    async def prune(self, thread_id: str) -> None:
-        """Delete all checkpoints of a thread but the newest, and the values that only those had."""
+    async def prune(self, thread_id: str, run_id: str) -> None:
+        """Delete all checkpoints of a thread but the last one of a run, and values that only those had."""
         async with self.transaction() as execute:
             for statement in _PRUNE:
-                await execute(statement, (thread_id, thread_id))
+                await execute(statement, (thread_id, thread_id, run_id))
+            await execute(_PRUNE_VALUES, (thread_id, thread_id))
 
     async def erased(self) -> None:
         """Do nothing: PostgreSQL's vacuum overwrites what was deleted, in its own time."""

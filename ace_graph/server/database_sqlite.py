@@ -21,6 +21,13 @@ from ace_graph.server.database import Execute, Row
 __all__ = ["SQLiteDatabase", "open_sqlite"]
 
 _PATIENCE_MS = 10_000
+# Both are LangGraph's tables; a thread of ours has one namespace.
+_PRUNE = (
+    "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) FROM checkpoints "
+    "WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
+    "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) "
+    "FROM checkpoints WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
+)
 
 
 async def open_sqlite(path: Path | None) -> SQLiteDatabase:
@@ -84,19 +91,12 @@ class SQLiteDatabase:
             await self._connection.rollback()
             await self._connection.execute_fetchall("BEGIN IMMEDIATE")
 
-    async def prune(self, thread_id: str) -> None:
-        """Delete all checkpoints of a thread but the newest."""
+    async def prune(self, thread_id: str, run_id: str) -> None:
+        """Delete all checkpoints of a thread but the last one of a run."""
+        values = (thread_id, thread_id, run_id)
         async with self.transaction() as execute:
-            newest = "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ?)"
-            # Both are LangGraph's tables; a thread of ours has one namespace.
-            await execute(
-                f"DELETE FROM writes WHERE thread_id = ? AND checkpoint_id < {newest}",  # noqa: S608  no input
-                (thread_id, thread_id),
-            )
-            await execute(
-                f"DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id < {newest}",  # noqa: S608
-                (thread_id, thread_id),
-            )
+            for statement in _PRUNE:
+                await execute(statement, values)
 
     async def erased(self) -> None:
         """Empty the log, in which older states of deleted rows can still be read."""

@@ -251,7 +251,7 @@ class Turns:
         """
         try:
             await shorten(self._graph, turn, out)
-            await self._conversations.database.prune(turn.conversation_id)
+            await self._conversations.database.prune(turn.conversation_id, turn.run_id)
             ours = await self._conversations.finish(turn, unsaved_of(turn, out))
             learned = out.get("learning")
             forgotten = not ours and learned and await self._take_back(turn, learned["turn_id"])

@@ -150,6 +150,28 @@ async def test_two_servers_share_conversations_and_old_checkpoints_go(place: str
     assert left == []
 
 
+async def test_a_conversation_goes_on_behind_a_server_whose_clock_was_ahead(
+    place: str, tmp_path: Path
+) -> None:
+    async with opened(place, HandClock()) as earlier:
+        await clean(earlier)
+    settings = settings_for(tmp_path, conversations=place)
+    async with serving(settings, Brought(model=model("one", "two", "three"))) as served:
+        saver = served.app.state.parts.conversations.database.saver
+        await served.ask("What is one?", "shared")
+        here = {"configurable": {"thread_id": "shared", "checkpoint_ns": ""}}
+        kept = await saver.aget_tuple(here)
+        ahead = {**kept.checkpoint, "id": "1fffffff-0000-6000-8000-000000000000"}
+        await saver.aput(here, ahead, kept.metadata, ahead["channel_versions"])
+        await served.ask("What is two?", "shared")
+        await served.ask("What is three?", "shared")
+        told = (await served.client.get("/api/learner/export")).json()["conversations"]
+        await served.client.delete("/api/learner")
+    assert [m["content"] for m in told[0]["messages"]] == [
+        "What is one?", "one", "What is two?", "two", "What is three?", "three",
+    ]  # fmt: skip
+
+
 def test_a_process_that_ended_is_known_and_one_that_lives_is_not() -> None:
     mine = new_owner()
     machine, namespace, pid, started, _ = mine.split("|")
