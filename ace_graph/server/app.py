@@ -15,6 +15,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -35,6 +36,14 @@ from ace_graph.settings import Settings
 __all__ = ["create_app"]
 
 _ROUTES = (chat, playbook, trajectories, feedback, learner, health)
+# Its spans and logs hold queries, what was sent, and errors' texts; ours hold ids.
+_SILENT: TelemetryConfig = {
+    "tracing": False,
+    "operation_spans": False,
+    "metrics": False,
+    "logs": False,
+    "auto_configure": False,
+}
 _ABOUT = (
     "An agent that gets better at helping each learner. The learner is the subject of the bearer token; a "
     "learner reaches their own memory and conversations only."
@@ -67,6 +76,7 @@ def create_app(settings: Settings, brought: Brought | None = None, *, clock: Clo
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        telemetry=_SILENT,
         redirect_slashes=False,  # where to is what the request's own Host header says
     )
     for each in _ROUTES:
