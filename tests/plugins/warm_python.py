@@ -69,7 +69,4 @@ def _server(folder: str) -> Generator[str]:
     with started as server:
         assert server.stdout is not None
         assert server.stdout.readline() == "ready\n", "it said what is wrong"
-        try:
-            yield path
-        finally:
-            server.communicate()
+        yield path

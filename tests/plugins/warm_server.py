@@ -40,6 +40,7 @@ IMPORTED = (
     "langchain_google_genai",
     "langgraph.checkpoint.sqlite.aio",
     "langgraph.prebuilt",
+    "mcp.server.fastmcp",
     "uvicorn",
 )
 

@@ -13,13 +13,17 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.plugins.warm_python import WarmPython
+
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("mcp_server.py")
 Entry = dict[str, object]
 
 
-def stdio(**more: object) -> Entry:
+def stdio(python: WarmPython, **more: object) -> Entry:
     """The entry that starts the server as a process."""
-    return {"command": sys.executable, "args": [str(PROGRAM)], **more}
+    command, *args = python("-m", "tests.tools.mcp_server")
+    return {"command": command, "args": args, "cwd": str(ROOT), **more}
 
 
 class HttpPeer:

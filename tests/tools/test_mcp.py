@@ -20,6 +20,7 @@ from ace_graph.settings import Settings
 from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
 from ace_graph.tools.mcp import mcp_tools
+from tests.plugins.warm_python import WarmPython
 from tests.tools.mcp_peers import http_peer, is_running, process_of, stdio
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
@@ -27,9 +28,9 @@ TRIANGLE: dict[str, object] = {"base": 3, "height": 4}
 
 
 @asynccontextmanager
-async def served(transport: str) -> AsyncGenerator[dict[str, BaseTool]]:
+async def served(transport: str, python: WarmPython) -> AsyncGenerator[dict[str, BaseTool]]:
     if transport == "stdio":
-        async with mcp_tools({"mcpServers": {"small": stdio()}}) as tools:
+        async with mcp_tools({"mcpServers": {"small": stdio(python)}}) as tools:
             yield {tool.name: tool for tool in tools}
         return
     with http_peer() as peer:
@@ -55,8 +56,8 @@ def results(out: Mapping[str, Any]) -> list[tuple[str, str]]:  # Any: LangGraph 
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-async def test_a_servers_tool_is_listed_and_called_in_a_turn(transport: str) -> None:
-    async with served(transport) as tools:
+async def test_a_servers_tool_is_listed_and_called_in_a_turn(transport: str, warm_python: WarmPython) -> None:
+    async with served(transport, warm_python) as tools:
         with calling("triangle_area", TRIANGLE) as model:
             graph = graph_of(model, list(tools.values()))
             steps = [step async for step in graph.astream(question(), context=ALICE, stream_mode="updates")]
@@ -78,9 +79,9 @@ async def test_a_servers_tool_is_listed_and_called_in_a_turn(transport: str) -> 
     ],
 )
 async def test_an_error_of_the_server_is_a_tool_error_and_the_answer_stands(
-    name: str, arguments: dict[str, object], told: str
+    name: str, arguments: dict[str, object], told: str, warm_python: WarmPython
 ) -> None:
-    async with served("stdio") as tools:
+    async with served("stdio", warm_python) as tools:
         with calling(name, arguments) as model:
             out = await graph_of(model, list(tools.values())).ainvoke(question(), context=ALICE)
     assert out["messages"][-1].content == "Six."
@@ -89,8 +90,8 @@ async def test_an_error_of_the_server_is_a_tool_error_and_the_answer_stands(
     assert told in text
 
 
-async def test_a_server_that_died_is_started_again_by_the_next_call() -> None:
-    async with served("stdio") as tools:
+async def test_a_server_that_died_is_started_again_by_the_next_call(warm_python: WarmPython) -> None:
+    async with served("stdio", warm_python) as tools:
         first = process_of(await tools["triangle_area"].ainvoke(TRIANGLE))
         with pytest.raises(ToolException):
             await tools["dies"].ainvoke({})
@@ -107,8 +108,10 @@ async def test_a_server_that_was_switched_off_costs_its_call_only() -> None:
                 await by_name["triangle_area"].ainvoke(TRIANGLE)
 
 
-async def test_a_call_without_a_reply_ends_at_its_timeout_and_spares_the_others() -> None:
-    async with mcp_tools({"small": stdio(timeout=0.5)}) as tools:
+async def test_a_call_without_a_reply_ends_at_its_timeout_and_spares_the_others(
+    warm_python: WarmPython,
+) -> None:
+    async with mcp_tools({"small": stdio(warm_python, timeout=0.5)}) as tools:
         by_name = {tool.name: tool for tool in tools}
         before = process_of(await by_name["triangle_area"].ainvoke(TRIANGLE))
         with pytest.raises(ToolException, match=r"small did not answer within 0\.5 s"):
@@ -116,8 +119,8 @@ async def test_a_call_without_a_reply_ends_at_its_timeout_and_spares_the_others(
         assert process_of(await by_name["triangle_area"].ainvoke(TRIANGLE)) == before
 
 
-async def test_what_a_server_says_is_bounded() -> None:
-    async with served("stdio") as tools:
+async def test_what_a_server_says_is_bounded(warm_python: WarmPython) -> None:
+    async with served("stdio", warm_python) as tools:
         long = await tools["talks_much"].ainvoke({})
         picture = await tools["draws"].ainvoke({})
     assert len(long) < 2_100
@@ -125,8 +128,8 @@ async def test_what_a_server_says_is_bounded() -> None:
     assert picture == "a dot\n[image/png]"
 
 
-async def test_what_a_server_declares_gives_it_no_rights() -> None:
-    async with served("stdio") as tools:
+async def test_what_a_server_declares_gives_it_no_rights(warm_python: WarmPython) -> None:
+    async with served("stdio", warm_python) as tools:
         praising = tools["praises_itself"]
         assert not praising.metadata, "a check is what the caller says it is"
         told = await praising.ainvoke({"config": "a", "run_manager": "b", "runtime": "c"})
@@ -136,27 +139,29 @@ async def test_what_a_server_declares_gives_it_no_rights() -> None:
         assert "\n" not in foreign.description
 
 
-async def test_a_program_gets_none_of_our_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_gets_none_of_our_keys(
+    monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython
+) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "not-for-servers")
-    entry = stdio(env={"TOKEN": "${SECRET_OF_MINE}"})
+    entry = stdio(warm_python, env={"TOKEN": "${SECRET_OF_MINE}"})
     async with mcp_tools({"small": entry}, environ={"SECRET_OF_MINE": "given"}) as tools:
         ask = next(tool for tool in tools if tool.name == "environment")
         assert await ask.ainvoke({"name": "GEMINI_API_KEY"}) == "not set"
         assert await ask.ainvoke({"name": "TOKEN"}) == "given"
 
 
-async def test_names_that_two_servers_share_get_the_servers_name_in_front() -> None:
-    async with mcp_tools({"one": stdio(), "two": stdio()}) as tools:
+async def test_names_that_two_servers_share_get_the_servers_name_in_front(warm_python: WarmPython) -> None:
+    async with mcp_tools({"one": stdio(warm_python), "two": stdio(warm_python)}) as tools:
         names = [tool.name for tool in tools]
     assert {"one_calculator", "two_calculator"} <= set(names)
     assert len(set(names)) == len(names)
 
 
-def test_one_server_serves_many_loops_threads_and_synchronous_runs() -> None:
+def test_one_server_serves_many_loops_threads_and_synchronous_runs(warm_python: WarmPython) -> None:
     said: list[str] = []
 
     async def use() -> None:
-        async with served("stdio") as tools:
+        async with served("stdio", warm_python) as tools:
             tool = tools["triangle_area"]
             said.append(await tool.ainvoke(TRIANGLE))
             said.append(await asyncio.to_thread(lambda: asyncio.run(tool.ainvoke(TRIANGLE))))
@@ -171,11 +176,11 @@ def test_one_server_serves_many_loops_threads_and_synchronous_runs() -> None:
     assert len(said) == 4
 
 
-async def test_the_program_ends_with_the_block_also_when_it_raises() -> None:
+async def test_the_program_ends_with_the_block_also_when_it_raises(warm_python: WarmPython) -> None:
     pids: list[int] = []
 
     async def use() -> None:
-        async with served("stdio") as tools:
+        async with served("stdio", warm_python) as tools:
             pids.append(process_of(await tools["triangle_area"].ainvoke(TRIANGLE)))
             raise KeyError("the caller's own")
 
@@ -184,15 +189,15 @@ async def test_the_program_ends_with_the_block_also_when_it_raises() -> None:
     assert not is_running(pids[0])
 
 
-async def test_a_call_after_the_block_starts_nothing() -> None:
-    async with served("stdio") as tools:
+async def test_a_call_after_the_block_starts_nothing(warm_python: WarmPython) -> None:
+    async with served("stdio", warm_python) as tools:
         tool = tools["triangle_area"]
     with pytest.raises(ToolException, match="MCP server small is closed"):
         await tool.ainvoke(TRIANGLE)
 
 
-async def test_a_caller_that_is_cancelled_leaves_the_session_usable() -> None:
-    async with served("stdio") as tools:
+async def test_a_caller_that_is_cancelled_leaves_the_session_usable(warm_python: WarmPython) -> None:
+    async with served("stdio", warm_python) as tools:
         before = process_of(await tools["triangle_area"].ainvoke(TRIANGLE))
         waiting = asyncio.ensure_future(tools["never_answers"].ainvoke({}))
         await asyncio.wait([waiting], timeout=0.05)
@@ -210,11 +215,13 @@ async def test_a_session_over_http_is_ended_on_the_server() -> None:
     assert "DELETE /mcp" in peer.log
 
 
-async def test_opening_and_calling_block_no_loop() -> None:
+async def test_opening_and_calling_block_no_loop(warm_python: WarmPython) -> None:
     async with asyncio.timeout(30):
+        entry = stdio(warm_python)
         with blockbuster_ctx():
-            async with served("stdio") as tools:
-                assert process_of(await tools["triangle_area"].ainvoke(TRIANGLE))
+            async with mcp_tools({"small": entry}) as tools:
+                named = {tool.name: tool for tool in tools}
+                assert process_of(await named["triangle_area"].ainvoke(TRIANGLE))
 
 
 @pytest.mark.parametrize(
@@ -222,9 +229,11 @@ async def test_opening_and_calling_block_no_loop() -> None:
     [{"command": "no-such-program-anywhere"}, {"command": "false"}, {"url": "http://127.0.0.1:9/mcp"}],
     ids=["absent", "ends", "refuses"],
 )
-async def test_a_server_that_cannot_be_reached_is_named(entry: dict[str, object]) -> None:
+async def test_a_server_that_cannot_be_reached_is_named(
+    entry: dict[str, object], warm_python: WarmPython
+) -> None:
     with pytest.raises(ToolServerError, match="MCP server broken can't be started or reached"):
-        async with mcp_tools({"broken": entry, "fine": stdio()}):
+        async with mcp_tools({"broken": entry, "fine": stdio(warm_python)}):
             pass
 
 
@@ -237,10 +246,10 @@ async def test_secrets_of_the_configuration_stay_out_of_errors() -> None:
 
 
 async def test_what_a_program_complains_about_is_logged_for_debugging(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, warm_python: WarmPython
 ) -> None:
     with caplog.at_level(logging.DEBUG, "ace_graph"):
-        async with mcp_tools({"small": stdio(timeout=0.5)}) as tools:
+        async with mcp_tools({"small": stdio(warm_python, timeout=0.5)}) as tools:
             waiting = next(tool for tool in tools if tool.name == "never_answers")
             with pytest.raises(ToolException):
                 await waiting.ainvoke({})

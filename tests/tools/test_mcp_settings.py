@@ -44,8 +44,8 @@ def calling(name: str) -> list[AIMessage | str]:
     return [AIMessage(content="", tool_calls=[call]), "<final>Six.</final>"]
 
 
-def test_turns_on_any_loop_call_the_tools_of_one_server(tmp_path: Path) -> None:
-    settings = Settings().model_copy(update={"mcp_config": written(tmp_path, small=stdio())})
+def test_turns_on_any_loop_call_the_tools_of_one_server(tmp_path: Path, warm_python: WarmPython) -> None:
+    settings = Settings().model_copy(update={"mcp_config": written(tmp_path, small=stdio(warm_python))})
     with ScriptedModel([*calling("triangle_area"), *calling("triangle_area")]) as model:
         graph = build_ace_graph(model=model, store="memory://", settings=settings)
         outs = [
@@ -57,8 +57,10 @@ def test_turns_on_any_loop_call_the_tools_of_one_server(tmp_path: Path) -> None:
     assert len({process_of(text) for text in told}) == 1
 
 
-async def test_a_server_cannot_take_the_place_of_a_tool_that_is_there(tmp_path: Path) -> None:
-    settings = Settings().model_copy(update={"mcp_config": written(tmp_path, small=stdio())})
+async def test_a_server_cannot_take_the_place_of_a_tool_that_is_there(
+    tmp_path: Path, warm_python: WarmPython
+) -> None:
+    settings = Settings().model_copy(update={"mcp_config": written(tmp_path, small=stdio(warm_python))})
     call = {"name": "calculator", "args": {"expression": "6*7"}, "id": "1", "type": "tool_call"}
     with ScriptedModel([AIMessage(content="", tool_calls=[call]), "<final>42</final>"]) as model:
         graph = build_ace_graph(model=model, store="memory://", settings=settings)
@@ -69,12 +71,12 @@ async def test_a_server_cannot_take_the_place_of_a_tool_that_is_there(tmp_path: 
 
 
 async def test_a_server_for_graphs_opens_them_without_blocking(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ACE_MODEL", "offline")
     monkeypatch.setenv("ACE_STORE", f"sqlite:///{tmp_path}/ace.db")
-    monkeypatch.setenv("ACE_MCP_CONFIG", str(written(tmp_path, small=stdio())))
+    monkeypatch.setenv("ACE_MCP_CONFIG", str(written(tmp_path, small=stdio(warm_python))))
     with blockbuster_ctx() as watch:
         as_langgraph_dev(watch)
         steps = make_graph().astream(question(), context=ALICE, stream_mode="updates")
@@ -83,10 +85,12 @@ async def test_a_server_for_graphs_opens_them_without_blocking(
 
 
 async def test_a_server_that_is_down_costs_its_tools_and_not_the_answer(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, warm_python: WarmPython
 ) -> None:
     broken: Entry = {"url": "http://127.0.0.1:9/mcp"}
-    settings = Settings().model_copy(update={"mcp_config": written(tmp_path, gone=broken, small=stdio())})
+    settings = Settings().model_copy(
+        update={"mcp_config": written(tmp_path, gone=broken, small=stdio(warm_python))}
+    )
     with (
         caplog.at_level(logging.ERROR, "ace_graph"),
         ScriptedModel([*calling("triangle_area"), "<final>Six again.</final>"]) as model,
@@ -128,7 +132,7 @@ def test_the_command_line_uses_them_and_leaves_no_process_behind(
         done = Commands(tmp_path, warm_python).program(
             "run",
             stdin=json.dumps({**payload, "scratch": {"ace_online_learning": False}}),
-            ACE_MCP_CONFIG=str(written(tmp_path, small=stdio())),
+            ACE_MCP_CONFIG=str(written(tmp_path, small=stdio(warm_python))),
             ACE_STORE="memory://",
             GEMINI_API_KEY="any",
             GOOGLE_GEMINI_BASE_URL=server.url,
