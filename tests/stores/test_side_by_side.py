@@ -230,4 +230,4 @@ def test_two_stores_and_their_model_agree_whatever_happens() -> None:
 
 @pytest.mark.heavy
 def test_neo4j_agrees_with_sqlite_and_the_model_whatever_happens(neo4j: Neo4jServer) -> None:
-    run_state_machine_as_test(partial(SideBySide, Neo4jSubject(neo4j), in_memory=False), settings=lives(4))
+    run_state_machine_as_test(partial(SideBySide, Neo4jSubject(neo4j), in_memory=False), settings=lives(3))
