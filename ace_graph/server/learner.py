@@ -57,6 +57,7 @@ async def forget(learner: Learner, parts: Opened) -> ForgetReply:
     await parts.turns.stop_learner(learner)
     conversations = await parts.conversations.forget(learner)
     was_there = await parts.store.forget(learner)
+    parts.snapshots.drop(learner)
     found = was_there or conversations > 0
     audit("forget", learner, request_id=REQUEST_ID.get(), found=found)
     return ForgetReply(forgotten=found, conversations=conversations)

@@ -83,7 +83,7 @@ async def opened(
         )
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(caretaker(turns, conversations, store, clock))
-        yield Parts(settings, graph, store, conversations, turns, metrics, clock)
+        yield Parts(settings, graph, store, snapshots, conversations, turns, metrics, clock)
 
 
 async def _memory(stack: AsyncExitStack, settings: Settings, brought: Store | None) -> PendingStore:

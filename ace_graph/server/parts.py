@@ -12,6 +12,7 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from ace_graph.graph import ACEGraph
+from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations import Conversations
@@ -30,6 +31,7 @@ class Parts:
     settings: Settings
     graph: ACEGraph
     store: PendingStore
+    snapshots: SnapshotCache
     conversations: Conversations
     turns: Turns
     metrics: Metrics

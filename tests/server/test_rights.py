@@ -9,11 +9,13 @@ import sqlite3
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from ace_graph.memory.delta import Add, Quarantine
 from ace_graph.server import Brought
+from ace_graph.server.parts import Parts
 from ace_graph.settings import variable_names
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
@@ -128,7 +130,10 @@ async def test_an_export_is_complete_and_a_forgotten_learner_leaves_nothing(
         await served.ask("Remember that otters are my favourite.", "c1")
         await served.post("What do I like?", "c2", learner="bob")
         everything = (await served.client.get("/api/learner/export")).json()
+        held = cast("Parts", served.app.state.parts).snapshots
+        assert held.get("alice") is not None
         gone = await served.client.delete("/api/learner")
+        assert held.get("alice") is None
         again = await served.client.delete("/api/learner")
         after = (await served.client.get("/api/learner/export")).json()
         bobs = (await served.client.get("/api/learner/export", headers=bearer("bob"))).json()
