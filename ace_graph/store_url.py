@@ -6,7 +6,9 @@ Does not: connect when a store is opened, or create a file. A store does that at
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 from ace_graph.errors import StoreUnavailable, StoreUrlError
 from ace_graph.memory.policy import DecayRates, Policy
@@ -15,7 +17,7 @@ from ace_graph.memory.stores.in_memory import InMemoryStore
 from ace_graph.memory.stores.sqlite import SQLiteStore
 from ace_graph.settings import Settings
 
-__all__ = ["NOBODY", "first_look", "open_store", "policy_of"]
+__all__ = ["NOBODY", "first_look", "open_store", "policy_of", "shown_url"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -27,6 +29,8 @@ _FORMS = (
     "sqlite:///ace.db (a relative path), sqlite:////srv/ace.db (an absolute one), memory://, "
     f"{', '.join(f'{scheme}://host:7687' for scheme in _NEO4J)}"
 )
+
+_SECRET_PARTS = re.compile(r"(?i)(password|secret|token|key)=[^&]*")
 
 
 def open_store(
@@ -99,3 +103,12 @@ def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
         database=settings.neo4j_database,
         policy=policy,
     )
+
+
+def shown_url(url: str) -> str:
+    """Return a store URL without the user, the password and secrets in its query."""
+    parts = urlsplit(url)
+    if "@" not in parts.netloc and not parts.query:
+        return url
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=host, query=_SECRET_PARTS.sub(r"\1=***", parts.query)))

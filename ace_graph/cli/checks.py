@@ -6,19 +6,17 @@ Does not: print, or show the value of a secret.
 from __future__ import annotations
 
 import platform
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from ace_graph.errors import AceError, ModelNotConfigured
 from ace_graph.settings import Settings, unknown_names
 
-__all__ = ["Check", "check_env_file", "check_model", "check_packages", "check_python", "shown_url"]
+__all__ = ["Check", "check_env_file", "check_model", "check_packages", "check_python"]
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -29,7 +27,6 @@ _EXTRAS = {
     "langgraph-cli": ("studio", "LangGraph Studio"),
     "jupyterlab": ("notebooks", "the notebooks"),
 }
-_SECRET_PARTS = re.compile(r"(?i)(password|secret|token|key)=[^&]*")
 
 
 @dataclass(frozen=True)
@@ -97,15 +94,6 @@ def check_model(settings: Settings) -> Iterator[Check]:
     else:
         key = "GEMINI_API_KEY is set; " if choice.provider == "google_genai" else ""
         yield Check("model", "ok", f"{choice} ({key}not asked: doctor --ask does)")
-
-
-def shown_url(url: str) -> str:
-    """Return a store URL without the user, the password and secrets in its query."""
-    parts = urlsplit(url)
-    if "@" not in parts.netloc and not parts.query:
-        return url
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=host, query=_SECRET_PARTS.sub(r"\1=***", parts.query)))
 
 
 def _installed(name: str) -> str | None:

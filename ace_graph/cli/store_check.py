@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Iterator
 from uuid import uuid4
 
-from ace_graph.cli.checks import Check, shown_url
+from ace_graph.cli.checks import Check
 from ace_graph.cli.stored import commit
 from ace_graph.errors import AceError
 from ace_graph.memory.delta import Add
@@ -21,7 +21,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.memory.stores.describe import describe
 from ace_graph.settings import Settings
-from ace_graph.store_url import open_store
+from ace_graph.store_url import open_store, shown_url
 
 __all__ = ["check_store"]
 

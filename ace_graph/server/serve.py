@@ -27,9 +27,11 @@ from ace_graph.server.app import create_app
 from ace_graph.server.guard import is_loopback
 from ace_graph.server.opening import Brought
 from ace_graph.server.parts import Parts
+from ace_graph.server.place import conversations_place
 from ace_graph.server.request_id import RequestIds
 from ace_graph.server.telemetry import collected_spans
 from ace_graph.settings import Settings
+from ace_graph.store_url import shown_url
 
 __all__ = ["serve"]
 
@@ -58,7 +60,11 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
     _log_through(logging.getLogger("psycopg.pool"))
     # What refused to start is told once, in one sentence, by whoever called us.
     web_server.filters = [lambda _: _refusal_to_start(app) is None]
-    logger.info("[ACE Server] model=%s", choice)
+    place = conversations_place(settings)
+    kept = "this process only" if place is None else shown_url(str(place))
+    logger.info(
+        "[ACE Server] model=%s memory=%s conversations=%s", choice, shown_url(settings.store_url), kept
+    )
     if development:
         logger.warning(
             "[ACE Server] development mode: no token is asked for, everybody is the learner 'local'; "

@@ -56,6 +56,7 @@ def address() -> Generator[str]:
 
 
 DOCUMENT: Document = create_app(settings_for(model="offline")).openapi()
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +76,8 @@ def test_the_server_does_what_its_description_says(path: str, method: str, addre
         case.call_and_validate(base_url=address, headers=bearer(), timeout=30)
 
     load_all_checks()
-    schema = schemathesis.openapi.from_dict(DOCUMENT)
-    config = HypothesisTestConfig(project=schema.config, modes=list(HypothesisTestMode))
-    create_test(operation=schema[path][method], test_func=answered, config=config)()
+    config = HypothesisTestConfig(project=SCHEMA.config, modes=list(HypothesisTestMode))
+    create_test(operation=SCHEMA[path][method], test_func=answered, config=config)()
 
 
 def test_every_route_is_described() -> None:

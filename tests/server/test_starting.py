@@ -58,6 +58,17 @@ def test_a_port_that_is_taken_is_exit_1(tmp_path: Path, warm_python: WarmPython)
     assert "address already in use" in done.stderr
 
 
+def test_the_log_names_the_places_and_no_password(tmp_path: Path, warm_python: WarmPython) -> None:
+    places = {
+        "ACE_STORE": "bolt://me:pw1@127.0.0.1:1",
+        "ACE_CONVERSATIONS": "postgresql://me:pw2@127.0.0.1:1/x",
+    }
+    done = ended(warm_python, tmp_path, "serve", "--port", "0", **places)
+    assert "memory=bolt://127.0.0.1:1 conversations=postgresql://127.0.0.1:1/x" in done.stderr
+    assert "pw1" not in done.stderr
+    assert "pw2" not in done.stderr
+
+
 @pytest.mark.heavy
 def test_a_login_that_the_memory_refuses_ends_server_and_worker_at_their_start(
     own_neo4j: OwnNeo4j, tmp_path: Path, warm_python: WarmPython
