@@ -88,9 +88,8 @@ def build_ace_graph(
     of the rules. `system_prompt` says who the agent is; files in `prompts_dir` replace built-in prompts.
     `base_playbook` (a Playbook or its path) is given to every learner, read only. `learning` is what runs
     do whose context does not say: "inline", "background" (a worker learns, see build_worker) or "off".
-    With a `checkpointer` threads keep their messages.
-    `count_tokens`, `clock` and `new_id` replace the token estimate, the time and the ids. `snapshots` is
-    where playbooks are held between turns: a worker in the same process may share it.
+    With a `checkpointer` threads keep their messages. `count_tokens`, `clock` and `new_id` replace the
+    token estimate, time and ids. `snapshots`, which a worker may share, keeps playbooks between turns.
 
     Building does no I/O but reading prompt files, the base playbook and ACE_MCP_CONFIG. Raises
     ModelNotConfigured and other ConfigurationErrors, which name the setting to fix.
