@@ -82,17 +82,15 @@ def build_ace_graph(
     """Return the compiled graph. Build it once; it serves all learners, threads and event loops.
 
     Every argument is optional; what is left out comes from the settings. `model` is a chat model for all
-    roles, `store` a store or its URL (see open_store). `tools` join the calculator, web search and the
-    reads of the learner's own memory. `embeddings` find bullets by meaning, too. `evaluator` judges
-    (question, answer, context), which the critic takes as evidence. `mode_router` chooses the mode instead
-    of the rules. `system_prompt` says who the agent is; files in `prompts_dir` replace built-in prompts.
-    `base_playbook` (a Playbook or its path) is given to every learner, read only. `learning` is what runs
-    do whose context does not say: "inline", "background" (a worker learns, see build_worker) or "off".
-    With a `checkpointer` threads keep their messages. `count_tokens`, `clock` and `new_id` replace the
+    roles, `store` a store or its URL (see open_store). `tools` join the built-in ones. `embeddings` find
+    bullets by meaning, too. `evaluator` judges (question, answer, context): evidence for the critic.
+    `mode_router` chooses the mode instead of the rules. `system_prompt` says who the agent is; files in
+    `prompts_dir` replace built-in prompts. `base_playbook` is given to every learner, read only. `learning`
+    is what runs do whose context does not say: "inline", "background" (a worker learns, see build_worker) or
+    "off". With a `checkpointer` threads keep their messages. `count_tokens`, `clock` and `new_id` replace the
     token estimate, time and ids. `snapshots`, which a worker may share, keeps playbooks between turns.
 
-    Building does no I/O but reading prompt files, the base playbook and ACE_MCP_CONFIG. Raises
-    ModelNotConfigured and other ConfigurationErrors, which name the setting to fix.
+    Building reads prompt files, the base playbook and ACE_MCP_CONFIG, no more. Raises ConfigurationErrors.
     """
     resources = assemble(
         settings=settings,
