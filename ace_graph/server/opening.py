@@ -28,6 +28,7 @@ from ace_graph.server.keeping import kept_conversations
 from ace_graph.server.learning import learner_at_work, learning_of
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.parts import Parts
+from ace_graph.server.reading import read_ahead
 from ace_graph.server.turns import TurnLimits, Turns
 from ace_graph.settings import Settings
 from ace_graph.store_url import first_look, open_store
@@ -78,7 +79,7 @@ async def opened(
             clock,
             metrics,
             wake,
-            lambda learner_id: store.load(learner_id, known=snapshots.get(learner_id)),
+            read_ahead(store, snapshots),
             partial(taken_back, store, conversations),
         )
         stack.push_async_callback(turns.drain, settings.server_grace)

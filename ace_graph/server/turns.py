@@ -25,6 +25,7 @@ from ace_graph.server.conversations import LEASE_SECONDS, Accepted, Conversation
 from ace_graph.server.driving import clean_up, drive, shorten, unsaved_of
 from ace_graph.server.failures import place_of, refusal_of
 from ace_graph.server.live_turn import LiveTurn
+from ace_graph.server.reading import ReadAhead
 from ace_graph.state import ACEOutput
 from ace_graph.tracing import span_maker
 
@@ -70,7 +71,7 @@ class Turns:
         clock: Clock,
         watcher: Watcher,
         left_to_learn: Callable[[], None],
-        read_memory: Callable[[str], Awaitable[Snapshot]],
+        read_ahead: ReadAhead,
         take_back: Callable[[Accepted, str], Awaitable[bool]],
     ) -> None:
         self._graph = graph
@@ -79,7 +80,7 @@ class Turns:
         self._clock = clock
         self._watcher = watcher
         self._left_to_learn = left_to_learn
-        self._read_memory = read_memory
+        self._read_ahead = read_ahead
         self._take_back = take_back
         self._span = span_maker()
         self._live: dict[str, LiveTurn] = {}
@@ -108,15 +109,16 @@ class Turns:
         asked = request.model_dump_json(by_alias=True)
         turn = Accepted(new_id, conversation, learner_id, asked)
         live = self._live[turn.run_id] = LiveTurn(turn.run_id, conversation, learner_id)
+        # A conversation that goes on may be another learner's: nothing is read before that is known.
+        memory = None if request.conversation_id else self._read_ahead(learner_id)
         try:
             turn = await self._conversations.accept(turn)
         except BaseException:
+            if memory is not None:
+                memory.cancel()
             del self._live[turn.run_id]
             raise
-        # It is read while the graph starts: the learner waits for the slower of the two.
-        memory = asyncio.ensure_future(self._read_memory(learner_id))
-        memory.add_done_callback(_heeded)
-        self._start(turn, live, memory)
+        self._start(turn, live, memory or self._read_ahead(learner_id))
         return live
 
     def resume(self, turn: Accepted) -> None:
@@ -291,9 +293,3 @@ class Turns:
 def _left() -> RequestRefused:
     # No Retry-After, and another word than for what was never accepted: who asks again asks twice.
     return RequestRefused(503, "later", "the server is stopping, the next one answers: do not ask again")
-
-
-def _heeded(memory: asyncio.Future[Snapshot]) -> None:
-    """What went wrong is for the turn to say; one that ends before it needs its memory says nothing."""
-    if not memory.cancelled():
-        memory.exception()

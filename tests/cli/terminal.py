@@ -16,6 +16,7 @@ from typing import Self
 
 LIMIT = 120.0
 """Seconds after which a program that shows nothing has failed."""
+_SILENCE = 10.0
 
 _PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a background job ignores it
@@ -53,6 +54,20 @@ class Terminal:
     def type(self, keys: str) -> None:
         """Type `keys`; "\\x03" is Ctrl-C, "\\x04" Ctrl-D, "\\r" Enter."""
         os.write(self._ours, keys.encode())
+
+    def interrupt_to_the_end(self) -> int:
+        """Press Ctrl-C, again whenever nothing came for a while, and return the exit code.
+
+        Python loses one that falls between its prompt and its waiting for a key.
+        """
+        for _ in range(int(LIMIT / _SILENCE)):
+            self.type("\x03")
+            while select.select([self._ours], [], [], _SILENCE)[0]:
+                piece = self._read()
+                if not piece:
+                    return self._process.wait()
+                self._shown += piece
+        raise AssertionError(f"Ctrl-C does not end it; it showed {self._shown!r}")
 
     def end(self) -> int:
         """Read to the end and return the exit code."""

@@ -168,8 +168,7 @@ def test_at_a_terminal_it_prompts_answers_and_leaves_on_ctrl_d(ace: Commands) ->
 def test_ctrl_c_at_the_prompt_leaves_cleanly(ace: Commands) -> None:
     with Terminal(ace.folder, "chat") as terminal:
         terminal.expect("you> ")
-        terminal.type("\x03")
-        assert terminal.end() == 0
+        assert terminal.interrupt_to_the_end() == 0
 
 
 def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(ace: Commands) -> None:
