@@ -47,11 +47,12 @@ endif
 coverage: ## the same, and which lines no test runs
 	@$(MAKE) --no-print-directory test COVERAGE=1
 
-lint: ## ruff, its formatter, and the direction of the imports
+lint: ## ruff, its formatter, the direction of the imports, and the Dockerfile where its linter is to be had
 	@$(DEV)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-logo
+	@test ! -x $(BIN)/hadolint || $(BIN)/hadolint Dockerfile
 
 format: ## let ruff rewrite what it can
 	@$(DEV)
