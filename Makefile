@@ -1,7 +1,7 @@
 # `make` alone prints the targets. Each sets up what it needs; only Python >= 3.11 and make have to be there.
 # VENV may be elsewhere; pyright wants its folder to be named .venv.
 VENV ?= .venv
-WORKERS ?= 2
+WORKERS ?= 3
 RESULTS ?= test-results
 DIST ?= dist
 BIN := $(VENV)/bin

@@ -59,6 +59,8 @@ DOCUMENT: Document = create_app(settings_for(model="offline")).openapi()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 
 
+# schemathesis has a format of its own and hides what hypothesis says of it, which fails beside other threads.
+@pytest.mark.filterwarnings("ignore:Overriding standard format:hypothesis.errors.HypothesisWarning")
 @pytest.mark.parametrize(
     ("path", "method"), [(path, each) for path in sorted(ROUTES) for each in sorted(ROUTES[path])]
 )
