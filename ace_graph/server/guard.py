@@ -53,7 +53,8 @@ class Guard:
         try:
             if self._gate.development:
                 _check_local(scope, headers)
-            if str(scope["path"]).startswith("/api/"):
+            # Where the application stands under a prefix, ASGI's path holds that too.
+            if str(scope["path"]).removeprefix(scope.get("root_path", "")).startswith("/api/"):
                 learner = await self._gate.learner(headers.get("authorization"))
                 self._rate.take(learner)
                 scope[_LEARNER] = learner

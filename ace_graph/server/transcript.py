@@ -28,6 +28,7 @@ async def transcripts(conversations: Conversations, learner_id: str) -> list[dic
         said: list[JsonValue] = [
             {"role": _SPEAKERS.get(message.type, message.type), "content": message.text}
             for message in messages
+            if message.text  # without one it is a call of a tool
         ]
         told.append({"id": name, "created_at": began, "messages": said})
     return told

@@ -37,7 +37,6 @@ KEPT = 200
 """Ended turns whose events are kept, for clients that come back."""
 MOST_TRIES = 3
 """A turn with which that many servers died is given up."""
-_FORGOTTEN = (409, "forgotten", "the learner was forgotten meanwhile: begin anew")
 
 
 @dataclass(frozen=True)
@@ -262,7 +261,7 @@ class Turns:
             logger.warning("[ACE Server] a turn could not be closed: %s", type(error).__name__)
             return
         if forgotten:
-            raise RequestRefused(*_FORGOTTEN)
+            raise _forgotten()
 
     async def _failed(self, turn: Accepted, live: LiveTurn, error: Exception) -> None:
         refusal = refusal_of(error)
@@ -285,9 +284,13 @@ class Turns:
         except Exception as error:
             logger.warning("[ACE Server] a stopped turn keeps its lease: %s", type(error).__name__)
         if forgotten:
-            live.fail(RequestRefused(*_FORGOTTEN))
+            live.fail(_forgotten())
         else:
             live.fail(_left())
+
+
+def _forgotten() -> RequestRefused:
+    return RequestRefused(409, "forgotten", "the learner was forgotten meanwhile: begin anew")
 
 
 def _left() -> RequestRefused:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import PrivateAttr
 
 from ace_graph import ACEContext
 from ace_graph.memory.delta import Add
@@ -49,6 +51,30 @@ async def test_only_the_final_answers_text_streams_and_nothing_twice(build: Buil
     assert text == ANSWER
     assert len(ids) == 1
     assert len(events) > 1
+
+
+class Eager(ScriptedModel):
+    """Has its whole reply at hand, and counts the chunks that were taken."""
+
+    _taken: int = PrivateAttr(default=0)
+
+    def __init__(self, reply: str) -> None:
+        super().__init__([reply], chunk_size=5)
+
+    @property
+    def taken(self) -> int:
+        return self._taken
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:  # LangChain's
+        async for chunk in super()._astream(*args, **kwargs):
+            self._taken += 1
+            yield chunk
+
+
+async def test_the_first_token_is_there_before_a_model_that_never_waits_has_said_all(build: Build) -> None:
+    eager = Eager(f"<final>{'word ' * 100}</final>")
+    taken = [eager.taken async for _ in build(eager).astream(ask("q"), context=ALICE, stream_mode="messages")]
+    assert taken[0] < 10 < eager.taken
 
 
 @pytest.mark.parametrize("mode", ["cot", "tot", "react"])

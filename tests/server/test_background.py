@@ -6,9 +6,11 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.server import Brought
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import CountingStore
 from tests.server.serving import Json, Served, bearer, serving, settings_for, until
 from tests.server.test_chat import LESSON, NO_LESSON, model
 
@@ -41,6 +43,32 @@ async def test_by_default_the_answer_comes_first_and_the_servers_worker_learns()
     scratch = told["metadata"]["scratch"]
     assert scratch["pending"] is True
     assert scratch["ace_delta"]["num_new_bullets"] == 1, "what the learner said is stored with the turn"
+
+
+class Remembering(CountingStore):
+    """Notes what each load knew before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: list[Version | None] = []
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        self.known.append(known and known.version)
+        return await super().load(learner_id, known)
+
+
+async def test_the_next_turn_knows_what_the_servers_worker_has_learned() -> None:
+    store, scripted = Remembering(), model("5/6", "7/12", lesson=LESSON)
+    async with serving(in_background(), Brought(model=scripted, store=store)) as served:
+        await served.ask("What is 1/2 + 1/3?")
+
+        async def learned() -> bool:
+            return await contents(served) == [LEARNED]
+
+        await until(learned)
+        newest, before = (await store.now("alice")).version, len(store.known)
+        await served.ask("What is 1/3 + 1/4?")
+    assert store.known[before] == newest
 
 
 async def test_what_a_server_left_pending_another_one_learns_once(tmp_path: Path) -> None:

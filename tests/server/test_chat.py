@@ -40,6 +40,15 @@ async def test_a_message_is_answered_with_what_it_changed() -> None:
     assert [b["content"] for b in kept["bullets"]] == ["Convert both fractions to sixths before adding"]
 
 
+async def test_a_turn_reads_the_memory_once_whether_its_conversation_is_new_or_goes_on() -> None:
+    store = CountingStore()
+    async with serving(settings_for(), Brought(model=model("one", "two"), store=store)) as served:
+        first = await served.ask("What is one?")
+        assert store.calls.loads == 1
+        await served.ask("What is two?", first["conversationId"])
+        assert store.calls.loads == 2
+
+
 async def test_what_one_turn_learned_is_in_the_prompt_of_the_next() -> None:
     scripted = model("5/6", "7/12", lesson=LESSON)
     async with serving(settings_for(), Brought(model=scripted)) as served:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from ace_graph.cli.logs import install_logging
 from ace_graph.cli.main import app as command_line
 from ace_graph.errors import StoreUnavailable
-from ace_graph.server import Brought
+from ace_graph.server import Brought, create_app
 from ace_graph.server.request_id import RequestIds
 from ace_graph.settings import variable_names
 from ace_graph.testing import ScriptedModel
@@ -160,3 +160,15 @@ def test_it_says_where_it_listens_that_it_is_for_development_and_ends_in_order(t
     lines = [json.loads(line)["message"] for line in running.lines]
     assert any("development mode" in line for line in lines)
     assert any("stopping" in line for line in lines)
+
+
+async def test_behind_a_proxy_that_adds_a_prefix_the_token_counts_as_ever() -> None:
+    app = create_app(settings_for(), Brought(model=ScriptedModel([])))
+    proxied = httpx.ASGITransport(app, root_path="/tutor")
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=proxied, base_url="http://localhost") as client,
+    ):
+        known = await client.get("/tutor/api/playbook", headers=bearer())
+        stranger = await client.get("/tutor/api/playbook")
+    assert (known.status_code, stranger.status_code) == (200, 401)

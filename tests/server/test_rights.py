@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from ace_graph.memory.delta import Add, Quarantine
 from ace_graph.server import Brought
@@ -154,6 +155,16 @@ async def test_an_export_is_complete_and_a_forgotten_learner_leaves_nothing(
         "export", "forget", "forget", "export", "export",
     ]  # fmt: skip
     assert not any("otter" in line for line in audited)
+
+
+async def test_an_exported_conversation_has_no_blank_line_where_a_tool_was_called() -> None:
+    call = {"name": "calculator", "args": {"expression": "3/4 + 1/8"}, "id": "c1", "type": "tool_call"}
+    calling = AIMessage(content="", tool_calls=[call])
+    scripted = ScriptedModel(solver=[calling, "<final>It is 7/8.</final>"], reflector=[NO_LESSON])
+    async with serving(settings_for(), Brought(model=scripted)) as served:
+        await served.ask("Calculate 3/4 + 1/8", mode="react")
+        (kept,) = (await served.client.get("/api/learner/export")).json()["conversations"]
+    assert [each["content"] for each in kept["messages"]] == ["Calculate 3/4 + 1/8", "0.875", "It is 7/8."]
 
 
 async def test_nothing_of_a_forgotten_learner_can_be_read_in_the_files(tmp_path: Path) -> None:
