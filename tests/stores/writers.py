@@ -33,7 +33,8 @@ async def _turn(store: Store, learner: str, number: int) -> str:
 async def _write(url: str, learner: str, first: int, commits: int) -> None:
     async with open_store(url) as store:
         for number in range(first, first + commits):
-            print(await _turn(store, learner, number), flush=True)
+            # In one piece, the line break too: with PYTHONUNBUFFERED a print of another may come in between.
+            os.write(1, f"{await _turn(store, learner, number)}\n".encode())
 
 
 def main(url: str, learner: str, processes: int, commits: int) -> int:
@@ -52,7 +53,8 @@ def main(url: str, learner: str, processes: int, commits: int) -> int:
                 os._exit(1)
         children.append(pid)
     os.close(go)
-    return max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children)
+    # One that a signal ended has a negative code.
+    return max(abs(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])) for pid in children)
 
 
 if __name__ == "__main__":
