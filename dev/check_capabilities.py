@@ -21,8 +21,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "capabilities.md"
-ROWS = (*(f"C{n}" for n in range(1, 173)), *(f"N{n}" for n in range(1, 94)))
-_ROW = re.compile(r"^\|\s*([CN]\d+)\s*\|[^|]*\|([^|]*)\|\s*$", re.MULTILINE)
+ROWS = (
+    *(f"C{n}" for n in range(1, 173)),
+    *(f"N{n}" for n in range(1, 94)),
+    *(f"B{n}" for n in range(1, 41)),
+)
+_ROW = re.compile(r"^\|\s*([BCN]\d+)\s*\|[^|]*\|([^|]*)\|\s*$", re.MULTILINE)
 _OPEN = "open"
 
 

@@ -32,13 +32,14 @@ def _check(tmp_path: Path, table: str, *cases: str) -> subprocess.CompletedProce
 
 def _with_proof(row: str, proof: str) -> str:
     """The committed table with every row open but one."""
-    blank = re.sub(r"^(\| [CN]\d+ \|[^|]*\|)[^|]*\|$", r"\1 open |", TABLE, flags=re.MULTILINE)
+    blank = re.sub(r"^(\| [BCN]\d+ \|[^|]*\|)[^|]*\|$", r"\1 open |", TABLE, flags=re.MULTILINE)
     return re.sub(rf"^\| {row} \|.*$", f"| {row} | x | {proof} |", blank, flags=re.MULTILINE)
 
 
 def test_the_table_has_every_row_once() -> None:
-    rows = [line.split("|")[1].strip() for line in TABLE.splitlines() if line.startswith(("| C", "| N"))]
-    assert sorted(rows) == sorted([f"C{n}" for n in range(1, 173)] + [f"N{n}" for n in range(1, 94)])
+    rows = [line.split("|")[1].strip() for line in TABLE.splitlines() if line.startswith(("| C", "| N", "| B"))]
+    counts = {"C": 172, "N": 93, "B": 40}
+    assert sorted(rows) == sorted(f"{kind}{n}" for kind, last in counts.items() for n in range(1, last + 1))
 
 
 @pytest.mark.parametrize(
