@@ -73,8 +73,11 @@ def strengths(bullet: Bullet) -> Strengths:
 
 
 def decay_score(bullet: Bullet, access: Idle, rates: DecayRates) -> float:
-    """Return the bullet's strength now. One that was never used counts as just used."""
-    idle = access.idle(bullet.id)
+    """Return the bullet's strength now. One that was never used counts as just used.
+
+    A core bullet is in every prompt, so it does not fade.
+    """
+    idle = 0 if bullet.core else access.idle(bullet.id)
     rate: float = getattr(rates, bullet.memory_type)
     return decayed(base_strength(bullet), idle, rate)
 

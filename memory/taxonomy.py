@@ -1,4 +1,4 @@
-"""What a text is about, by rules: its topic, its memory type, and what it asks of the teaching.
+"""What a text is about, by rules: its topic and its memory type.
 
 The rules are tables of patterns, first match wins. They are for English, and for a tutor's first guesses
 only: a caller who knows the topic passes it.
@@ -9,7 +9,6 @@ Does not: call a model, or say anything of texts that no rule knows.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import dropwhile
 
@@ -18,7 +17,7 @@ from ace_graph.memory.lexicon import FILLERS
 from ace_graph.memory.text import fold
 from ace_graph.memory.wording import wording
 
-__all__ = ["Facets", "infer_facets", "infer_memory_type", "infer_topic"]
+__all__ = ["infer_memory_type", "infer_topic"]
 
 _MOST_CHARS = 4_000
 _MOST_LEADS = 5
@@ -78,42 +77,6 @@ solve sort split start stop store subtract switch take test try turn update use 
 wrap write
 """
 
-_VISUAL = (
-    r"\b(?:draw\w*|pictures?|pics?|visual\w*|diagrams?|sketch\w*|illustrat\w*|images?|number lines?"
-    r"|pie charts?|see it|show (?:me )?(?:it )?with (?:blocks|bars|circles))\b"
-)
-_VOICE = (
-    r"\b(?:talk|speak|explain|answer|respond|sound|write)\b[^.!?]{0,30}?\blike (?:an? |the )([a-z]+)\b"
-    r"|\b(?:be|pretend to be|act like|in the voice of) an? ([a-z]+)\b"
-)
-_MISCONCEPTIONS = {
-    "lcd_too_big": (
-        r"\b(?:denominators?|lcds?|lcms?|bottoms?)\b[^.!?]{0,40}"
-        r"\b(?:so|too|really|very|gets?|was) (?:big|huge|large)\b"
-        r"|\b(?:so|too|really|very) (?:big|huge|large) (?:an? )?(?:denominators?|lcds?|lcms?|bottoms?)\b"
-    ),
-    "adds_denominators": (
-        r"\badd(?:s|ed|ing)?\b[^.!?]{0,30}\b(?:tops?|numerators?)\b[^.!?]{0,20}\b(?:bottoms?|denominators?)\b"
-        r"|\badd(?:s|ed|ing)? (?:the |both )?(?:denominators|bottoms)\b"
-    ),
-    "bigger_denominator_is_bigger": (
-        r"\b1/(?:[3-9]|[1-9][0-9]+) (?:is )?(?:bigger|larger|greater) than 1/2\b"
-        r"|\bbigger (?:denominator|bottom)\b[^.!?]{0,20}\bbigger fraction\b"
-    ),
-    "longer_decimal_is_bigger": r"\b(?:longer|more digits)\b[^.!?]{0,30}\b(?:bigger|larger)\b",
-    "flips_wrong_fraction": r"\bflip(?:s|ped|ping)?\b[^.!?]{0,20}\b(?:first|both|wrong)\b",
-}
-
-
-@dataclass(frozen=True)
-class Facets:
-    """What a question asks of the teaching, beside its topic."""
-
-    needs_visual: bool = False
-    persona: str | None = None
-    fractions: tuple[str, ...] = ()
-    misconceptions: tuple[str, ...] = ()
-
 
 def infer_topic(text: str) -> str | None:
     """Return the topic of a text, such as `fraction_addition`, or None where no rule knows one."""
@@ -130,24 +93,6 @@ def infer_memory_type(text: str) -> MemoryType:
     if re.search(_EXPERIENCE, plain):
         return "episodic"
     return "procedural" if _instructs(_bare(text)) else "semantic"
-
-
-def infer_facets(text: str, voice: str | None = None) -> Facets:
-    """Return what `text` asks of the teaching; `voice` names a persona and wins over one in the text."""
-    plain = re.sub(_NOT_A_FRACTION, " ", _plain(text))
-    return Facets(
-        needs_visual=re.search(_VISUAL, plain) is not None,
-        persona=_persona(plain, voice),
-        fractions=tuple(dict.fromkeys(re.sub(r"\s", "", found) for found in re.findall(_FRACTION, plain))),
-        misconceptions=tuple(name for name, pattern in _MISCONCEPTIONS.items() if re.search(pattern, plain)),
-    )
-
-
-def _persona(plain: str, voice: str | None) -> str | None:
-    if voice and voice.strip():
-        return " ".join(voice.casefold().split())
-    found = re.search(_VOICE, plain)
-    return (found.group(1) or found.group(2)) if found else None
 
 
 def _bare(text: str) -> str:

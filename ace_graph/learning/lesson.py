@@ -29,14 +29,14 @@ class _Reply(BaseModel):
 
 
 class BulletVerdict(_Reply):
-    """The reflector's tag for a bullet that was used."""
+    """Whether a playbook item that was used helped or harmed."""
 
     id: str
     tag: BulletTag
 
 
 class Lesson(_Reply):
-    """What is worth knowing next time. `section` and `topic` are short words."""
+    """What is worth knowing next time, in one sentence. `section` and `topic` are short words."""
 
     content: Annotated[str, Field(min_length=1)]
     section: Text = ""
@@ -48,11 +48,11 @@ class Lesson(_Reply):
 
 
 class Reflection(_Reply):
-    """The reflector's reply (document 000). A malformed item of a list is dropped, never the good ones.
+    """What the turn teaches, if anything."""
 
-    `lessons` has no default: a reply cut in its middle must not pass for one without lessons. `dropped`
-    says what was left out; the model neither sees nor fills it.
-    """
+    # Source: document 000. The docstrings of these models are part of the JSON schema that the model sees.
+    # A malformed item of a list is dropped, never the good ones. `lessons` has no default: a reply that was cut
+    # must not pass for one without lessons. `dropped` says what was left out and is not in the schema.
 
     reasoning: Text = ""
     error_identification: Text = ""

@@ -6,6 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.cli.commands import Commands
 
 
@@ -41,3 +43,21 @@ def test_an_import_of_one_delta_is_whole_or_not_at_all(ace: Commands) -> None:
     assert done.code == 1
     assert "rollback" not in done.err
     assert [bullet["content"] for bullet in ace.bullets()] == ["Draw it"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("one_line.txt", "- " + "word " * 1_000),
+        ("wrong_types.json", '{"bullets": [{"content": 5, "section": []}, {"content": null}]}'),
+    ],
+)
+def test_an_import_without_a_usable_bullet_fails(ace: Commands, name: str, text: str) -> None:
+    ace.ok("playbook", "add", "Draw it")
+    before = ace.ok("playbook", "show", "--json").out
+    Path(name).write_text(text, encoding="utf-8")
+    done = ace("playbook", "import", name)
+    assert done.code == 1
+    assert "every bullet was refused, nothing was changed" in done.err
+    assert "refused" in done.out
+    assert ace.ok("playbook", "show", "--json").out == before

@@ -71,3 +71,14 @@ def test_twelve_words_in_a_row_or_the_whole_text_are_a_copy(text: str, copied: b
 )
 def test_a_text_without_a_word_says_nothing(text: str, empty: bool) -> None:
     assert says_nothing(text) == empty
+
+
+def test_the_schema_tells_the_model_nothing_but_its_task() -> None:
+    schema = Reflection.model_json_schema()
+    told = {schema["description"], *(each["description"] for each in schema["$defs"].values())}
+    assert told == {
+        "What the turn teaches, if anything.",
+        "Whether a playbook item that was used helped or harmed.",
+        "What is worth knowing next time, in one sentence. `section` and `topic` are short words.",
+    }
+    assert "dropped" not in schema["properties"]

@@ -62,6 +62,14 @@ def test_only_the_strength_of_the_own_memory_type_is_above_zero() -> None:
     )
 
 
+def test_a_core_bullet_does_not_fade() -> None:
+    access = Access(access_clock=50, stamps={"a-00001": 0})
+    assert decay_score(bullet("episodic"), access, DecayRates()) < 0.1
+    for core in ({"pinned": True}, {"section": "preferences"}):
+        kept = bullet("episodic").model_copy(update=core)
+        assert decay_score(kept, access, DecayRates()) == 1
+
+
 @pytest.mark.parametrize(
     ("helpful", "harmful", "strength"), [(0, 0, 1), (4, 0, 5), (4, 3, 2), (0, 1, 0), (2, 50, 0)]
 )

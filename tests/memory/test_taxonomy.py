@@ -1,10 +1,10 @@
-"""Topics, memory types and facets by rules."""
+"""Topics and memory types by rules."""
 
 from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.taxonomy import Facets, infer_facets, infer_memory_type, infer_topic
+from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
 
 
 @pytest.mark.parametrize(
@@ -58,26 +58,6 @@ def test_to_restate_is_no_instruction_that_the_rules_know() -> None:
     assert infer_memory_type("restate the answer") != "procedural"
 
 
-def test_the_facets_of_a_question() -> None:
-    question = "I keep messing up 1/2 + 1/3. Can you draw it? the denominator so big"
-    assert infer_facets(question, "Pirate") == Facets(
-        needs_visual=True, persona="pirate", fractions=("1/2", "1/3"), misconceptions=("lcd_too_big",)
-    )
-
-
-def test_a_plain_question_has_no_facets() -> None:
-    assert infer_facets("What is the capital of France?") == Facets()
-
-
-def test_a_voice_can_be_asked_for_in_the_text_and_the_argument_wins() -> None:
-    assert infer_facets("Explain it like a pirate, please").persona == "pirate"
-    assert infer_facets("Explain it like a pirate, please", " Yoda ").persona == "yoda"
-
-
-def test_adding_tops_and_bottoms_is_a_known_misconception() -> None:
-    assert infer_facets("I added the tops and the bottoms").misconceptions == ("adds_denominators",)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -91,5 +71,4 @@ def test_adding_tops_and_bottoms_is_a_known_misconception() -> None:
 )
 def test_a_text_made_to_mislead_the_patterns_is_read_to_the_end(text: str) -> None:
     assert infer_memory_type(text) == "semantic"
-    assert infer_facets(text) == Facets()
     assert infer_topic(text) is None
