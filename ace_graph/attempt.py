@@ -54,6 +54,7 @@ def prompt_for(state: ACEState, injection: Injection, run: Run, told: str = "") 
         prompts.render("answer"),
         context=injection.text,
         insights=injection.insights,
+        additional_context=state["turn"].get("additional_context", ""),
         persona=run.context.persona,
         told=told,
     )

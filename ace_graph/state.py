@@ -1,8 +1,9 @@
 """The graph's state: what flows between the five nodes. updates.py holds what each of them returns.
 
-`messages` is the conversation (LangGraph's add_messages). `mode` and `memory` are untracked: they live
-for one run and are never checkpointed, so checkpoints stay small and nothing of an earlier turn
-sticks. All other keys are plain JSON and are overwritten by every turn.
+`messages` is the conversation (LangGraph's add_messages). `mode`, `additional_context` and `memory` are
+untracked: they live for one run and are never checkpointed, so checkpoints stay small and nothing of an
+earlier turn stays. The router copies the first two into `turn`. All other keys are plain JSON and are
+overwritten by every turn.
 
 Does not: hold behaviour.
 """
@@ -81,6 +82,7 @@ class Turn(TypedDict):
     learner_id: str | None
     question: str
     question_id: str
+    additional_context: NotRequired[str]
     mode: Mode
     started_at: str
 
@@ -232,9 +234,15 @@ class UsageJSON(TypedDict):
 
 
 class ACEInput(MessagesState):
-    """What a run takes: messages, and optionally the mode to force."""
+    """What a run takes: messages, and optionally the mode to force and additional context.
+
+    `additional_context` is material for this question alone, such as a passage or a table (document 000's
+    generator input). The solver reads it as data, at most 32,000 characters; it is not part of the
+    conversation, and no memory is retrieved by its words.
+    """
 
     mode: NotRequired[str]
+    additional_context: NotRequired[str]
 
 
 class ACEOutput(MessagesState):
@@ -263,6 +271,7 @@ class ACEState(MessagesState):
     """
 
     mode: NotRequired[Annotated[str, UntrackedValue]]
+    additional_context: NotRequired[Annotated[str, UntrackedValue]]
     memory: NotRequired[Annotated[Memory, UntrackedValue]]
     turn: Turn
     plan: Plan

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from ace_graph.errors import InvalidMessage, InvalidMode
 from ace_graph.loading import load_memory
-from ace_graph.reasoning.prompt import last_question
+from ace_graph.reasoning.prompt import bounded_context, last_question
 from ace_graph.run import Run, log_text, logger
 from ace_graph.state import MODES, ACEState, Mode, Turn
 from ace_graph.updates import RouterUpdate
@@ -72,6 +72,7 @@ async def router(state: ACEState, run: Run) -> RouterUpdate:
         "learner_id": run.learner_id,
         "question": question.text,
         "question_id": question.id or "",
+        "additional_context": bounded_context(state.get("additional_context") or ""),
         "mode": mode,
         "started_at": run.resources.clock().isoformat(),
     }

@@ -37,6 +37,7 @@ class _Payload(BaseModel):
 
     messages: list[_Message] = Field(min_length=1)
     mode: str | None = None
+    additional_context: str | None = None
     scratch: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     thread_id: str | None = None
 
@@ -61,6 +62,8 @@ def read_request(raw: bytes) -> Request:
     asked = cast("ACEInput", {"messages": messages})
     if payload.mode is not None:
         asked["mode"] = payload.mode
+    if payload.additional_context is not None:
+        asked["additional_context"] = payload.additional_context
     return Request(asked, _context(payload))
 
 

@@ -71,7 +71,7 @@ def import_playbook(url: str | None, learner: str, file: Path, name: str, *, as_
     else:
         _tell(outcome)
     if outcome.read and len(outcome.refused) == outcome.read:
-        raise FormatError(f"{file}: every bullet was refused, nothing was changed: mend the file as told above")
+        raise FormatError(f"{file}: every bullet was refused, nothing was changed: correct the file")
 
 
 def write_text(text: str, file: Path | None) -> None:

@@ -51,8 +51,8 @@ class Reflection(_Reply):
     """What the turn teaches, if anything."""
 
     # Source: document 000. The docstrings of these models are part of the JSON schema that the model sees.
-    # A malformed item of a list is dropped, never the good ones. `lessons` has no default: a reply that was cut
-    # must not pass for one without lessons. `dropped` says what was left out and is not in the schema.
+    # A malformed item of a list is dropped, never the good ones. `lessons` has no default: a reply that was
+    # cut must not pass for one without lessons. `dropped` says what was left out and is not in the schema.
 
     reasoning: Text = ""
     error_identification: Text = ""

@@ -106,6 +106,7 @@ def _this_subject(state: ACEState, attempt: Attempt, given: Sequence[Evidence], 
         reasoning=counts["reasoning"],
         trace=attempt["trace"],
         ground_truth=run.context.ground_truth,
+        additional_context=state["turn"].get("additional_context", ""),
         revision=Revision(attempt["answer"], given) if first else None,
     )
 

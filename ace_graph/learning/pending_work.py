@@ -53,6 +53,7 @@ class Look(BaseModel):
         short = replace(
             told,
             question=_cut(told.question),
+            additional_context=_cut(told.additional_context),
             answer=_cut(told.answer),
             reasoning=_cut(told.reasoning),
             trace=_end(told.trace),

@@ -54,6 +54,7 @@ class Subject:
     reasoning: str = ""
     trace: Sequence[str] = ()
     ground_truth: str | None = None
+    additional_context: str = ""
     revision: Revision | None = None
 
 
@@ -189,7 +190,7 @@ def _prompt(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, 
     truth = subject.ground_truth
     return run.resources.prompts.render(
         "reflector",
-        question=data_block("question", subject.question),
+        question=data_block("question", _question(subject)),
         answer=data_block("answer", _answer(subject)),
         trace=data_block("trace", _end(subject.trace) or "(no tool calls)"),
         bullets=data_block("bullets", _bullets(b for b in shown if b) or "(none)"),
@@ -197,6 +198,11 @@ def _prompt(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, 
         evidence=data_block("evidence", _all_evidence(subject, evidence) or "(none)"),
         reflections=data_block("reflections", "\n".join(reflections) or "(none)"),
     )
+
+
+def _question(subject: Subject) -> str:
+    given = subject.additional_context.strip()
+    return f"{subject.question}\n\nGiven with the question:\n{given}" if given else subject.question
 
 
 def _answer(subject: Subject) -> str:
@@ -231,7 +237,8 @@ def _evidence(evidence: Iterable[Evidence]) -> str:
 def _checked(reflection: Reflection, subject: Subject, run: Run) -> Reflected:
     """Keep what is distilled; refuse what is empty, or copied from the conversation or our own prompts."""
     kept, problems = list[Lesson](), list(reflection.dropped)
-    conversation = (subject.question, subject.answer, *subject.trace, *_own_words(run))
+    said = (subject.question, subject.additional_context, subject.answer, *subject.trace)
+    conversation = (*said, *_own_words(run))
     for lesson in reflection.lessons:
         if says_nothing(lesson.content):
             problems.append("a lesson without a word")

@@ -1,7 +1,7 @@
 """The solver's prompt: base text, the playbook once, recent reflections, the window, the question.
 
-The order is fixed: system, core, retrieved bullets, reflections, window, current question. The system
-message is stable where the memory is, so that a provider can cache it.
+The order is fixed: system, core, retrieved bullets, reflections, additional context, window, current
+question. The system message is stable where the memory is, so that a provider can cache it.
 
 Does not: retrieve or call anything.
 """
@@ -16,9 +16,17 @@ from ace_graph.memory.playbook import Reflection
 from ace_graph.memory.retrieval import Retrieval, Scored
 from ace_graph.prompts import data_block
 
-__all__ = ["build_system", "format_context", "last_question", "recent_insights", "split_history"]
+__all__ = [
+    "bounded_context",
+    "build_system",
+    "format_context",
+    "last_question",
+    "recent_insights",
+    "split_history",
+]
 
 REFLECTION_TOKENS = 300
+ADDITIONAL_CONTEXT_CHARS = 32_000
 
 
 def format_context(retrieval: Retrieval) -> str:
@@ -56,7 +64,14 @@ def recent_insights(
 
 
 def build_system(
-    base: str, answer_form: str, *, context: str, insights: Sequence[str], persona: str | None, told: str
+    base: str,
+    answer_form: str,
+    *,
+    context: str,
+    insights: Sequence[str],
+    additional_context: str,
+    persona: str | None,
+    told: str,
 ) -> str:
     """Return the system message's text: the base once, the playbook once; `told` is for a later attempt."""
     parts = [base]
@@ -69,8 +84,17 @@ def build_system(
     if insights:
         listed = "\n".join(f"- {insight}" for insight in insights)
         parts.append("## Recent reflections\n" + data_block("reflections", listed))
+    if additional_context.strip():
+        block = data_block("additional_context", additional_context, limit=2 * ADDITIONAL_CONTEXT_CHARS)
+        parts.append("## Given with the question\n" + block)
     parts.append(told)
     return "\n\n".join(part for part in parts if part)
+
+
+def bounded_context(text: str) -> str:
+    """Return additional context as the turn keeps it: the first 32,000 characters, saying what was cut."""
+    limit = ADDITIONAL_CONTEXT_CHARS
+    return text if len(text) <= limit else f"{text[:limit]}… [len={len(text)}]"
 
 
 def last_question(messages: Sequence[BaseMessage]) -> HumanMessage | None:

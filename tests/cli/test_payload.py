@@ -34,6 +34,12 @@ def test_without_a_scratch_the_learner_is_local() -> None:
     assert _read(scratch={"learner_id": None}) == {"learner_id": "local"}
 
 
+def test_additional_context_is_an_input_of_its_own() -> None:
+    asked = {"messages": QUESTION, "additional_context": "a table"}
+    assert read_request(json.dumps(asked).encode()).input.get("additional_context") == "a table"
+    assert "additional_context" not in read_request(json.dumps({"messages": QUESTION}).encode()).input
+
+
 def test_scratch_takes_what_the_context_takes() -> None:
     scratch: JsonValue = {
         "learner_id": "ada",
