@@ -22,7 +22,7 @@ __all__ = ["routes"]
 
 routes = APIRouter(prefix="/api/ai", tags=["chat"])
 
-_ERRORS = documented(403, 408, 409, 413, 502, 504)
+_ERRORS = documented(408, 409, 413, 502, 504)
 
 
 @routes.post("/chat", responses=_ERRORS, response_model_exclude_none=True)

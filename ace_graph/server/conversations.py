@@ -1,5 +1,8 @@
 """Conversations: whose they are, the turn that is under way in each, and what a turn could not save.
 
+An id belongs to its learner: two learners who say the same id have two conversations, and neither can tell
+that the other's is there.
+
 A turn is written down before it begins, with a lease that its server renews. A server that dies leaves the
 lease to run out, and the turn is taken over: no turn that was accepted is lost. One turn at a time in one
 conversation, on however many servers.
@@ -15,38 +18,38 @@ from typing import Literal, LiteralString, cast
 
 from ace_graph.errors import RequestRefused
 from ace_graph.server.clock import Clock
+from ace_graph.server.conversation_tables import migrate
 from ace_graph.server.database import Database, Execute, Row
 from ace_graph.server.owner import is_gone
 
-__all__ = ["LEASE_SECONDS", "Accepted", "Conversations", "Unsaved"]
+__all__ = ["LEASE_SECONDS", "Accepted", "Conversation", "Conversations", "Unsaved"]
 
 LEASE_SECONDS = 10.0
 
-_TABLES: tuple[LiteralString, ...] = (
-    "CREATE TABLE IF NOT EXISTS ace_conversations (id TEXT PRIMARY KEY, learner_id TEXT NOT NULL, "
-    "created_at TEXT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS ace_conversations_by_learner ON ace_conversations (learner_id)",
-    "CREATE TABLE IF NOT EXISTS ace_runs (conversation_id TEXT PRIMARY KEY, run_id TEXT NOT NULL, "
-    "learner_id TEXT NOT NULL, asked_json TEXT NOT NULL, owner TEXT NOT NULL, "
-    "lease_until DOUBLE PRECISION NOT NULL, tries INTEGER NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS ace_runs_by_learner ON ace_runs (learner_id)",
-    "CREATE TABLE IF NOT EXISTS ace_unsaved (turn_id TEXT PRIMARY KEY, learner_id TEXT NOT NULL, "
-    "unsaved_json TEXT NOT NULL)",
-)
+
+@dataclass(frozen=True)
+class Conversation:
+    """A learner's conversation: the id is the learner's own, its checkpoints are kept under `thread_id`."""
+
+    id: str
+    thread_id: str
+    created_at: str
 
 
 @dataclass(frozen=True)
 class Accepted:
     """A turn that was written down. `asked` is the request, as JSON; `tries` counts the servers before.
 
-    `known`: how it may have begun already. "nothing": with it the conversation begins. "conversation": there
-    were turns before. "turn": another server had begun it.
+    `thread_id` is where the conversation's checkpoints are kept; before the turn is accepted, where they
+    would be if the conversation began with it. `known`: how it may have begun already. "nothing": with it the
+    conversation begins. "conversation": there were turns before. "turn": another server had begun it.
     """
 
     run_id: str
     conversation_id: str
     learner_id: str
     asked: str
+    thread_id: str
     tries: int = 0
     known: Literal["nothing", "conversation", "turn"] = "conversation"
 
@@ -74,32 +77,30 @@ class Conversations:
         return self._database
 
     async def set_up(self) -> None:
-        """Make the tables where they are missing. Raises StoreUnavailable."""
-        async with self._database.transaction() as execute:
-            for statement in _TABLES:
-                await execute(statement, ())
+        """Bring the tables up to date. Raises NewerFormat, StoreUnavailable."""
+        await migrate(self._database, self._clock.now().isoformat())
 
     async def accept(self, turn: Accepted) -> Accepted:
         """Write a turn down, and the conversation with it where it is new; return it with what is known.
 
-        Raises RequestRefused: 403 for another learner's conversation, 409 while a turn is under way in it.
+        Raises RequestRefused: 409 while a turn is under way in the conversation.
         """
         async with self._database.transaction() as execute:
             new = await execute(
-                "INSERT INTO ace_conversations (id, learner_id, created_at) VALUES (?, ?, ?) "
-                "ON CONFLICT (id) DO NOTHING RETURNING id",
-                (turn.conversation_id, turn.learner_id, self._clock.now().isoformat()),
+                "INSERT INTO ace_conversations (learner_id, id, thread_id, created_at) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
+                (turn.learner_id, turn.conversation_id, turn.thread_id, self._clock.now().isoformat()),
             )
-            if not new:
-                await self._check_owner(execute, turn)
+            thread = await self._thread_of(execute, new, turn)
             begun = await execute(
-                "INSERT INTO ace_runs (conversation_id, run_id, learner_id, asked_json, owner, lease_until, "
-                "tries) VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (conversation_id) DO NOTHING "
+                "INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, "
+                "lease_until, tries) VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING "
                 "RETURNING run_id",
                 (
-                    turn.conversation_id,
+                    thread,
                     turn.run_id,
                     turn.learner_id,
+                    turn.conversation_id,
                     turn.asked,
                     self._owner,
                     self._until(),
@@ -109,20 +110,24 @@ class Conversations:
                 raise RequestRefused(
                     409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
                 )
-        return replace(turn, known="nothing" if new else "conversation")
+        return replace(turn, thread_id=thread, known="nothing" if new else "conversation")
 
-    async def _check_owner(self, execute: Execute, turn: Accepted) -> None:
-        rows = await execute("SELECT learner_id FROM ace_conversations WHERE id = ?", (turn.conversation_id,))
-        if [row[0] for row in rows] != [turn.learner_id]:
-            raise RequestRefused(403, "forbidden", "this conversation is not yours")
+    async def _thread_of(self, execute: Execute, new: list[Row], turn: Accepted) -> str:
+        rows = new or await execute(
+            "SELECT thread_id FROM ace_conversations WHERE learner_id = ? AND id = ?",
+            (turn.learner_id, turn.conversation_id),
+        )
+        if not rows:
+            raise RequestRefused(409, "busy", "this conversation is being deleted: ask again", retry_after=1)
+        return str(rows[0][0])
 
     async def renew(self, turn: Accepted) -> bool:
         """Extend the lease; False when the turn was taken over, or its learner forgotten."""
         async with self._database.transaction() as execute:
             kept = await execute(
-                "UPDATE ace_runs SET lease_until = ? WHERE conversation_id = ? AND run_id = ? AND owner = ? "
+                "UPDATE ace_runs SET lease_until = ? WHERE thread_id = ? AND run_id = ? AND owner = ? "
                 "RETURNING run_id",
-                (self._until(), turn.conversation_id, turn.run_id, self._owner),
+                (self._until(), turn.thread_id, turn.run_id, self._owner),
             )
         return bool(kept)
 
@@ -141,9 +146,8 @@ class Conversations:
         """
         async with self._database.transaction() as execute:
             ended = await execute(
-                "DELETE FROM ace_runs WHERE conversation_id = ? AND run_id = ? AND owner = ? "
-                "RETURNING run_id",
-                (turn.conversation_id, turn.run_id, self._owner),
+                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
+                (turn.thread_id, turn.run_id, self._owner),
             )
             if ended and unsaved is not None:
                 await execute(
@@ -151,13 +155,9 @@ class Conversations:
                     "ON CONFLICT (turn_id) DO NOTHING",
                     (unsaved.turn_id, unsaved.learner_id, unsaved.text),
                 )
-            known = await execute(
-                "SELECT 1 FROM ace_conversations WHERE id = ? AND learner_id = ?",
-                (turn.conversation_id, turn.learner_id),
-            )
-            elsewhere = await execute("SELECT 1 FROM ace_conversations WHERE id = ?", (turn.conversation_id,))
-        if not known and not elsewhere:
-            await self._database.saver.adelete_thread(turn.conversation_id)
+            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+        if not known:
+            await self._database.saver.adelete_thread(turn.thread_id)
         return bool(ended)
 
     async def put_back(self, turn: Accepted) -> None:
@@ -165,8 +165,8 @@ class Conversations:
         async with self._database.transaction() as execute:
             await execute(
                 "UPDATE ace_runs SET lease_until = 0, tries = tries - 1 "
-                "WHERE conversation_id = ? AND run_id = ? AND owner = ?",
-                (turn.conversation_id, turn.run_id, self._owner),
+                "WHERE thread_id = ? AND run_id = ? AND owner = ?",
+                (turn.thread_id, turn.run_id, self._owner),
             )
 
     async def take_over(self, busy: Collection[str] = (), most: int = 16) -> list[Accepted]:
@@ -177,15 +177,15 @@ class Conversations:
         taken: list[Accepted] = []
         async with self._database.transaction() as execute:
             rows = await execute(
-                "SELECT conversation_id, run_id, learner_id, asked_json, owner, lease_until, tries "
-                "FROM ace_runs ORDER BY lease_until LIMIT 200",
+                "SELECT thread_id, run_id, learner_id, asked_json, owner, lease_until, tries, "
+                "conversation_id FROM ace_runs ORDER BY lease_until LIMIT 200",
                 (),
             )
             for row in rows:
                 if len(taken) < most and row[1] not in busy and self._is_free(row):
                     mine = await execute(
                         "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
-                        "WHERE conversation_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
+                        "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
                         "RETURNING run_id",
                         (self._owner, self._until(), *row[:2], *row[4:6]),
                     )
@@ -207,14 +207,15 @@ class Conversations:
         async with self._database.transaction() as execute:
             await execute("DELETE FROM ace_unsaved WHERE turn_id = ?", (turn_id,))
 
-    async def of(self, learner_id: str) -> list[tuple[str, str]]:
-        """Return the id of each conversation of a learner, and when it began, the oldest first."""
+    async def of(self, learner_id: str) -> list[Conversation]:
+        """Return a learner's conversations, the oldest first."""
         async with self._database.transaction() as execute:
             rows = await execute(
-                "SELECT id, created_at FROM ace_conversations WHERE learner_id = ? ORDER BY created_at, id",
+                "SELECT id, thread_id, created_at FROM ace_conversations WHERE learner_id = ? "
+                "ORDER BY created_at, id",
                 (learner_id,),
             )
-        return [(str(row[0]), str(row[1])) for row in rows]
+        return [Conversation(str(row[0]), str(row[1]), str(row[2])) for row in rows]
 
     async def forget(self, learner_id: str) -> int:
         """Delete a learner's conversations with their checkpoints; return how many there were.
@@ -224,13 +225,13 @@ class Conversations:
         async with self._database.transaction() as execute:
             for statement in _DELETE_WORK:
                 await execute(statement, (learner_id,))
-        threads = [name for name, _ in await self.of(learner_id)]
-        for thread in threads:
-            await self._database.saver.adelete_thread(thread)
+        gone = await self.of(learner_id)
+        for each in gone:
+            await self._database.saver.adelete_thread(each.thread_id)
         async with self._database.transaction() as execute:
             await execute("DELETE FROM ace_conversations WHERE learner_id = ?", (learner_id,))
         await self._database.erased()
-        return len(threads)
+        return len(gone)
 
     def _until(self) -> float:
         return self._clock.now().timestamp() + LEASE_SECONDS
@@ -244,4 +245,4 @@ _DELETE_WORK: Sequence[LiteralString] = (
 
 def _accepted(row: Row) -> Accepted:
     tries = int(cast("int", row[6])) + 1
-    return Accepted(str(row[1]), str(row[0]), str(row[2]), str(row[3]), tries, known="turn")
+    return Accepted(str(row[1]), str(row[7]), str(row[2]), str(row[3]), str(row[0]), tries, known="turn")

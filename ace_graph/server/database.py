@@ -32,6 +32,10 @@ class Database(Protocol):
         """Run statements together, or none of them. Raises StoreUnavailable."""
         ...
 
+    def schema_change(self) -> AbstractAsyncContextManager[Execute]:
+        """Run statements that change tables together, while nobody else does. Raises StoreUnavailable."""
+        ...
+
     async def prune(self, thread_id: str, run_id: str) -> None:
         """Delete all checkpoints of a thread but the last one of a run.
 

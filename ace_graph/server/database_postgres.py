@@ -21,6 +21,7 @@ __all__ = ["PostgresDatabase", "open_postgres"]
 
 _SECONDS = 10
 _CONNECTIONS = 16
+_SCHEMA_LOCK = 0x6163655F  # "ace_": any number that is always the same
 _PRUNE = (
     "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
     "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
@@ -75,6 +76,13 @@ class PostgresDatabase:
         except (Error, PoolTimeout) as error:
             what = type(error).__name__
             raise StoreUnavailable(f"the conversations' PostgreSQL can't be used: {what}") from error
+
+    @asynccontextmanager
+    async def schema_change(self) -> AsyncGenerator[Execute]:
+        """Run statements that change tables, with a lock that everybody takes who does."""
+        async with self.transaction() as execute:
+            await execute("SELECT pg_advisory_xact_lock(?)", (_SCHEMA_LOCK,))
+            yield execute
 
     async def prune(self, thread_id: str, run_id: str) -> None:
         """Delete all checkpoints of a thread but the last one of a run, and values that only those had."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import LiteralString, cast
 
@@ -80,6 +80,10 @@ class SQLiteDatabase:
                 if isinstance(error, sqlite3.Error):
                     raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
                 raise
+
+    def schema_change(self) -> AbstractAsyncContextManager[Execute]:
+        """Run statements that change tables: a transaction holds the file's write lock anyway."""
+        return self.transaction()
 
     async def _begin(self) -> None:
         try:

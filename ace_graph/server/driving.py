@@ -131,7 +131,7 @@ def _events(
 
 
 def _config(turn: Accepted) -> RunnableConfig:
-    return {"configurable": {"thread_id": turn.conversation_id}, "metadata": {RUN: turn.run_id}}
+    return {"configurable": {"thread_id": turn.thread_id}, "metadata": {RUN: turn.run_id}}
 
 
 def _question_id(turn: Accepted) -> str:

@@ -26,7 +26,7 @@ _BY_STATUS = {
 }
 _MEANING = {
     401: "No token, or none that is valid.",
-    403: "It belongs to another learner.",
+    403: "Without a secret for tokens only this machine is served.",
     404: "There is no such thing of this learner.",
     408: "The body took too long to arrive.",
     409: "It can't be done now: a turn is under way, or things have changed.",
@@ -52,7 +52,7 @@ class ErrorReply(BaseModel):
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: FastAPI's own type
     """Return the errors of a route for the OpenAPI document; those of every route are always among them."""
-    every = {401, 422, 429, 500, 503}
+    every = {401, 403, 422, 429, 500, 503}
     return {
         status: {"model": ErrorReply, "description": _MEANING[status]}
         for status in sorted(every | {*statuses})

@@ -21,8 +21,8 @@ async def transcripts(conversations: Conversations, learner_id: str) -> list[dic
     """Return every conversation of a learner: its id, when it began, and its messages, the oldest first."""
     told: list[dict[str, JsonValue]] = []
     saver = conversations.database.saver
-    for name, began in await conversations.of(learner_id):
-        kept = await saver.aget_tuple({"configurable": {"thread_id": name, "checkpoint_ns": ""}})
+    for each in await conversations.of(learner_id):
+        kept = await saver.aget_tuple({"configurable": {"thread_id": each.thread_id, "checkpoint_ns": ""}})
         values = kept.checkpoint["channel_values"] if kept is not None else {}
         messages = cast("list[AnyMessage]", values.get("messages", []))
         said: list[JsonValue] = [
@@ -30,5 +30,5 @@ async def transcripts(conversations: Conversations, learner_id: str) -> list[dic
             for message in messages
             if message.text  # without one it is a call of a tool
         ]
-        told.append({"id": name, "created_at": began, "messages": said})
+        told.append({"id": each.id, "created_at": each.created_at, "messages": said})
     return told

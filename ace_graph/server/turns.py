@@ -101,23 +101,21 @@ class Turns:
         """Accept a message and begin to work on it. `new_id` names the turn, and a conversation that begins.
 
         Raises RequestRefused: 503 when the server is full or stopping, 429 when the learner has too many
-        turns under way, 403 and 409 by the conversation.
+        turns under way, 409 by the conversation.
         """
         self._check_room(learner_id)
         conversation = request.conversation_id or new_id
         asked = request.model_dump_json(by_alias=True)
-        turn = Accepted(new_id, conversation, learner_id, asked)
+        turn = Accepted(new_id, conversation, learner_id, asked, thread_id=new_id)
         live = self._live[turn.run_id] = LiveTurn(turn.run_id, conversation, learner_id)
-        # A conversation that goes on may be another learner's: nothing is read before that is known.
-        memory = None if request.conversation_id else self._read_ahead(learner_id)
+        memory = self._read_ahead(learner_id)
         try:
             turn = await self._conversations.accept(turn)
         except BaseException:
-            if memory is not None:
-                memory.cancel()
+            memory.cancel()
             del self._live[turn.run_id]
             raise
-        self._start(turn, live, memory or self._read_ahead(learner_id))
+        self._start(turn, live, memory)
         return live
 
     def resume(self, turn: Accepted) -> None:
@@ -252,7 +250,7 @@ class Turns:
         """
         try:
             await shorten(self._graph, turn, out)
-            await self._conversations.database.prune(turn.conversation_id, turn.run_id)
+            await self._conversations.database.prune(turn.thread_id, turn.run_id)
             ours = await self._conversations.finish(turn, unsaved_of(turn, out))
             learned = out.get("learning")
             forgotten = not ours and learned and await self._take_back(turn, learned["turn_id"])

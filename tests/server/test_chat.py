@@ -97,23 +97,39 @@ async def test_conversations_outlive_the_server(tmp_path: Path) -> None:
     scripted = model("Tom")
     async with serving(settings, Brought(model=scripted)) as served:
         await served.ask("What is its name?", "c1")
-        assert (await served.post("Let me in", "c1", learner="mallory")).status_code == 403
     assert [m.text for m in scripted.calls[0].messages[1:]] == [
         "My cat is called Tom", "Hello", "What is its name?",
     ]  # fmt: skip
     assert (tmp_path / "ace-conversations.db").stat().st_mode & 0o077 == 0
 
 
-async def test_another_learners_conversation_is_refused_before_model_and_memory() -> None:
-    store, scripted = CountingStore(), model("Hello")
-    async with serving(settings_for(), Brought(model=scripted, store=store)) as served:
-        await served.ask("This is mine", "c1")
-        loads = store.calls.loads
-        assert loads == 1, "the turn reads the memory once"
-        refused = await served.post("Let me in", "c1", learner="mallory")
-    assert refused.status_code == 403
-    assert refused.json()["code"] == "forbidden"
-    assert (len(scripted.calls_of("solver")), store.calls.loads) == (1, loads)
+async def test_another_learners_conversation_id_opens_an_empty_one_of_ones_own() -> None:
+    scripted = model("Hello", "Who?", "Still Tom", lesson=LESSON)
+    async with serving(settings_for(), Brought(model=scripted)) as served:
+        await served.ask("My cat is called Tom", "c1")
+        other = await served.post("What was that?", "c1", learner="mallory")
+        await served.ask("And now?", "c1")
+        mine = (await served.client.get("/api/learner/export")).json()
+        hers = (await served.client.get("/api/learner/export", headers=bearer("mallory"))).json()
+    assert (other.status_code, other.json()["answer"], other.json()["conversationId"]) == (200, "Who?", "c1")
+    seen = [[m.text for m in call.messages] for call in scripted.calls_of("solver")]
+    assert "Convert both fractions" not in seen[1][0]
+    assert [each[1:] for each in seen] == [
+        ["My cat is called Tom"], ["What was that?"], ["My cat is called Tom", "Hello", "And now?"],
+    ]  # fmt: skip
+    assert [len(each["conversations"][0]["messages"]) for each in (mine, hers)] == [4, 2]
+    assert {turn["conversation_id"] for each in (mine, hers) for turn in each["turns"]} == {"c1"}
+
+
+async def test_two_learners_take_turns_in_conversations_of_one_id_at_once() -> None:
+    held = HeldModel(solver=["<final>slow</final>", "<final>other</final>"], reflector=[NO_LESSON] * 2)
+    async with serving(settings_for(), Brought(model=held)) as served:
+        mine = asyncio.create_task(served.post("What is one?", "lesson-1"))
+        await held.begun.wait()
+        hers = asyncio.create_task(served.post("What is two?", "lesson-1", learner="mallory"))
+        held.go.set()
+        replies = [await mine, await hers]
+    assert sorted(reply.json()["answer"] for reply in replies) == ["other", "slow"]
 
 
 async def test_a_second_turn_at_once_in_one_conversation_is_told_to_wait() -> None:

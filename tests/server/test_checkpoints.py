@@ -86,7 +86,7 @@ async def test_the_first_turn_of_a_conversation_reads_nothing_that_another_one_l
 async def test_who_listens_to_a_turn_that_had_ended_before_it_was_taken_up_is_told_its_answer() -> None:
     graph = graph_of(model("5/6"), InMemorySaver())
     asked = ChatRequest(message="What is 1/2 + 1/3?").model_dump_json(by_alias=True)
-    turn = Accepted("r1", "c1", "alice", asked, known="nothing")
+    turn = Accepted("r1", "c1", "alice", asked, thread_id="r1", known="nothing")
     await drive(graph, turn, LiveTurn("r1", "c1", "alice"), None)
     again = LiveTurn("r1", "c1", "alice")
     again.end(reply_of(await drive(graph, replace(turn, known="turn"), again, None), "c1"))

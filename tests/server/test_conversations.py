@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 
-from ace_graph.errors import ConfigurationError, RequestRefused, StoreUnavailable
+from ace_graph import build_ace_graph
+from ace_graph.errors import ConfigurationError, NewerFormat, RequestRefused, StoreUnavailable
 from ace_graph.server import Brought
+from ace_graph.server.checkpoints import TurnSaver
+from ace_graph.server.conversation_tables import MIGRATIONS
 from ace_graph.server.conversations import LEASE_SECONDS, Accepted, Conversations, Unsaved
+from ace_graph.server.database import Database
 from ace_graph.server.database_sqlite import open_sqlite
 from ace_graph.server.owner import is_gone, new_owner
 from ace_graph.server.place import conversations_place
 from tests.server.postgres import AVAILABLE, running_postgres
-from tests.server.serving import HandClock, bearer, serving, settings_for
+from tests.server.serving import HandClock, bearer, serving, settings_for, until
 from tests.server.test_chat import LESSON, model
 
 KINDS = ["sqlite", *(["postgres"] if AVAILABLE else [])]
-TURN = Accepted("r1", "c1", "alice", '{"message": "x"}')
+TURN = Accepted("r1", "c1", "alice", '{"message": "x"}', thread_id="r1")
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +48,16 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @asynccontextmanager
 async def opened(place: str, clock: HandClock, owner: str = "one") -> AsyncGenerator[Conversations]:
     """The conversations as one server sees them, those of earlier tests forgotten."""
+    async with database_at(place) as database:
+        conversations = Conversations(database, clock, owner)
+        await conversations.set_up()
+        yield conversations
+
+
+@asynccontextmanager
+async def database_at(place: str) -> AsyncGenerator[Database]:
+    """The database as it is found."""
+    database: Database
     if place.startswith("postgresql://"):
         from ace_graph.server.database_postgres import open_postgres
 
@@ -47,9 +65,7 @@ async def opened(place: str, clock: HandClock, owner: str = "one") -> AsyncGener
     else:
         database = await open_sqlite(Path(place))
     try:
-        conversations = Conversations(database, clock, owner)
-        await conversations.set_up()
-        yield conversations
+        yield database
     finally:
         await database.close()
 
@@ -65,18 +81,30 @@ async def refusal(conversations: Conversations, turn: Accepted) -> int:
     return caught.value.status
 
 
-async def test_a_conversation_belongs_to_who_began_it_and_takes_one_turn_at_a_time(place: str) -> None:
+async def test_one_turn_at_a_time_in_a_conversation(place: str) -> None:
     async with opened(place, HandClock()) as one:
         await clean(one)
         await one.accept(TURN)
-        assert await refusal(one, replace(TURN, run_id="r2", learner_id="bob")) == 403
         assert await refusal(one, replace(TURN, run_id="r2")) == 409
-        await one.accept(replace(TURN, run_id="r3", conversation_id="c2"))
+        await one.accept(replace(TURN, run_id="r3", conversation_id="c2", thread_id="r3"))
         assert await one.finish(TURN)
         assert not await one.finish(TURN), "it has ended already"
-        await one.accept(replace(TURN, run_id="r4"))
-        assert [name for name, _ in await one.of("alice")] == ["c1", "c2"]
+        assert (await one.accept(replace(TURN, run_id="r4", thread_id="r4"))).thread_id == "r1"
+        assert [each.id for each in await one.of("alice")] == ["c1", "c2"]
         assert await one.of("bob") == []
+
+
+async def test_one_id_of_two_learners_names_two_conversations(place: str) -> None:
+    async with opened(place, HandClock()) as one:
+        await clean(one)
+        alices = await one.accept(TURN)
+        bobs = await one.accept(replace(TURN, run_id="r2", learner_id="bob", thread_id="r2"))
+        assert (bobs.known, bobs.thread_id) == ("nothing", "r2")
+        assert await refusal(one, replace(TURN, run_id="r3", learner_id="bob", thread_id="r3")) == 409
+        assert await one.forget("alice") == 1
+        assert not await one.renew(alices)
+        assert await one.renew(bobs)
+        assert [each.id for each in await one.of("bob")] == ["c1"]
 
 
 async def test_a_turn_is_taken_over_once_when_its_lease_has_run_out(place: str) -> None:
@@ -120,34 +148,128 @@ async def test_forgetting_ends_turns_and_takes_what_was_not_saved(place: str) ->
         assert not await one.renew(TURN)
         clock.move(60)
         assert await one.take_over() == []
-        await one.accept(replace(TURN, run_id="r9", learner_id="bob"))
+        await one.accept(replace(TURN, run_id="r9", thread_id="r9"))
+
+
+async def checkpoints(conversations: Conversations, learner: str) -> list[CheckpointTuple]:
+    """Every checkpoint of a learner's conversations."""
+    saver = conversations.database.saver
+    threads = [each.thread_id for each in await conversations.of(learner)]
+    return [
+        found
+        for thread in threads
+        async for found in saver.alist({"configurable": {"thread_id": thread, "checkpoint_ns": ""}})
+    ]
 
 
 async def test_two_servers_share_conversations_and_old_checkpoints_go(place: str, tmp_path: Path) -> None:
     async with opened(place, HandClock()) as earlier:
         await clean(earlier)
     settings = settings_for(tmp_path, conversations=place)
-    scripted = [model("Hello", lesson=LESSON), model("Tom")]
+    scripted = [model("Hello", lesson=LESSON), model("Tom", "Who are you?")]
     async with (
         serving(settings, Brought(model=scripted[0])) as one,
         serving(settings, Brought(model=scripted[1])) as two,
     ):
         await one.ask("My cat is called Tom", "shared")
         await two.ask("What is its name?", "shared")
-        stolen = await two.post("Let me in", "shared", learner="mallory")
-        saver = one.app.state.parts.conversations.database.saver
-        kept = [each async for each in saver.alist({"configurable": {"thread_id": "shared"}})]
+        conversations = one.app.state.parts.conversations
+        kept = await checkpoints(conversations, "alice")
+        other = await two.post("What is its name?", "shared", learner="bob")
         told = (await one.client.get("/api/learner/export")).json()["conversations"]
+        threads = [each.thread_id for each in await conversations.of("alice")]
         gone = await two.client.delete("/api/learner", headers=bearer())
-        left = [each async for each in saver.alist({"configurable": {"thread_id": "shared"}})]
+        saver = conversations.database.saver
+        left = [each async for each in saver.alist({"configurable": {"thread_id": threads[0]}})]
+        bobs = (await one.client.get("/api/learner/export", headers=bearer("bob"))).json()["conversations"]
     assert [m.text for m in scripted[1].calls_of("solver")[0].messages[1:]] == [
         "My cat is called Tom", "Hello", "What is its name?",
     ]  # fmt: skip
-    assert stolen.status_code == 403
+    assert other.json()["answer"] == "Who are you?"
     assert len(kept) == 1
     assert len(told[0]["messages"]) == 4
     assert gone.json() == {"forgotten": True, "conversations": 1}
     assert left == []
+    assert [m["content"] for m in bobs[0]["messages"]] == ["What is its name?", "Who are you?"]
+
+
+@pytest.fixture
+def old_place(request: pytest.FixtureRequest, place: str) -> str:
+    """Where version 0.1 kept conversations; in PostgreSQL a database of its own."""
+    if not place.startswith("postgresql://"):
+        return place
+    import psycopg
+
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS old")
+        connection.execute("CREATE DATABASE old")
+    return place.rpartition("/")[0] + "/old"
+
+
+async def test_conversations_of_version_0_1_go_on_and_its_turns_are_taken_up(
+    old_place: str, tmp_path: Path
+) -> None:
+    async with database_at(old_place) as database:
+        async with database.transaction() as execute:
+            for statement in MIGRATIONS[0].statements:
+                await execute(statement, ())
+            for name in ("lesson-1", "lesson-2"):
+                await execute(
+                    "INSERT INTO ace_conversations (id, learner_id, created_at) VALUES (?, 'alice', '2026')",
+                    (name,),
+                )
+            await execute(
+                "INSERT INTO ace_runs (conversation_id, run_id, learner_id, asked_json, owner, lease_until, "
+                "tries) VALUES (?, 'r1', 'alice', ?, 'gone', 0, 0)",
+                ("lesson-2", '{"message": "What is two?"}'),
+            )
+        graph = build_ace_graph(
+            model=model("Hello"), store="memory://", checkpointer=TurnSaver(database.saver)
+        )
+        here: RunnableConfig = {"configurable": {"thread_id": "lesson-1"}}
+        await graph.ainvoke({"messages": [HumanMessage("My cat is called Tom")]}, here, durability="sync")
+    settings = settings_for(tmp_path, conversations=old_place)
+    scripted = model("two", "Tom", "Who are you?")
+    async with serving(settings, Brought(model=scripted)) as served:
+
+        async def taken_up() -> bool:
+            return len(scripted.calls_of("solver")) == 1 and not served.app.state.parts.turns.under_way
+
+        await until(taken_up)
+        goes_on = await served.ask("What is its name?", "lesson-1")
+        others = await served.post("What is its name?", "lesson-1", learner="bob")
+        told = (await served.client.get("/api/learner/export")).json()["conversations"]
+    async with opened(old_place, HandClock()) as again:
+        assert len(await again.of("bob")) == 1, "the migration is applied once"
+    assert (goes_on["answer"], others.json()["answer"]) == ("Tom", "Who are you?")
+    seen = [[m.text for m in call.messages[1:]] for call in scripted.calls_of("solver")]
+    assert seen[1:] == [["My cat is called Tom", "Hello", "What is its name?"], ["What is its name?"]]
+    assert [[m["content"] for m in each["messages"]] for each in told] == [
+        ["My cat is called Tom", "Hello", "What is its name?", "Tom"],
+        ["What is two?", "two"],
+    ]
+
+
+async def test_conversations_of_a_newer_version_are_left_alone(place: str) -> None:
+    async with opened(place, HandClock()) as one:
+        await clean(one)
+        async with one.database.transaction() as execute:
+            await execute("INSERT INTO ace_conversation_migrations VALUES ('9999_later', '2026')", ())
+        try:
+            with pytest.raises(NewerFormat, match="9999_later"):
+                await one.set_up()
+        finally:
+            async with one.database.transaction() as execute:
+                await execute("DELETE FROM ace_conversation_migrations WHERE name = '9999_later'", ())
+
+
+async def test_servers_that_start_at_once_apply_each_migration_once(old_place: str) -> None:
+    async with database_at(old_place) as one, database_at(old_place) as two:
+        both = [Conversations(each, HandClock(), "x") for each in (one, two)]
+        await asyncio.gather(*(each.set_up() for each in both))
+        async with one.transaction() as execute:
+            names = await execute("SELECT name FROM ace_conversation_migrations ORDER BY name", ())
+    assert [row[0] for row in names] == [each.name for each in MIGRATIONS]
 
 
 async def test_a_conversation_goes_on_behind_a_server_whose_clock_was_ahead(
@@ -159,7 +281,8 @@ async def test_a_conversation_goes_on_behind_a_server_whose_clock_was_ahead(
     async with serving(settings, Brought(model=model("one", "two", "three"))) as served:
         saver = served.app.state.parts.conversations.database.saver
         await served.ask("What is one?", "shared")
-        here = {"configurable": {"thread_id": "shared", "checkpoint_ns": ""}}
+        (conversation,) = await served.app.state.parts.conversations.of("alice")
+        here = {"configurable": {"thread_id": conversation.thread_id, "checkpoint_ns": ""}}
         kept = await saver.aget_tuple(here)
         ahead = {**kept.checkpoint, "id": "1fffffff-0000-6000-8000-000000000000"}
         await saver.aput(here, ahead, kept.metadata, ahead["channel_versions"])

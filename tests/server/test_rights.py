@@ -138,7 +138,6 @@ async def test_an_export_is_complete_and_a_forgotten_learner_leaves_nothing(
         again = await served.client.delete("/api/learner")
         after = (await served.client.get("/api/learner/export")).json()
         bobs = (await served.client.get("/api/learner/export", headers=bearer("bob"))).json()
-        taken = await served.post("Now mine", "c1", learner="bob")
     assert everything["learner_id"] == "alice"
     assert len(everything["playbook"]["bullets"]) == 2
     assert len(everything["turns"]) == len(everything["history"]["entries"]) == 1
@@ -149,7 +148,6 @@ async def test_an_export_is_complete_and_a_forgotten_learner_leaves_nothing(
         None, [], [], [],
     )  # fmt: skip
     assert len(bobs["conversations"]) == 1
-    assert taken.status_code != 403, "the conversation is nobody's any more"
     audited = [r.getMessage() for r in caplog.records if "[ACE Audit]" in r.getMessage()]
     assert [line.split("action=")[1].split()[0] for line in audited] == [
         "export", "forget", "forget", "export", "export",

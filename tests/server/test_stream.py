@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -84,12 +85,16 @@ async def test_a_failure_is_an_event_that_tells_nothing_of_the_inside() -> None:
 
 
 async def test_what_is_refused_before_the_turn_begins_has_its_own_status() -> None:
-    async with serving(settings_for(), Brought(model=model("mine"))) as served:
-        await served.ask("This is mine", "c1")
-        body = {"message": "Let me in", "conversationId": "c1"}
-        stolen = await served.client.post("/api/ai/chat/stream", json=body, headers=bearer("mallory"))
+    held = HeldModel(solver=["<final>mine</final>"], reflector=[NO_LESSON])
+    async with serving(settings_for(), Brought(model=held)) as served:
+        first = asyncio.create_task(served.post("This is mine", "c1"))
+        await held.begun.wait()
+        body = {"message": "And this", "conversationId": "c1"}
+        busy = await served.client.post("/api/ai/chat/stream", json=body)
         blank = await served.client.post("/api/ai/chat/stream", json={"message": " "})
-    assert (stolen.status_code, blank.status_code) == (403, 422)
+        held.go.set()
+        await first
+    assert (busy.status_code, blank.status_code) == (409, 422)
 
 
 async def test_a_client_that_hangs_up_misses_nothing_of_what_was_learned() -> None:
