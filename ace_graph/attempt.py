@@ -21,6 +21,7 @@ from ace_graph.learning.evidence import gather_evidence, quotes_truth, to_json
 from ace_graph.learning.retry import Retry
 from ace_graph.loading import ensure_memory
 from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
+from ace_graph.off_loop import read_text
 from ace_graph.prompts import data_block, preview
 from ace_graph.reasoning.cot import cot
 from ace_graph.reasoning.prompt import build_system, last_question, split_history
@@ -127,7 +128,8 @@ async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Seq
     truth = run.context.ground_truth
     shown = [text for text in lessons if truth is None or not quotes_truth(text, truth)]
     noted = data_block("lessons", "\n".join(f"- {text}" for text in shown) or "(none)")
-    prompt = prompt_for(state, injection, run, run.resources.prompts.render("retry", lessons=noted))
+    told = run.resources.prompts.render("retry", lessons=noted)
+    prompt = await read_text(len(state["turn"]["question"]), prompt_for, state, injection, run, told)
     solution = await REASONING[state["plan"]["mode"]](prompt, state["plan"], talk)
     tried = attempt_of(solution, injection, talk, attempt["attempt_id"], attempt["answer_id"], None)
     evidence = await gather_evidence(state["turn"]["question"], tried, run)

@@ -16,6 +16,7 @@ from ace_graph.memory.retrieval import Retrieval, Scored, retrieve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm
+from ace_graph.off_loop import read_text
 from ace_graph.reasoning.prompt import format_context, recent_insights
 from ace_graph.run import Run, log_text
 from ace_graph.state import Plan, Turn
@@ -70,11 +71,11 @@ async def inject(
         base=base,
         semantic=await semantic_scores(query, memory.playbook, resources),
     )
-    found = ask()
+    found = await read_text(len(question), ask)
     arm = _arm(found, memory, turn_id, run)
     if arm == "without":
         logger.info("[ACE Memory][Inject] unproven bullets are withheld in this turn, to measure their worth")
-        found = ask(proven_only=True)
+        found = await read_text(len(question), ask, proven_only=True)
     if announced:
         _log(question, found, run)
         _tell(found)

@@ -26,6 +26,7 @@ from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.off_loop import read_text
 from ace_graph.run import Run, logger
 from ace_graph.state import ACEState, Attempt
 from ace_graph.updates import LearningUpdate
@@ -55,7 +56,8 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
         origin="turn",
     )
     learner_id = run.learner_id or ""
-    record = make_record(state, attempt, run, total_usage(usage), learned.reflections)
+    size, spent = _size(state, attempt), total_usage(usage)
+    record = await read_text(size, make_record, state, attempt, run, spent, learned.reflections)
     try:
         commit = await _commit(run, delta, memory.snapshot, record, pending)
     except StoreError as error:
@@ -72,10 +74,16 @@ async def _learned(
     state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run
 ) -> tuple[Learned, Pending | None]:
     """Learn now, or set aside what a worker will learn from."""
-    looks, turn_id = looks_of(state, attempt, snapshot, run), state["turn"]["turn_id"]
+    looks = await read_text(_size(state, attempt), looks_of, state, attempt, snapshot, run)
+    turn_id = state["turn"]["turn_id"]
     if run.learning == "background":
         return set_aside(looks, turn_id, operation_id(turn_id, attempt["attempt_id"], "learn"), run)
     return await learn(looks, snapshot, run, partial(answer_again, state, attempt, run)), None
+
+
+def _size(state: ACEState, attempt: Attempt) -> int:
+    """The characters of the turn that are read."""
+    return len(state["turn"]["question"]) + len(attempt["answer"])
 
 
 async def _commit(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ace_graph.context import ACEContext
 from ace_graph.memory.taxonomy import infer_topic
 from ace_graph.memory.window import adaptive_size
+from ace_graph.off_loop import read_text
 from ace_graph.run import Run
 from ace_graph.state import ACEState, Plan, Turn
 from ace_graph.updates import PlannerUpdate
@@ -24,7 +25,8 @@ DEFAULT_MAX_TURNS = 8
 async def planner(state: ACEState, run: Run) -> PlannerUpdate:
     """Plan this turn."""
     names = list(await run.resources.tools_by_name()) if state["turn"]["mode"] == "react" else []
-    return {"plan": plan_turn(state["turn"], run.context, names)}
+    turn = state["turn"]
+    return {"plan": await read_text(len(turn["question"]), plan_turn, turn, run.context, names)}
 
 
 def plan_turn(turn: Turn, context: ACEContext, tool_names: Sequence[str]) -> Plan:

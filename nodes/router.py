@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from ace_graph.errors import InvalidMessage, InvalidMode
 from ace_graph.loading import load_memory
+from ace_graph.off_loop import read_text
 from ace_graph.reasoning.prompt import bounded_context, last_question
 from ace_graph.run import Run, log_text, logger
 from ace_graph.state import MODES, ACEState, Mode, Turn
@@ -109,7 +110,8 @@ def _names_a_tool(question: str, tool_names: Iterable[str]) -> bool:
 
 async def _chosen(question: str, run: Run) -> Mode:
     if run.resources.mode_router is None:
-        return choose_mode(question, await run.resources.callers_tool_names())
+        names = await run.resources.callers_tool_names()
+        return await read_text(len(question), choose_mode, question, names)
     answer = run.resources.mode_router(question)
     return _checked(await answer if inspect.isawaitable(answer) else answer)
 

@@ -9,6 +9,7 @@ from ace_graph.attempt import REASONING, attempt_of, prompt_for
 from ace_graph.injection import inject
 from ace_graph.learning.evidence import quotes_truth
 from ace_graph.loading import ensure_memory
+from ace_graph.off_loop import read_text
 from ace_graph.prompts import data_block
 from ace_graph.reasoning.talk import Talk
 from ace_graph.reasoning.trace import message_dicts
@@ -33,7 +34,8 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     answer_id = earlier["answer_id"] if earlier else f"answer-{turn['turn_id']}"
     model = await run.resources.ready_model(run.context)
     talk = Talk(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
-    prompt = prompt_for(state, injection, run, _told(state, earlier, run) if earlier else "")
+    told = _told(state, earlier, run) if earlier else ""
+    prompt = await read_text(len(turn["question"]), prompt_for, state, injection, run, told)
     solution = await REASONING[plan["mode"]](prompt, plan, talk)
     attempt = attempt_of(solution, injection, talk, run.resources.new_id(), answer_id, earlier)
     attempt["first"] = _first(earlier, state.get("result")) if earlier else None

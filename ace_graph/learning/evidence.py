@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ace_graph.memory.evidence import Evidence
+from ace_graph.off_loop import read_text
 from ace_graph.run import Run
 from ace_graph.state import Attempt, EvidenceJSON
 
@@ -43,7 +44,8 @@ async def gather_evidence(question: str, attempt: Attempt, run: Run) -> list[Evi
     judged = await _evaluate(question, attempt["answer"], run)
     compared = judged is not None and judged.source == "ground_truth"
     if truth is not None and not compared:
-        met = matches_ground_truth(attempt["answer"], truth)
+        answer = attempt["answer"]
+        met = await read_text(len(answer) + len(truth), matches_ground_truth, answer, truth)
         found.append(
             Evidence(
                 source="ground_truth",

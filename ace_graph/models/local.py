@@ -28,6 +28,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
 from ace_graph.models.json_output import SCHEMA_KEY, JsonSchema, json_output
+from ace_graph.off_loop import read_text
 
 __all__ = ["ROLE_KEY", "LocalModel", "ModelCall"]
 
@@ -54,6 +55,11 @@ class ModelCall:
     def prompt(self) -> str:
         """The text of all messages, one after the other."""
         return "\n".join(message.text for message in self.messages)
+
+    @property
+    def size(self) -> int:
+        """The characters of all messages."""
+        return sum(len(message.text) for message in self.messages)
 
     @property
     def tool_names(self) -> tuple[str, ...]:
@@ -148,8 +154,7 @@ class LocalModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,  # LangChain's signature
     ) -> ChatResult:
-        call = _call_of(messages, kwargs)
-        message = _completed(self.reply(call), call)
+        message = self._whole(_call_of(messages, kwargs))
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _agenerate(
@@ -160,7 +165,7 @@ class LocalModel(BaseChatModel):
         **kwargs: Any,  # LangChain's signature
     ) -> ChatResult:
         call = _call_of(messages, kwargs)
-        message = _completed(self.reply(call), call)
+        message = await read_text(call.size, self._whole, call)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _stream(
@@ -179,8 +184,12 @@ class LocalModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,  # LangChain's signature
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._chunks(_call_of(messages, kwargs)):
+        call = _call_of(messages, kwargs)
+        for chunk in await read_text(call.size, self._chunks, call):
             yield chunk
+
+    def _whole(self, call: ModelCall) -> AIMessage:
+        return _completed(self.reply(call), call)
 
     def _chunks(self, call: ModelCall) -> Iterator[ChatGenerationChunk]:
         return self.chunks_of(self.reply(call), call)

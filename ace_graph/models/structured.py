@@ -23,6 +23,7 @@ from ace_graph.models.call import ChatRunnable, OnUsage, Sleep, call_model, guar
 from ace_graph.models.failure import secrets_of
 from ace_graph.models.reply import find_json_object, finish_problem
 from ace_graph.models.usage import usage_of
+from ace_graph.off_loop import read_text
 from ace_graph.schemas import Schemas
 
 __all__ = ["Structured", "structured_call"]
@@ -68,7 +69,7 @@ async def structured_call(
             on_usage=on_usage,
             sleep=sleep,
         )
-        return _read(text, None, schema)
+        return await read_text(len(text.text), _read, text, None, schema)
     out = await guarded(
         lambda: bound.ainvoke(list(messages), with_nostream(config)),
         timeout=timeout,
@@ -80,7 +81,7 @@ async def structured_call(
         return Structured(None, "the model gave no message", "")
     if on_usage is not None:
         on_usage(usage_of(raw))
-    return _read(raw, parsed, schema)
+    return await read_text(len(raw.text), _read, raw, parsed, schema)
 
 
 def _asking_for(schema: type[BaseModel]) -> HumanMessage:

@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, mess
 from langgraph.graph.message import push_message
 
 from ace_graph.models import ChatRunnable, Usage, call_model, finish_problem, joined, stream_model
+from ace_graph.off_loop import read_text
 from ace_graph.reasoning.answer import AnswerParser, Parsed
 from ace_graph.run import Run, log_text
 from ace_graph.state import Memory
@@ -79,9 +80,7 @@ class Talk:
             config=self.run.call_config(self._role),
             on_usage=self._count,
         )
-        parser = AnswerParser()
-        parser.feed(message.text)
-        return Reply(message, parser.finish()[1], finish_problem(message))
+        return Reply(message, await _taken_apart(message.text), finish_problem(message))
 
     async def answer(self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None) -> Reply:
         """Ask, and show the final answer's text while it comes. A reply that calls tools shows nothing."""
@@ -101,7 +100,7 @@ class Talk:
                 if self.streamed:
                     await asyncio.sleep(0)  # a model that has more at hand must not keep this from the reader
         message = _whole(joined(chunks))
-        rest, parsed = parser.finish()
+        rest, parsed = await read_text(len(message.text), parser.finish)
         if parser.answering or not message.tool_calls:
             self.show(rest)
         return Reply(message, parsed, finish_problem(message))
@@ -115,6 +114,12 @@ class Talk:
     def think(self, what: str, text: str) -> None:
         """Log a step of the reasoning."""
         logger.info("[ACE Thought] %s: %s", what, log_text(self.run.resources, text))
+
+
+async def _taken_apart(text: str) -> Parsed:
+    parser = AnswerParser()
+    parser.feed(text)
+    return (await read_text(len(text), parser.finish))[1]
 
 
 def _whole(total: AIMessageChunk | None) -> AIMessage:

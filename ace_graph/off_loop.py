@@ -1,0 +1,48 @@
+"""Reading long text away from the event loop, so that other turns go on meanwhile.
+
+A reader is a pure function of text: rules, retrieval, parsing. Short text is read where it is, because a
+thread costs more than the reading. Long text goes to a worker thread, one at a time per event loop: the
+interpreter runs one thread at a time, and several busy ones would keep the loop waiting for its turn.
+
+Does not: make a slow reader fast. A reader takes time in proportion to its text, and no single call into C
+code holds the interpreter for long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
+from anyio.to_thread import run_sync
+
+__all__ = ["LONG_TEXT", "read_text"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+LONG_TEXT = 8_192
+"""Text of more characters is read in a thread."""
+
+_ONE_AT_A_TIME = RunVar[CapacityLimiter]("ace_graph_long_texts")
+
+
+async def read_text(size: int, reader: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return what `reader` returns for these arguments; `size` is the length of the text that it reads.
+
+    A cancellation waits for the reader to end. Raises what `reader` raises.
+    """
+    if size <= LONG_TEXT:
+        return reader(*args, **kwargs)
+    return await run_sync(partial(reader, *args, **kwargs), limiter=_limiter())
+
+
+def _limiter() -> CapacityLimiter:
+    """The limiter of the running event loop."""
+    limiter = _ONE_AT_A_TIME.get(None)
+    if limiter is None:
+        limiter = CapacityLimiter(1)
+        _ONE_AT_A_TIME.set(limiter)
+    return limiter
