@@ -14,7 +14,7 @@ test docs studio demo: export LANGSMITH_TRACING = false
 test docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test coverage lint format type bench bench-server bench-quality red-team faults docs capabilities neo4j neo4j-stop studio wheel clean
+.PHONY: help setup demo chat test coverage lint format type bench bench-server bench-quality red-team faults docs notebooks capabilities neo4j neo4j-stop studio wheel clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,10 @@ docs: ## run every example of README, docs/ and notebooks/, and check the capabi
 capabilities: ## does the last test run prove every row that docs/capabilities.md claims?
 	@$(DEV)
 	@$(BIN)/python dev/check_capabilities.py --results $(RESULTS)/junit.xml
+
+notebooks: ## run the notebooks and write them with their outputs as HTML, into build/notebooks
+	@$(DEV)
+	@$(BIN)/python dev/render_notebooks.py $(ARGS)
 
 neo4j: ## start a local Neo4j to try (Docker, or Java 17 and Maven)
 	@$(RUN)
