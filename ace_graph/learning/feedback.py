@@ -10,69 +10,78 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
+from ace_graph.learning.sentences import Sentence, sentences, skip
 from ace_graph.memory.evidence import Verdict
 
 __all__ = ["Feedback", "read_feedback"]
 
 MAX_CORRECTION_CHARS = 300
+_SENTENCES_READ = 2
 
-_FILLER = r"(?:(?:hmm+|um+|uh|oh|well|ok|okay|sorry|hey|wait|but|and|actually|yes|yeah|ah|hi)\b[\s,.!…-]*)*"
-_NO = r"(?:no|nope)[\s,.!:;-]+"
+
+def _rule(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.IGNORECASE)
+
+
+_FILLER = _rule(
+    r"(?:hm{1,9}|um{1,9}|uh|oh|well|ok|okay|sorry|hey|wait|but|and|actually|yes|yeah|ah|hi)\b[ ,.!…-]*"
+)
+_NO = _rule(r"(?:no|nope)[ ,.!:;-]+")
+_THANKS = _rule(
+    r"(?:thanks|thank you|great|perfect|super|nice|cool|wow|awesome)(?: so much| a lot)?[ ,.!:;-]+"
+)
 _THAT = (
     r"(?:that(?:'?s| is| was)?|this(?: is| was)?|it(?:'?s| is| was)"
     r"|your (?:last )?(?:answer|result|solution)(?: is| was)?|you(?:'re| are| were)?)"
 )
 _VERY = (
-    r"(?:still |completely |totally |just |plain |simply |also |all |not quite |quite |very |so |exactly )*"
+    r"(?:still |completely |totally |just |plain |simply |also |all |(?:not )?quite |very |so |exactly ){0,5}"
 )
 _SHOULD = r"should (?:be|have been)"
 
-_WRONG = re.compile(
-    rf"{_FILLER}(?:(?:{_NO})?{_THAT} {_VERY}"
-    r"(?:wrong|incorrect|false|mistaken|not (?:right|correct|true|what i (?:asked|meant|wanted)))\b"
-    rf"|(?:{_NO})?(?:wrong|incorrect|nope|not (?:right|correct|quite))\b"
-    r"(?! (?:way|place|order|side|question))"
-    r"|(?:that|this|it) (?:did ?n[o']t|does ?n[o']t|didnt|doesnt|isn'?t|wasn'?t) "
-    r"(?:work|help|right|correct|true)\b"
-    r"|(?:that|this) (?:failed|makes no sense)\b"
-    r"|you (?:made|have) (?:a |an )?(?:mistake|error)\b|you got (?:it|that) wrong\b"
-    r"|there(?:'s| is) (?:a |an )?(?:mistake|error) in (?:your|that|the)\b)",
-    re.IGNORECASE,
+_WRONG = _rule(
+    rf"{_THAT} {_VERY}(?:wrong|incorrect|false|mistaken"
+    r"|not (?:right|correct|true|what i (?:asked|meant|wanted)))\b",
+    r"(?:wrong|incorrect|nope|not (?:right|correct|quite))\b(?! (?:way|place|order|side|question))",
 )
-_NO_BUT = re.compile(
-    rf"{_FILLER}{_NO}(?:the (?:right |correct )?(?:answer|result) (?:is|{_SHOULD})"
-    rf"|it(?:'?s| is| {_SHOULD}| must be)|that {_SHOULD})\s+\S",
-    re.IGNORECASE,
+_FAILED = _rule(
+    r"(?:that|this|it) (?:did ?n[o']t|does ?n[o']t|didnt|doesnt|isn'?t|wasn'?t) "
+    r"(?:work|help|right|correct|true)\b",
+    r"(?:that|this) (?:failed|makes no sense)\b",
+    r"you (?:made|have) (?:a |an )?(?:mistake|error)\b",
+    r"you got (?:it|that) wrong\b",
+    r"there(?:'s| is) (?:a |an )?(?:mistake|error) in (?:your|that|the)\b",
 )
-_SHOULD_BE = re.compile(
-    rf"{_FILLER}(?:the (?:right|correct|real) (?:answer|result|value) (?:is|was|{_SHOULD})"
-    rf"|(?:it|that|the answer) {_SHOULD})\s+\S",
-    re.IGNORECASE,
+_BUT = _rule(
+    rf"the (?:right |correct )?(?:answer|result) (?:is|{_SHOULD}) \S",
+    rf"it(?:'?s| is| {_SHOULD}| must be) \S",
+    rf"that {_SHOULD} \S",
 )
-_AGAIN = re.compile(
-    rf"{_FILLER}(?:you (?:already|just) (?:told|said|explained|showed|gave)\b"
-    r"|(?:you said|i know) that already\b|i already know (?:that|this)\b)",
-    re.IGNORECASE,
+"""What makes a "no" before it feedback: the value that is said to be right."""
+_SHOULD_BE = _rule(
+    rf"the (?:right|correct|real) (?:answer|result|value) (?:is|was|{_SHOULD}) \S",
+    rf"(?:it|that|the answer) {_SHOULD} \S",
 )
-_RIGHT = re.compile(
-    rf"{_FILLER}(?:(?:thanks|thank you|great|perfect|super|nice|cool|wow|awesome)(?: so much| a lot)?"
-    rf"[\s,.!:;-]+)*(?:{_THAT} {_VERY}(?:right|correct|true|it|what i (?:needed|wanted|meant)|perfect)\b"
-    r"|(?:that|this|it) (?:really |finally |totally |just )?"
-    r"(?:worked|works|helped|helps|makes sense now|did it|did the trick|solved it)\b"
-    r"|(?:correct|exactly|right)(?=\s*(?:[.!,]|$))"
-    r"|(?:now )?i (?:finally |really )?(?:get|got|understand|understood) it(?: now)?(?=\s*(?:[.!,]|$)))",
-    re.IGNORECASE,
+_AGAIN = _rule(
+    r"you (?:already|just) (?:told|said|explained|showed|gave)\b",
+    r"(?:you said|i know) that already\b",
+    r"i already know (?:that|this)\b",
 )
-_CORRECTION = re.compile(
-    r"(?:(?:the )?(?:right |correct |real )?(?:answer|result|value)|it|that|this)"
-    rf"(?:'?s| is| was| {_SHOULD}| must be)(?: actually| really)?\s+"
-    r"(?!(?:still |completely |totally |just )*(?:wrong|incorrect|false|not|mistaken|right|correct)\b)"
-    r"(?P<value>\S.*)",
-    re.IGNORECASE,
+_RIGHT = _rule(
+    rf"{_THAT} {_VERY}(?:right|correct|true|it|what i (?:needed|wanted|meant)|perfect)\b",
+    r"(?:that|this|it) (?:really |finally |totally |just )?"
+    r"(?:worked|works|helped|helps|makes sense now|did it|did the trick|solved it)\b",
+    r"(?:correct|exactly|right)(?= ?(?:[.!,]|$))",
+    r"(?:now )?i (?:finally |really )?(?:get|got|understand|understood) it(?: now)?(?= ?(?:[.!,]|$))",
 )
-_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|`[^`\n]*`|^\s*>.*$", re.MULTILINE)
-_SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\n+")
+_CORRECTION = _rule(
+    r"\b(?:(?:the )?(?:right |correct |real )?(?:answer|result|value)|it|that|this)"
+    rf"(?:'?s| is| was| {_SHOULD}| must be)(?: actually| really)? "
+    r"(?!(?:still |completely |totally |just ){0,5}(?:wrong|incorrect|false|not|mistaken|right|correct)\b)"
+    r"(?=\S)"
+)
 
 
 @dataclass(frozen=True)
@@ -92,27 +101,35 @@ def read_feedback(message: str, previous_answer: str) -> Feedback | None:
     if not previous_answer.strip():
         return None
     asked = previous_answer.rstrip(" \"'*_)").endswith(("?", "？"))
-    sentences = [s.strip() for s in _SENTENCE_END.split(_QUOTED.sub(" ", message)) if s.strip()]
-    for position, sentence in enumerate(sentences[:2]):
-        verdict = None if sentence.endswith(("?", "？")) else _verdict(sentence, answers_a_question=asked)
+    said = list(islice(sentences(message), _SENTENCES_READ + 1))
+    for position, sentence in enumerate(said[:_SENTENCES_READ]):
+        verdict = None if sentence.asks else _verdict(sentence.masked, answers_a_question=asked)
         if verdict is not None:
-            told = " ".join(sentences[position : position + 2])[:MAX_CORRECTION_CHARS]
-            correction = _correction(told) if verdict == "failure" else None
-            return Feedback(verdict, told, correction)
+            told = said[position : position + 2]
+            text = " ".join(each.text for each in told)[:MAX_CORRECTION_CHARS]
+            return Feedback(verdict, text, _correction(told) if verdict == "failure" else None)
     return None
 
 
 def _verdict(sentence: str, *, answers_a_question: bool) -> Verdict | None:
-    if _WRONG.match(sentence) or _SHOULD_BE.match(sentence):
+    begin = skip(_FILLER, sentence)
+    after_no = skip(_NO, sentence, begin)
+    if any(_WRONG.match(sentence, at) for at in (begin, after_no)):
         return "failure"
-    if _NO_BUT.match(sentence) and not answers_a_question:
+    if _FAILED.match(sentence, begin) or _SHOULD_BE.match(sentence, begin):
         return "failure"
-    if _AGAIN.match(sentence):
+    if after_no > begin and _BUT.match(sentence, after_no) and not answers_a_question:
+        return "failure"
+    if _AGAIN.match(sentence, begin):
         return "partial"
-    return "success" if _RIGHT.match(sentence) else None
+    return "success" if _RIGHT.match(sentence, skip(_THANKS, sentence, begin)) else None
 
 
-def _correction(told: str) -> str | None:
-    found = [match["value"] for match in _CORRECTION.finditer(told)]
-    value = found[-1].strip().rstrip(".!;, ") if found else ""
-    return value or None
+def _correction(told: list[Sentence]) -> str | None:
+    for sentence in told:
+        found = _CORRECTION.search(sentence.masked[:MAX_CORRECTION_CHARS])
+        value = sentence.text[found.end() : MAX_CORRECTION_CHARS] if found else ""
+        value = value.strip("\"'`“”«» ").rstrip(".!;, \"'`”»")
+        if value:
+            return value
+    return None
