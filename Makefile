@@ -14,7 +14,7 @@ test docs studio demo: export LANGSMITH_TRACING = false
 test docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test coverage lint format type bench bench-server bench-quality red-team faults docs notebooks capabilities neo4j neo4j-stop studio wheel clean
+.PHONY: help setup demo chat test coverage lint format type bench bench-server bench-quality red-team faults mutants docs notebooks capabilities neo4j neo4j-stop studio wheel clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,10 @@ red-team: ## attack the memory through the real graph; writes benchmarks/redteam
 faults: ## break turns off everywhere, on SQLite and Neo4j; writes benchmarks/faults/RESULTS.md
 	@$(DEV)
 	@$(BIN)/python -m benchmarks.faults $(ARGS)
+
+mutants: ## break the code in small ways and see which tests notice; FILES="memory/window.py" TESTS="tests/memory" for some
+	@$(DEV)
+	@ACE_SKIP_NEO4J=1 $(BIN)/python -m benchmarks.mutants $(if $(FILES),--files $(FILES)) $(if $(TESTS),--tests $(TESTS)) $(ARGS)
 
 docs: ## run every example of README, docs/ and notebooks/, and check the capability table
 	@$(DEV)

@@ -5,9 +5,9 @@ Does not: hold live objects (resources.py does) or read the environment (setting
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ace_graph.memory.stores.base import MAX_LEARNER_ID_CHARS, checked_learner_id
 
@@ -20,6 +20,7 @@ LearnerId = Annotated[
     str, AfterValidator(checked_learner_id), Field(min_length=1, max_length=MAX_LEARNER_ID_CHARS)
 ]
 ShortText = Annotated[str, Field(max_length=256)]
+WindowSize = Annotated[int, Field(ge=0, le=100)]
 
 
 class ACEContext(BaseModel):
@@ -55,10 +56,16 @@ class ACEContext(BaseModel):
         default=None, description="Preferred topic of bullets; inferred when absent."
     )
     persona: ShortText | None = Field(default=None, description="A voice to answer in for this run.")
-    window_size: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        default=None, description="Interactions of the conversation in the prompt; default 5, or adaptive."
+    window_size: WindowSize | None = Field(
+        default=None, description="Interactions of the conversation in the prompt; default 5, and adaptive."
     )
-    adaptive_window: bool = Field(default=True, description="3, 5 or 7 interactions, by the question.")
+    adaptive_window: bool | None = Field(
+        default=None,
+        description="Two fewer for a short question, two more for a demanding one. "
+        "Unset: unless window_size is set.",
+    )
+    window_min: WindowSize = Field(default=3, description="Fewest interactions of an adaptive window.")
+    window_max: WindowSize = Field(default=10, description="Most interactions of an adaptive window.")
     retrieval_budget_tokens: Annotated[int, Field(ge=0, le=100_000)] = Field(
         default=2_000, description="Most tokens that bullets may take in the prompt."
     )
@@ -90,3 +97,9 @@ class ACEContext(BaseModel):
         default=None, description="react: most model calls before an answer must come."
     )
     tool_names: tuple[ShortText, ...] | None = Field(default=None, description="react: only these tools.")
+
+    @model_validator(mode="after")
+    def _bounds_in_order(self) -> Self:
+        if self.window_min > self.window_max:
+            raise ValueError(f"window_min {self.window_min} is above window_max {self.window_max}: swap them")
+        return self

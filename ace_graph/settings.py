@@ -30,6 +30,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ace_graph.errors import ConfigurationError
 from ace_graph.memory.trajectory import Tracing
+from ace_graph.prices import Price, read_prices
 
 __all__ = ["LogFormat", "LogLevel", "Settings", "export_others", "unknown_names", "variable_names"]
 
@@ -53,6 +54,11 @@ def _upper(value: object) -> object:
 
 
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Prices = Annotated[
+    tuple[Price, ...],
+    NoDecode,
+    BeforeValidator(lambda value: read_prices(value) if isinstance(value, str) else value),
+]
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser())]
 Rate = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -78,6 +84,7 @@ class Settings(BaseSettings):
     llm_temperature: float = Field(default=0.2, ge=0, le=2)
     llm_timeout: float = Field(default=60.0, gt=0, le=3600)
     allowed_models: Names = ()
+    prices: Prices = ()
 
     store: str | None = Field(default=None, repr=False)
     memory_file: Folder | None = None

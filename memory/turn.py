@@ -50,10 +50,10 @@ class TurnRecord(BaseModel):
     """Who asked what, when, in which mode, what it cost and how it went: a trajectory (document 004).
 
     `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1];
-    `cost` is in the caller's currency. `status` says how the run ended, `verdict` what the evidence says
-    about the answer. `agent` did it: the graph, or what the host calls its own. Steps beyond the bound are
-    counted in `steps_left_out`; `steps_dropped` says why there are none any more. One that was deleted is
-    listed nowhere and says nothing; it stays as the mark that its commit was made.
+    `cost` is in the currency of the prices that it follows from, or the caller's. `status` says how the run
+    ended, `verdict` what the evidence says about the answer. `agent` did it: the graph, or one of the host's.
+    Steps beyond the bound are counted in `steps_left_out`; `steps_dropped` says why there are none
+    any more. One that was deleted is listed nowhere and says nothing; it stays as the mark of its commit.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

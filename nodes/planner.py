@@ -54,6 +54,7 @@ def plan_turn(turn: Turn, context: ACEContext, tool_names: Sequence[str]) -> Pla
 
 
 def _window(question: str, context: ACEContext) -> int:
-    if context.window_size is not None:
-        return context.window_size
-    return adaptive_size(question, base=DEFAULT_WINDOW) if context.adaptive_window else DEFAULT_WINDOW
+    """How many interactions: the size that was set, or one that leans on the question around it."""
+    base = DEFAULT_WINDOW if context.window_size is None else context.window_size
+    adaptive = context.window_size is None if context.adaptive_window is None else context.adaptive_window
+    return adaptive_size(question, base, context.window_min, context.window_max) if adaptive else base

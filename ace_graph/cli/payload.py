@@ -77,7 +77,7 @@ def answer_json(
     plan, learning = out.get("plan"), out.get("learning")
     result = out.get("result")
     scratch: dict[str, object] = {
-        _CONTEXT_NAMES.get(name, name): value for name, value in (plan or {}).items() if name != "mode"
+        _told_as(name, request.context): value for name, value in (plan or {}).items() if name != "mode"
     }
     if scratch.get("temperature") is None:
         scratch["temperature"] = temperature
@@ -96,6 +96,15 @@ def answer_json(
 
 _CONTEXT_NAMES: Mapping[str, str] = {"max_bullets": "max_bullets_injected"}
 """Plan parameters under the name by which the context takes them."""
+
+_OF_THE_QUESTION = frozenset({"topic", "window_size"})
+"""Plan parameters that follow from the question: sent back, one turn's must not hold for the next."""
+
+
+def _told_as(name: str, context: ACEContext) -> str:
+    if name in _OF_THE_QUESTION and getattr(context, name) is None:
+        return f"_{name}"
+    return _CONTEXT_NAMES.get(name, name)
 
 
 def _parsed(raw: bytes) -> _Payload:

@@ -17,6 +17,7 @@ from ace_graph.memory.trace import TurnReflection
 from ace_graph.memory.trajectory import bounded_steps, sampled
 from ace_graph.memory.turn import MAX_TASK_CHARS, TurnRecord, TurnStatus, answer_hash
 from ace_graph.models import Usage
+from ace_graph.prices import cost_of
 from ace_graph.prompts import preview
 from ace_graph.reasoning.prompt import last_question
 from ace_graph.run import Run
@@ -37,6 +38,7 @@ def make_record(
     started, completed = datetime.fromisoformat(turn["started_at"]), run.resources.clock()
     evidence = tuple(to_evidence(item) for item in _evidence(result, attempt))
     steps, left_out = bounded_steps(steps_of(state, attempt))
+    model, prices = model_name(run), run.resources.settings.prices
     record = TurnRecord(
         turn_id=turn["turn_id"],
         attempt_id=attempt["attempt_id"],
@@ -52,10 +54,11 @@ def make_record(
         verdict=result["first"]["verdict"] if result else "unknown",
         error=attempt["problem"],
         score=_score(evidence),
-        model=model_name(run),
+        model=model,
         calls=usage.calls,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
+        cost=cost_of(model, usage.input_tokens, usage.output_tokens, prices),
         duration_ms=max(0.0, (completed - started).total_seconds() * 1000),
         injected=tuple(attempt["injected"]),
         cited=tuple(attempt["cited"]),

@@ -75,6 +75,16 @@ def test_the_callers_mode_and_parameters_win_and_memory_is_still_read(backend: B
     assert backend.ask(json.dumps(again))["scratch"]["breadth"] == 2, "a scratch may be sent back"
 
 
+def test_a_scratch_sent_back_keeps_no_topic_and_window_of_its_question(backend: Backend) -> None:
+    scratch = backend.ask(payload("What is 1/2 + 1/3?"))["scratch"]
+    assert (scratch["_topic"], scratch["_window_size"]) == ("fraction_addition", 5)
+    later = {"messages": [{"role": "user", "content": "what is 20%?"}], "scratch": scratch}
+    after = backend.ask(json.dumps(later))["scratch"]
+    assert (after["_topic"], after["_window_size"]) == ("percentages", 3)
+    asked = backend.ask(payload("what is 20%?", topic="shares", window_size=4))["scratch"]
+    assert (asked["topic"], asked["window_size"]) == ("shares", 4)
+
+
 def test_what_one_call_learns_the_next_one_knows_and_the_delta_is_true(
     ace: Commands, backend: Backend
 ) -> None:

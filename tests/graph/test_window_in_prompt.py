@@ -6,6 +6,7 @@ import json
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from pydantic import ValidationError
 
 from ace_graph import ACEContext
 from ace_graph.testing import ScriptedModel
@@ -77,3 +78,56 @@ async def test_long_tool_results_are_cut_in_the_prompt_and_kept_in_the_conversat
     out = await build(model).ainvoke(said([*messages, HumanMessage("and then?")]), context=ALICE)
     assert model.calls[0].messages[3].text == "x" * 2_000 + "... (truncated)"
     assert out["messages"][2].text == "x" * 5_000
+
+
+SHORT, PLAIN, DEMANDING = (
+    "and then?",
+    "please tell me more about that thing",
+    "please implement this for me now",
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sizes"),
+    [
+        ({}, (3, 5, 7)),
+        ({"window_size": 2}, (2, 2, 2)),
+        ({"window_size": 2, "adaptive_window": False}, (2, 2, 2)),
+        ({"adaptive_window": False}, (5, 5, 5)),
+        ({"window_size": 8, "adaptive_window": True}, (6, 8, 10)),
+        ({"window_size": 9, "adaptive_window": True}, (7, 9, 10)),
+        ({"window_size": 4, "adaptive_window": True}, (3, 4, 6)),
+        ({"window_min": 4, "window_max": 6}, (4, 5, 6)),
+        ({"window_size": 4, "adaptive_window": True, "window_min": 0}, (2, 4, 6)),
+        ({"window_size": 9, "adaptive_window": True, "window_max": 12}, (7, 9, 11)),
+        ({"window_size": 1, "window_min": 4}, (1, 1, 1)),
+    ],
+)
+async def test_size_bounds_and_question_decide_the_window(
+    build: Build, settings: dict[str, int], sizes: tuple[int, int, int]
+) -> None:
+    context = ACEContext.model_validate({**ALICE.model_dump(), **settings})
+    model = ScriptedModel(["<final>x</final>"] * 3)
+    graph = build(model)
+    for question in (SHORT, PLAIN, DEMANDING):
+        await graph.ainvoke(said([*interactions(15), HumanMessage(question)]), context=context)
+    found = [sum(m.text.startswith("query") for m in call.messages) for call in model.calls]
+    assert tuple(found) == sizes
+
+
+def test_bounds_in_the_wrong_order_are_refused() -> None:
+    with pytest.raises(ValidationError, match="window_min 8 is above window_max 7"):
+        ACEContext(window_min=8, window_max=7)
+    assert ACEContext(window_min=7, window_max=7).window_max == 7
+
+
+async def test_plain_replies_are_in_the_window_and_in_the_conversation(build: Build) -> None:
+    before = [HumanMessage("hi"), AIMessage("Hello, I am the tutor."), *interactions(1)]
+    model = ScriptedModel(["<final>A plain reply.</final>", "<final>x</final>"])
+    graph = build(model)
+    out = await graph.ainvoke(said([*before, HumanMessage("who are you?")]), context=ALICE)
+    out = await graph.ainvoke(said([*out["messages"], HumanMessage("and who am I?")]), context=ALICE)
+    told = [m.text for m in model.calls[1].messages[1:]]
+    assert told == [m.text for m in out["messages"][:-1]]
+    assert told[:2] == ["hi", "Hello, I am the tutor."]
+    assert told[-3:] == ["who are you?", "A plain reply.", "and who am I?"]

@@ -11,6 +11,7 @@ from dotenv import dotenv_values
 from pydantic import ValidationError
 
 from ace_graph.errors import ConfigurationError
+from ace_graph.prices import cost_of
 from ace_graph.settings import Settings, export_others, unknown_names, variable_names
 
 ROOT = Path(__file__).parents[2]
@@ -216,3 +217,22 @@ def test_the_example_file_lists_exactly_the_known_variables_with_their_defaults(
 
 def _key(settings: Settings) -> str | None:
     return settings.gemini_api_key.get_secret_value() if settings.gemini_api_key else None
+
+
+def test_prices_are_read_per_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACE_PRICES", "gemini-2.5-flash=0.30/2.50, openai:gpt-5-mini = 0.25 / 2,")
+    prices = Settings.load().prices
+    assert prices == (("gemini-2.5-flash", 0.3, 2.5), ("openai:gpt-5-mini", 0.25, 2.0))
+    assert cost_of("models/gemini-2.5-flash", 1_000_000, 0, prices) == 0.3
+    assert cost_of("Gemini-2.5-Flash", 0, 1_000_000, prices) == 2.5
+    assert cost_of("gpt-5-mini", 2_000_000, 500_000, prices) == 1.5
+    assert cost_of("gpt-5", 1, 1, prices) is None
+    assert cost_of(None, 1, 1, prices) is None
+    assert cost_of("x", 1, 1, ()) is None
+
+
+@pytest.mark.parametrize("text", ["m", "m=1", "=1/2", "m=1/x", "m=-1/2", "m=1/nan", "m=inf/1", "a=1/1,a=2/2"])
+def test_a_price_that_is_none_says_how_to_write_one(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACE_PRICES", text)
+    with pytest.raises(ConfigurationError, match=r"ACE_PRICES: .*(no price: write model=in/out|two prices)"):
+        Settings.load()

@@ -1,0 +1,92 @@
+"""Mutation testing draws a fair sample, reads mutmut's verdicts right and says what survived."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks.mutants.mutation import Change, verdicts
+from benchmarks.mutants.reasons import REASONS, read_reasons, reason_for
+from benchmarks.mutants.report import page, score_table
+from benchmarks.mutants.sample import draw, group_of, module_of
+from benchmarks.mutants.tree import mutated_paths
+
+BIG, SMALL, LONE = (
+    [f"ace_graph.memory.window.x_f__mutmut_{n}" for n in range(700)],
+    [f"ace_graph.learning.lesson.x_f__mutmut_{n}" for n in range(300)],
+    ["ace_graph.memory.stores.sqlite.xǁSQLiteStoreǁload__mutmut_1"],
+)
+EVERY = [*BIG, *SMALL, *LONE]
+
+
+def test_every_module_has_its_share_of_the_sample() -> None:
+    sample = draw(EVERY, 100, seed=1)
+    counts = Counter(map(module_of, sample))
+    assert counts["ace_graph.memory.stores.sqlite"] == 1
+    assert (counts["ace_graph.memory.window"], counts["ace_graph.learning.lesson"]) == (69, 30)
+    assert len(set(sample)) == len(sample) == 100
+    assert set(sample) <= set(EVERY)
+
+
+def test_the_seed_decides_the_sample_and_the_order_does_not() -> None:
+    assert draw(EVERY, 100, 1) == draw(reversed(EVERY), 100, 1)
+    assert draw(EVERY, 100, 1) != draw(EVERY, 100, 2)
+    assert draw(EVERY, 5_000, 1) == sorted(EVERY)
+
+
+def test_a_module_belongs_to_one_group() -> None:
+    groups = [group_of(f"ace_graph.{module}.x_f__mutmut_1") for module in (
+        "memory.text", "memory.formats.lmb", "memory.stores.sqlite", "learning.adaptation.course",
+    )]  # fmt: skip
+    assert groups == ["memory core", "formats", "stores", "learning"]
+
+
+def test_verdicts_come_from_the_exit_codes(tmp_path: Path) -> None:
+    codes = {"a": 1, "b": 0, "c": None, "d": 33, "e": -24, "f": -11, "g": 3}
+    (tmp_path / "mutants").mkdir()
+    (tmp_path / "mutants" / "m.py.meta").write_text(json.dumps({"exit_code_by_key": codes}))
+    assert list(verdicts(tmp_path).values()) == [
+        "killed", "survived", "not tried", "no tests", "timeout", "odd", "killed",
+    ]  # fmt: skip
+
+
+def test_what_no_test_reaches_and_what_is_odd_lowers_the_score() -> None:
+    tried = dict(zip(BIG, ["killed", "timeout", "survived", "no tests", "odd"], strict=False))
+    (_, _, core, everything) = score_table(tried, EVERY)  # type: ignore[arg-type]  # pyright: ignore  # literals
+    assert core == "| memory core | 700 | 5 | 2 | 1 | 1 | 0.400 | 0.118 to 0.769 | 0.90 |"
+    assert everything.startswith("| all | 1001 | 5 | 2 |")
+
+
+def test_a_survivor_is_listed_with_its_change_and_its_reason(tmp_path: Path) -> None:
+    path = tmp_path / "reasons.toml"
+    path.write_text('[[reason]]\nwhy = "no way to tell"\nmodule = "ace_graph.memory.window"\nline = "^a <"\n')
+    reasons = read_reasons(path)
+    known, unknown = BIG[:2]
+    changes = {known: Change("a < b", "a <= b"), unknown: Change("c < d", "c <= d")}
+    text = page({known: "survived", unknown: "survived"}, changes, reasons, EVERY, ["a machine"], 1)
+    without, _, explained = text.partition("## Survivors with a reason: 1")
+    assert "## Survivors without a reason: 1" in without
+    assert "`memory.window: f, 1`" in without
+    assert "+ c <= d" in without
+    assert "### No way to tell: 1" in explained
+    assert "- a < b" in explained
+    assert reason_for(SMALL[0], changes[known], reasons) is None, "of another module"
+
+
+def test_the_reasons_can_be_read_and_say_something() -> None:
+    reasons = read_reasons(REASONS)
+    assert all(len(reason.why) > 10 and (reason.line.pattern or reason.new.pattern) for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("given", "there"),
+    [
+        ("memory/window.py", "ace_graph/memory/window.py"),
+        ("ace_graph/learning/lesson.py", "ace_graph/learning/lesson.py"),
+    ],
+)
+def test_a_file_is_found_in_the_copy_without_links(given: str, there: str) -> None:
+    assert mutated_paths([given]) == [there]
