@@ -1,4 +1,4 @@
-"""A JSONL file of tasks, `{"context": ..., "target": ...}` a line, as a sequence of samples.
+"""A JSONL file of tasks, `{"context": ..., "target": ..., "form": ...}` a line, as a sequence of samples.
 
 The file is read once to find its rows, and a row again when it is asked: 16 bytes a row are held, however
 large the file. A line that can't be used is left out and reported, never guessed at.
@@ -106,7 +106,8 @@ class RowFile(Sequence[Sample]):
                 if len(self.problems) < _SHOWN:
                     self.problems.append(Problem(number, str(error)))
                 continue
-            update(repr((sample.question, sample.target)).encode("utf-8", "surrogatepass"))
+            asked = (sample.question, sample.target, *((sample.form,) if sample.form != "any" else ()))
+            update(repr(asked).encode("utf-8", "surrogatepass"))
             self._offsets.append(offset)
             self._lines.append(number)
 
@@ -125,7 +126,10 @@ class RowFile(Sequence[Sample]):
         told = str(target)
         if not told.strip() or len(told) > MAX_TARGET_CHARS:
             raise _Unusable("the target is empty" if not told.strip() else "the target is too long")
-        return Sample(f"line {number}", question, told, self._task.units(told))
+        form = fields.get("form", "any")
+        if form not in ("any", "same"):
+            raise _Unusable('the form is neither "any" nor "same"')
+        return Sample(f"line {number}", question, told, self._task.units(told), form)
 
 
 def _fields(line: bytes | None) -> dict[str, object]:

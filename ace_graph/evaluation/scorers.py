@@ -18,6 +18,9 @@ from ace_graph.prompts import preview
 __all__ = ["labels_of", "score_finer", "score_formula", "score_qa"]
 
 
+_WRONG_FORM = " in its form only: the value is right, but the task asks for another form of the number"
+
+
 def score_formula(sample: Sample, answer: str) -> Outcome:
     """Return 1 right for an equal number, or an equal text where one of the two is no number."""
     said, true = (text.replace(",", "").strip() for text in (answer, sample.target or ""))
@@ -41,8 +44,13 @@ def score_finer(sample: Sample, answer: str) -> Outcome:
 
 
 def score_qa(sample: Sample, answer: str) -> Outcome:
-    """Return 1 right where the answer gives the true value (see `matches_ground_truth`)."""
-    return _scored(matches_ground_truth(answer, sample.target or ""), answer)
+    """Return 1 right where the answer gives the true value, in the form that the sample asks for.
+
+    See `matches_ground_truth`.
+    """
+    target = sample.target or ""
+    right = matches_ground_truth(answer, target, sample.form)
+    return _scored(right, answer, _WRONG_FORM if not right and matches_ground_truth(answer, target) else "")
 
 
 def labels_of(text: str) -> list[str]:

@@ -10,18 +10,18 @@ import logging
 import re
 import unicodedata
 from collections.abc import Sequence
-from decimal import Decimal
-from fractions import Fraction
+from typing import Literal
 
+from ace_graph.learning.numerals import numerals, parse_number
 from ace_graph.memory.evidence import Evidence
 from ace_graph.off_loop import read_text
 from ace_graph.run import Run
 from ace_graph.state import Attempt, EvidenceJSON
 
 __all__ = [
+    "Form",
     "gather_evidence",
     "matches_ground_truth",
-    "parse_number",
     "quotes_truth",
     "to_evidence",
     "to_json",
@@ -29,8 +29,12 @@ __all__ = [
 
 logger = logging.getLogger("ace_graph")
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s*/\s*\d+)?%?(?![\w])")
-_EDGES = re.compile(r"^[\s\"'`*_(\[]+|[\s\"'`*_.!)\]]+$")
+_PARTS = re.compile(r"\w+|[^\w\s]")
+_BEFORE = " \"'`*_(["
+_AFTER = " \"'`*_.!)]"
+
+Form = Literal["any", "same"]
+"""In which form an answer may give a number: any that has its value, or only the one of the right answer."""
 
 
 async def gather_evidence(question: str, attempt: Attempt, run: Run) -> list[Evidence]:
@@ -75,23 +79,24 @@ async def _evaluate(question: str, answer: str, run: Run) -> Evidence | None:
         return None
 
 
-def matches_ground_truth(answer: str, truth: str) -> bool:
+def matches_ground_truth(answer: str, truth: str, form: Form = "any") -> bool:
     """Whether an answer gives the true value.
 
-    Equal texts (case, spacing, Unicode form and outer punctuation aside) match. A numeric truth is
-    compared as a number with the last number of the answer: "so it is 5/6." meets "5/6" and "10/12". A
-    truth in words is met by an answer whose last line or sentence ends with it.
+    Equal texts (case, spacing, Unicode form and outer punctuation aside) match. A numeric truth is compared
+    as an exact value with the last number of the answer, in whatever form it is written: "so it is 11/8."
+    meets "1 3/8" and "1.375". With the form "same" the number must also be written as the truth is. A truth
+    in words is met by an answer whose last line or sentence ends with it.
     """
     said, true = _folded(answer), _folded(truth)
     if said == true:
         return True
     if not true:
         return False
-    number = parse_number(true)
-    if number is not None:
-        numbers = _NUMBER.findall(answer)
-        return bool(numbers) and parse_number(numbers[-1]) == number
-    return bool(re.search(rf"(?:^|[\s:]){re.escape(true)}$", said))
+    number = parse_number(_bare(truth))
+    if number is None:
+        return said.endswith(true) and said[-len(true) - 1] in " :"
+    last = next(reversed(numerals(answer)), None)
+    return last is not None and last.value == number and form in ("any", _form_of(last.written, truth))
 
 
 def quotes_truth(text: str, truth: str) -> bool:
@@ -99,27 +104,29 @@ def quotes_truth(text: str, truth: str) -> bool:
     true = _folded(truth)
     if not true:
         return False
-    number = parse_number(true)
-    if number is not None and any(parse_number(said) == number for said in _NUMBER.findall(text)):
+    number = parse_number(_bare(truth))
+    if number is not None and any(said.value == number for said in numerals(text)):
         return True
-    return bool(re.search(rf"(?<!\w){re.escape(true)}(?!\w)", _folded(text)))
+    return _apart(true) in _apart(_folded(text))
 
 
-def parse_number(text: str) -> Fraction | None:
-    """Return the exact value of "1,200", "0.5", "5/6" or "50%"; None where the text is no number."""
-    plain = text.strip().replace(",", "")
-    scale = Fraction(1, 100) if plain.endswith("%") else Fraction(1)
-    top, _, bottom = plain.rstrip("%").partition("/")
-    try:
-        value = Fraction(Decimal(top.strip()))
-        return scale * (value / Fraction(Decimal(bottom.strip())) if bottom else value)
-    except (ArithmeticError, ValueError):
-        return None
+def _apart(text: str) -> str:
+    """Return the words and marks of a text between line ends, so that whole words are looked for."""
+    return "".join(f"{part}\n" for part in ("", *_PARTS.findall(text)))
+
+
+def _form_of(written: str, truth: str) -> Form:
+    """Return "same" for a number that is written as the truth is, else "any"."""
+    return "same" if written == numerals(truth)[-1].written else "any"
 
 
 def _folded(text: str) -> str:
-    line = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return _EDGES.sub("", line)
+    return _bare(unicodedata.normalize("NFKC", text).casefold())
+
+
+def _bare(text: str) -> str:
+    """Return a text on one line, without the marks around it."""
+    return " ".join(text.split()).lstrip(_BEFORE).rstrip(_AFTER)
 
 
 def to_json(evidence: Sequence[Evidence]) -> list[EvidenceJSON]:

@@ -41,6 +41,15 @@ def test_rows_are_samples_named_by_their_lines(tmp_path: Path) -> None:
     assert rows.report() is None
 
 
+def test_a_row_may_ask_for_the_form_of_its_target(tmp_path: Path) -> None:
+    row = {"context": "q", "target": "1 3/8"}
+    asked = RowFile(write(tmp_path / "a.jsonl", {**row, "form": "same"}, {**row, "form": "nice"}, row), QA)
+    assert [each.form for each in asked] == ["same", "any"]
+    assert [str(problem) for problem in asked.problems] == ['line 2: the form is neither "any" nor "same"']
+    plain = RowFile(write(tmp_path / "b.jsonl", row, row), QA)
+    assert plain.digest != asked.digest
+
+
 def test_lines_that_cannot_be_used_are_left_out_and_reported(tmp_path: Path) -> None:
     file = write(
         tmp_path / "a.jsonl",

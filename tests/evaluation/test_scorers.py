@@ -75,6 +75,17 @@ def test_plain_questions_are_compared_in_words_and_numbers(answer: str, target: 
     assert score_qa(Sample("1", "q", target), answer).right == right
 
 
+def test_equal_values_are_right_in_any_form_unless_the_row_asks_for_one() -> None:
+    assert score_qa(Sample("1", "q", "1 3/8"), "It is 11/8").right == 1
+    asked = Sample("1", "q", "1 3/8", form="same")
+    assert score_qa(asked, "It is 1 3/8").right == 1
+    refused = score_qa(asked, "It is 11/8")
+    assert refused.right == 0
+    assert "the value is right" in refused.feedback
+    assert "1 3/8" not in refused.feedback
+    assert "the value is right" not in score_qa(asked, "It is 12/8").feedback
+
+
 def test_an_unknown_task_names_those_there_are() -> None:
     with pytest.raises(UsageError, match="formula, finer, qa"):
         task_named("appworld")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ace_graph.learning.evidence import matches_ground_truth, quotes_truth
+from ace_graph.learning.numerals import numerals, parse_number
 from ace_graph.memory.evidence import Evidence, verdict_of
 
 
@@ -21,6 +22,19 @@ from ace_graph.memory.evidence import Evidence, verdict_of
         ("Paris", "paris"),
         ("The capital is Paris.", "Paris"),
         ("a, b, c, d", "A, B, C, D"),
+        ("The answer is 11/8.", "1 3/8"),
+        ("It makes 1 3/8!", "11/8"),
+        ("That is 1 and 3/8", "1.375"),
+        ("Also 1⅜", "11/8"),
+        ("So -1 1/2", "-3/2"),
+        ("minus a half: −½", "-0.5"),
+        (".5", "1/2"),
+        ("Es sind 0,5", "1/2"),
+        (r"$\frac{11}{8}$ or 1\frac{3}{8}$", "1 3/8"),
+        ("2e3", "2,000"),
+        ("2000", "(2e3)"),
+        ("150 %", "1½"),
+        ("see step 2: 1/2", "0.5"),
     ],
 )
 def test_the_true_value_is_recognised(answer: str, truth: str) -> None:
@@ -39,10 +53,45 @@ def test_the_true_value_is_recognised(answer: str, truth: str) -> None:
         ("anything", ""),
         ("1/0", "5"),
         ("comparis", "Paris"),
+        ("1 3/8", "3/8"),
+        ("2 11/8", "19/8"),
+        ("11/2", "1½"),
+        ("on 1/2/2026", "1/2"),
+        ("1/0", "0"),
+        ("version 1.2.3", "3"),
+        ("room x5", "5"),
+        ("from 3-5", "-5"),
+        ("1,2,3", "123"),
+        ("0,5", "5"),
     ],
 )
 def test_another_value_is_not(answer: str, truth: str) -> None:
     assert not matches_ground_truth(answer, truth)
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "met"),
+    [
+        ("So it is 1 3/8.", "1 3/8", True),
+        ("So it is 1 and 3/8", "1 3/8", True),
+        ("So it is 1⅜", "1 3/8", True),
+        ("So it is 11/8", "1 3/8", False),
+        ("10/12", "5/6", False),
+        ("0.50", "0.5", False),
+        ("1,200", "1200", True),
+        ("50%", "50 %", True),
+        ("0.5", "50 %", False),
+        ("-1/2", "1/2", False),
+        ("The capital is Paris", "Paris", True),
+    ],
+)
+def test_a_task_may_ask_for_the_form_of_the_truth(answer: str, truth: str, met: bool) -> None:
+    assert matches_ground_truth(answer, truth, "same") == met
+
+
+def test_a_huge_exponent_is_no_number() -> None:
+    assert not numerals("1e9999999")
+    assert parse_number("9" * 61) is None
 
 
 def test_the_strongest_source_decides_and_a_model_never_does() -> None:
@@ -61,6 +110,9 @@ def test_the_strongest_source_decides_and_a_model_never_does() -> None:
         ("it should be 5/6", "5/6", True),
         ("it is 10/12, in other words", "5/6", True),
         ("you said 50%", "0.5", True),
+        ("no, 1 3/8", "11/8", True),
+        ("in New-York city", "New York", False),
+        ("in new   york, then", "New York", True),
         ("The capital is PARIS!", "Paris", True),
         ("Parisians know", "Paris", False),
         ("160 is too much", "60", False),

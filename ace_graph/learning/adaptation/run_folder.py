@@ -75,7 +75,8 @@ def digest_of(samples: Sequence[Sample]) -> str:
         return known
     total = hashlib.sha256()
     for sample in samples:
-        total.update(repr((sample.id, sample.question, sample.target, sample.units)).encode())
+        form = (sample.form,) if sample.form != "any" else ()
+        total.update(repr((sample.id, sample.question, sample.target, sample.units, *form)).encode())
     return total.hexdigest()
 
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from ace_graph.errors import EnvironmentFailed
+from ace_graph.learning.evidence import Form
 from ace_graph.memory.evidence import Verdict
 
 __all__ = ["Environment", "Outcome", "Sample", "judge"]
@@ -23,13 +24,15 @@ class Sample:
     """One task: the question, the right answer where there is one, and how many parts of it are counted.
 
     `units` is what accuracy is counted in: 1, or the number of labels where an answer holds several. A call
-    that failed loses all of them.
+    that failed loses all of them. `form` says whether a number is right in any form that has its value or
+    only written as the target is.
     """
 
     id: str
     question: str
     target: str | None = None
     units: int = 1
+    form: Form = "any"
 
 
 @dataclass(frozen=True)
