@@ -23,10 +23,11 @@ from benchmarks.report import write_report
 from benchmarks.stores import measure_stores
 from benchmarks.stores_here import Places, places
 from benchmarks.turns import measure_turns
+from benchmarks.windows import measure_windows
 from benchmarks.writers import measure_writers
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-PARTS = ("core", "turns", "stores", "writers", "footprint")
+PARTS = ("core", "windows", "turns", "stores", "writers", "footprint")
 
 
 def main() -> None:
@@ -64,6 +65,8 @@ def _measure(parts: list[str], plan: Plan, found: Places, findings: Findings, co
     for part in parts:
         if part == "core":
             measure_core(plan, findings)
+        elif part == "windows":
+            measure_windows(plan, findings)
         elif part == "footprint":
             measure_footprint(plan, findings)
         else:
