@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
+
+if TYPE_CHECKING:
+    from ace_graph.memory.bullet import MemoryType
 
 __all__ = ["playbook"]
 
@@ -31,6 +34,18 @@ class MemoryKind(StrEnum):
     procedural = "procedural"
 
 
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only bullets with this tag; several: with all of them.")
+]
+Kinds = Annotated[
+    list[MemoryKind] | None, typer.Option("--type", help="Only this memory type; several: any of them.")
+]
+
+
+def _types(kinds: list[MemoryKind] | None) -> frozenset[MemoryType]:
+    return frozenset(kind.value for kind in kinds or ())
+
+
 @playbook.command()
 def show(
     learner: Learner = DEFAULT_LEARNER,
@@ -39,6 +54,8 @@ def show(
     quarantined: Annotated[
         bool, typer.Option(help="Only those in quarantine, each with the reason.")
     ] = False,
+    tag: Tags = None,
+    memory_type: Kinds = None,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -46,12 +63,17 @@ def show(
 
     \b
     ace-graph playbook show --learner ada
+    ace-graph playbook show --tag fractions --type procedural
     ace-graph playbook show --quarantined
     ace-graph playbook show --json | jq '.bullets[].content'
     """
     from ace_graph.cli import playbook_view
+    from ace_graph.memory.bullet_filter import BulletFilter, BulletStatus
 
-    shown = ("quarantined",) if quarantined else ("active", "quarantined") if everything else ("active",)
+    statuses: tuple[BulletStatus, ...] = ("active", "quarantined") if everything else ("active",)
+    if quarantined:
+        statuses = ("quarantined",)
+    shown = BulletFilter(frozenset(statuses), tuple(tag or ()), _types(memory_type))
     playbook_view.show(store, learner, as_json=as_json, shown=shown, limit=limit)
 
 
@@ -67,6 +89,8 @@ def stats(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: Stor
 def search(
     text: Annotated[str, typer.Argument(help="One or more words; a bullet must hold all of them.")],
     learner: Learner = DEFAULT_LEARNER,
+    tag: Tags = None,
+    memory_type: Kinds = None,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -74,10 +98,13 @@ def search(
 
     \b
     ace-graph playbook search fraction
+    ace-graph playbook search fraction --tag exam
     """
     from ace_graph.cli import playbook_view
+    from ace_graph.memory.bullet_filter import BulletFilter
 
-    playbook_view.search(store, learner, text, as_json=as_json)
+    wanted = BulletFilter(tags=tuple(tag or ()), memory_types=_types(memory_type), words=text)
+    playbook_view.search(store, learner, wanted, as_json=as_json)
 
 
 @playbook.command()

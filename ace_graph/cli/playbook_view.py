@@ -6,8 +6,7 @@ Does not: change anything.
 from __future__ import annotations
 
 import sys
-import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from rich.table import Table
@@ -16,6 +15,7 @@ from rich.text import Text
 from ace_graph.cli.console import console, counted, print_json, printable
 from ace_graph.cli.stored import on_store
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet_filter import BulletFilter
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
@@ -25,10 +25,10 @@ from ace_graph.memory.trust import lift, proven, share_withheld
 __all__ = ["bullet_table", "bullets_json", "print_bullets", "search", "show", "stats"]
 
 
-def show(url: str | None, learner: str, *, as_json: bool, shown: Collection[str], limit: int) -> None:
-    """Print totals, sections and the bullets whose status is in `shown`, the strongest first."""
+def show(url: str | None, learner: str, *, as_json: bool, shown: BulletFilter, limit: int) -> None:
+    """Print totals, sections and the bullets that pass `shown`, the strongest first."""
     snapshot, policy = _load(url, learner)
-    wanted = [b for b in snapshot.playbook.bullets() if b.status in shown]
+    wanted = [b for b in snapshot.playbook.bullets() if shown.passes(b)]
     if as_json:
         print_json(bullets_json(snapshot, wanted))
         return
@@ -39,18 +39,18 @@ def show(url: str | None, learner: str, *, as_json: bool, shown: Collection[str]
         console().print(f"… and {len(ranked) - limit} more: --limit {len(ranked)} shows all", style="dim")
 
 
-def search(url: str | None, learner: str, text: str, *, as_json: bool) -> None:
-    """Print the active bullets whose text holds every word of `text`, in any case."""
+def search(url: str | None, learner: str, wanted: BulletFilter, *, as_json: bool) -> None:
+    """Print the bullets that pass `wanted`, the strongest first."""
     snapshot, policy = _load(url, learner)
-    words = _folded(text).split()
-    active = [b for b in snapshot.playbook.bullets() if b.status == "active"]
-    found = [b for b in active if all(word in _folded(b.content) for word in words)]
+    found = [b for b in snapshot.playbook.bullets() if wanted.passes(b)]
     if as_json:
         print_json(bullets_json(snapshot, found))
     elif found:
         print_bullets(_ranked(found, snapshot, policy), snapshot, policy)
     else:
-        console(error=True).print(f"No bullet of learner {printable(learner)} holds {printable(text)!r}.")
+        held = f"No bullet of learner {printable(learner)} holds {printable(wanted.words)!r}"
+        other = " with that tag and type" if wanted.tags or wanted.memory_types else ""
+        console(error=True).print(f"{held}{other}.")
 
 
 def stats(url: str | None, learner: str, *, as_json: bool) -> None:
@@ -167,7 +167,3 @@ def _told(value: object) -> str:
         parts = [f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: -counts[name])]
         return printable(", ".join(parts)) or "none"
     return f"{value:.3f}" if isinstance(value, float) else printable(str(value))
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()

@@ -11,7 +11,8 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType
+from ace_graph.memory.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.delta import Operation, Pin, Remove, Unpin, Update
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.asking import Said
@@ -35,6 +36,19 @@ class PlaybookQuery(BaseModel):
         Literal["active", "quarantined", "all"],
         Field(description="Quarantined bullets are in no prompt; each says why."),
     ] = "active"
+    tag: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=64)], ...],
+        Field(max_length=10, description="Only bullets with all of these tags."),
+    ] = ()
+    type: Annotated[
+        tuple[MemoryType, ...], Field(max_length=3, description="Only bullets of one of these memory types.")
+    ] = ()
+
+    def filter(self) -> BulletFilter:
+        """Return which bullets pass."""
+        every: tuple[BulletStatus, ...] = ("active", "quarantined")
+        statuses = every if self.status == "all" else (self.status,)
+        return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type))
 
 
 class PlaybookReply(BaseModel):
@@ -74,7 +88,8 @@ async def show(
 ) -> PlaybookReply:
     """Return what is remembered of the learner."""
     found = await parts.store.load(learner)
-    bullets = tuple(b for b in found.playbook.bullets() if query.status in (b.status, "all"))
+    wanted = query.filter()
+    bullets = tuple(b for b in found.playbook.bullets() if wanted.passes(b))
     return PlaybookReply(version=None if found.absent else found.version.n, bullets=bullets)
 
 

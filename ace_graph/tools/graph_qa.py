@@ -19,6 +19,7 @@ from pydantic import Field
 from ace_graph.context import ACEContext
 from ace_graph.errors import StoreError
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet_filter import BulletFilter
 from ace_graph.memory.index import idf
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
@@ -43,9 +44,9 @@ def memory_tools(store: Store) -> list[BaseTool]:
     """Return the four tools. `store` is read only where a run carries no snapshot."""
 
     @tool
-    async def memory_list(runtime: Runtime, limit: Rows = 10) -> str:
-        """List what is remembered about this learner, the newest first."""
-        return await answer(runtime, lambda playbook: _told(_newest(playbook)[:limit]))
+    async def memory_list(runtime: Runtime, limit: Rows = 10, tag: str = "") -> str:
+        """List what is remembered about this learner, the newest first; with a tag only what has that tag."""
+        return await answer(runtime, lambda playbook: _told(_newest(playbook, tag)[:limit]))
 
     @tool
     async def memory_search(words: str, runtime: Runtime, limit: Rows = 10) -> str:
@@ -95,8 +96,9 @@ def _learner_id(runtime: Runtime) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _newest(playbook: Playbook) -> list[Bullet]:
-    active = [b for b in playbook.bullets() if b.status == "active"]
+def _newest(playbook: Playbook, tag: str = "") -> list[Bullet]:
+    wanted = BulletFilter(tags=(tag,) if tag.strip() else ())
+    active = [b for b in playbook.bullets() if wanted.passes(b)]
     return sorted(active, key=lambda b: (b.updated_at, b.id), reverse=True)
 
 

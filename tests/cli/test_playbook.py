@@ -136,6 +136,31 @@ def test_changing_nobodys_playbook_creates_nobody(ace: Commands, command: list[s
     assert ace.ok("playbook", "show", "--json", "--learner", "typo").json["version"] is None
 
 
+def test_show_and_search_filter_by_tag_and_type(ace: Commands) -> None:
+    ace.ok(
+        "playbook",
+        "add",
+        "Draw a bar for each fraction",
+        "--tag",
+        "Exam",
+        "--tag",
+        "bars",
+        "--type",
+        "procedural",
+    )
+    ace.ok("playbook", "add", "A fraction is a share", "--tag", "exam", "--type", "semantic")
+    ace.ok("playbook", "add", "A fraction can be above one", "--type", "semantic")
+
+    def shown(*args: str) -> list[str]:
+        return [each["content"] for each in ace.ok("playbook", *args, "--json").json["bullets"]]
+
+    assert len(shown("show", "--tag", "exam")) == 2
+    assert shown("show", "--tag", "exam", "--tag", "bars") == ["Draw a bar for each fraction"]
+    assert shown("show", "--tag", "ex") == []
+    assert shown("search", "fraction", "--tag", "EXAM", "--type", "semantic") == ["A fraction is a share"]
+    assert len(shown("search", "fraction", "--type", "semantic", "--type", "procedural")) == 3
+
+
 def test_text_that_could_move_the_cursor_is_shown_as_text(ace: Commands) -> None:
     ace.ok("playbook", "add", "Draw \x1b[31mred\x07 [bold]it[/bold] \u202eback", "--learner", "a\x1b[2Jb")
     out = ace.ok("playbook", "show", "--learner", "a\x1b[2Jb").out

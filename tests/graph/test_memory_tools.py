@@ -25,7 +25,7 @@ async def call(build: Build, learner: str | None, name: str, **args: object) -> 
 async def seeded(store: CountingStore) -> None:
     await store.seed(
         "alice",
-        Add(content="Otters hold hands while they sleep", topic="animals", section="zoo"),
+        Add(content="Otters hold hands while they sleep", topic="animals", section="zoo", tags=("Fun",)),
         Add(content="Fractions need a common denominator", topic="fraction_addition"),
     )
     await store.seed("bob", Add(content="Bob keeps a secret otter", topic="animals"))
@@ -34,6 +34,7 @@ async def seeded(store: CountingStore) -> None:
 @pytest.mark.usefixtures("seeded")
 async def test_list_search_topic_and_lineage_tell_of_this_learner(build: Build, store: CountingStore) -> None:
     assert "Otters hold hands" in await call(build, "alice", "memory_list")
+    assert (await call(build, "alice", "memory_list", tag="fun")).count("[") == 1
     found = await call(build, "alice", "memory_search", words="common denominators")
     assert found.startswith("[gen-00002]")
     assert "Otters" not in found

@@ -1,0 +1,44 @@
+"""Which bullets a list or a search shows: by status, tag, memory type, and words of the text.
+
+Does not: rank, or decide what a prompt gets (retrieval does).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from ace_graph.memory.bullet import Bullet, MemoryType
+
+__all__ = ["BulletFilter", "BulletStatus"]
+
+BulletStatus = Literal["active", "quarantined"]
+
+
+@dataclass(frozen=True)
+class BulletFilter:
+    """A bullet passes with one of `statuses`, one of `memory_types` (empty: any), all `tags` and all `words`.
+
+    Case and compatibility forms of letters make no difference. A tag must be equal, a word may be a part.
+    """
+
+    statuses: frozenset[BulletStatus] = frozenset({"active"})
+    tags: tuple[str, ...] = ()
+    memory_types: frozenset[MemoryType] = frozenset()
+    words: str = ""
+
+    def passes(self, bullet: Bullet) -> bool:
+        """Whether the bullet is shown."""
+        if bullet.status not in self.statuses:
+            return False
+        if self.memory_types and bullet.memory_type not in self.memory_types:
+            return False
+        if not {_folded(tag) for tag in self.tags} <= {_folded(tag) for tag in bullet.tags}:
+            return False
+        content = _folded(bullet.content)
+        return all(word in content for word in _folded(self.words).split())
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
