@@ -57,14 +57,10 @@ def _conversation(length: int) -> list[Message]:
     made: list[Message] = []
     for n in range(length):
         call = {"id": f"call-{n}", "name": "read_file", "args": {"path": f"src/module_{n}.py"}}
-        made += [
-            {"role": "user", "content": f"Explain what module {n} does and what would break without it."},
-            {"role": "assistant", "content": "", "tool_calls": [call]},
-            {
-                "role": "tool",
-                "tool_call_id": f"call-{n}",
-                "content": f"line {n} of the file. " * (_RESULT_CHARS // 20),
-            },
-            {"role": "assistant", "content": f"Module {n} reads its input, checks it, and hands it on. " * 4},
-        ]
+        made.append({"role": "user", "content": f"Explain module {n} and what would break without it."})
+        made.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        found = f"line {n} of the file. " * (_RESULT_CHARS // 20)
+        made.append({"role": "tool", "tool_call_id": f"call-{n}", "content": found})
+        told = f"Module {n} reads its input, checks it, and hands it on. " * 4
+        made.append({"role": "assistant", "content": told})
     return made
