@@ -19,6 +19,7 @@
     │   ├── NewerFormat                it was written by a newer version; it is left as it is
     │   ├── LearnerForgotten           the learner was forgotten since the turn began
     │   ├── CommitContention           other writers always won; the commit can be made again
+    │   ├── CommitTooOld               it may have been applied so long ago that nobody can tell any more
     │   └── HistoryTooShort            the version asked for was compacted away
     ├── ChangeRefused                  a change of the memory that was asked for can't be made
     │   ├── TrajectoryNotFound         the learner has no such trajectory, or no such pending work
@@ -43,6 +44,7 @@ __all__ = [
     "AdaptationError",
     "ChangeRefused",
     "CommitContention",
+    "CommitTooOld",
     "ConfigurationError",
     "CorruptPayload",
     "DatasetError",
@@ -153,6 +155,10 @@ class LearnerForgotten(StoreError):
 
 class CommitContention(StoreError):
     """Every try met a newer state. The same delta can be committed again."""
+
+
+class CommitTooOld(StoreError):
+    """The commit is older than the keys that are kept: it may be a repeat, so it is not applied."""
 
 
 class HistoryTooShort(StoreError):

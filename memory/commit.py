@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
-from ace_graph.errors import HistoryTooShort, LearnerForgotten
+from ace_graph.errors import CommitTooOld, HistoryTooShort, LearnerForgotten
 from ace_graph.memory.access import touch
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.effect import Effect, Report, apply
@@ -30,6 +30,8 @@ __all__ = [
     "HistoryEntry",
     "NewToken",
     "Plan",
+    "begun_at",
+    "check_age",
     "commit_key",
     "meets",
     "plan",
@@ -102,6 +104,25 @@ def meets(base: Version, current: Version, *, base_clock: int, clock: int) -> bo
     if base.epoch is not None and base.epoch != current.epoch:
         raise LearnerForgotten("the learner was forgotten since this memory was loaded: load it again")
     return (base.epoch, base.etag, base_clock) == (current.epoch, current.etag, clock)
+
+
+def begun_at(delta: Delta, record: TurnRecord | None) -> datetime:
+    """Return the earliest moment that a commit speaks of.
+
+    A repeat speaks of the same one: a turn that is resumed has a new `now`, but began when it began.
+    """
+    return delta.now if record is None else min(delta.now, record.started_at)
+
+
+def check_age(begun: datetime, keys_from: float | None) -> None:
+    """Raise CommitTooOld where keys of the learner were removed up to a later moment (seconds since 1970)."""
+    if keys_from is None or begun.timestamp() >= keys_from:
+        return
+    kept = datetime.fromtimestamp(keys_from, UTC)
+    raise CommitTooOld(
+        f"this commit is from {begun:%Y-%m-%d %H:%M}; what was applied before {kept:%Y-%m-%d %H:%M} is no "
+        "longer known, so it may be a repeat and is not applied: if it is none, make one with a new date"
+    )
 
 
 def plan(

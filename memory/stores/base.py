@@ -1,5 +1,5 @@
-"""The store protocol: one load and one commit a turn; what learning in the background needs on top of it;
-and the queue that commits of one learner form.
+"""The store protocol: one load and one commit a turn; what learning in the background and cleaning need on
+top of it; and the queue that commits of one learner form.
 
 Anything with these methods is a store. `ace_graph.testing.conformance` holds the suite that tells
 whether it keeps the promises written here.
@@ -22,17 +22,22 @@ from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
     "MAX_LEARNER_ID_CHARS",
+    "CleanableStore",
     "CommitQueue",
     "LearnerExport",
+    "LearnerSummary",
     "PendingStore",
-    "Place",
+    "QueuePlace",
     "Store",
+    "StoreSizes",
+    "can_clean",
     "checked_learner_id",
     "keeps_pending",
     "random_token",
@@ -50,6 +55,28 @@ class LearnerExport:
     history: History
     turns: tuple[TurnRecord, ...]
     pending: tuple[PendingItem, ...] = ()
+
+
+@dataclass(frozen=True)
+class LearnerSummary:
+    """One line of the list of learners. `last_turn` is when the newest turn that is kept ended, or began."""
+
+    learner_id: str
+    version: int
+    created_at: datetime
+    changed_at: datetime
+    last_turn: datetime | None
+
+
+@dataclass(frozen=True)
+class StoreSizes:
+    """How much is stored, of all learners; `bytes` is None where the store can't say."""
+
+    learners: int
+    turns: int
+    deltas: int
+    pending: int
+    bytes: int | None = None
 
 
 @runtime_checkable
@@ -85,8 +112,10 @@ class Store(Protocol):
 
         `base` is what the delta was made from. When the stored state is newer, the same delta is
         resolved against it. An `op_id` that was applied before changes nothing and returns its report.
-        Cancelling the call may or may not undo it; the op id makes asking again safe.
-        Raises LearnerForgotten, CommitContention.
+        Cancelling the call may or may not undo it; the op id makes asking again safe. A commit from before
+        the moment up to which this learner's keys were removed (see `CleanableStore.clean`) is CommitTooOld:
+        nobody can tell any more whether it was applied.
+        Raises LearnerForgotten, CommitTooOld, CommitContention.
         """
         ...
 
@@ -105,7 +134,7 @@ class Store(Protocol):
         """Return everything stored about the learner, read at one moment.
 
         Its history also lists changes whose effect was compacted away, without the effect, and commits
-        that changed no bullet and brought no record.
+        that changed no bullet and brought no record, as far as a cleaning has left them.
         """
         ...
 
@@ -204,12 +233,56 @@ class PendingStore(Store, Protocol):
         ...
 
 
+class CleanableStore(PendingStore, Protocol):
+    """A store that can be cleaned, and that lists its learners. All three here can."""
+
+    async def clean(
+        self,
+        learner_id: str,
+        cutoffs: Cutoffs,
+        place: Place = START,
+        *,
+        most: int = 200,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Do one batch of a cleaning, in one transaction: look at `most` rows and take away what may go.
+
+        What may go is said by `ace_graph.memory.retention.fate`. Deltas go from the oldest on, as far as
+        they are older than `cutoffs.records` and than the history that is kept. Where a record or a delta
+        goes, its key goes: from then on a commit from before `cutoffs.records` is CommitTooOld. With
+        `dry_run` it counts what would go, and changes nothing. Call it with `Cleaned.next` until that is
+        None. Neither version nor clock moves.
+        """
+        ...
+
+    async def begin_cleaning(self, now: datetime, every: float) -> bool:
+        """Whether a cleaning of all learners is due, and the caller's.
+
+        True for one caller, of all processes, in `every` seconds.
+        """
+        ...
+
+    async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
+        """Return at most `limit` learners in the order of their ids, those behind `after`."""
+        ...
+
+    async def sizes(self) -> StoreSizes:
+        """Return how much is stored."""
+        ...
+
+
+_CLEANING_PART = ("clean", "begin_cleaning", "learners", "sizes")
 _PENDING_PART = ("amend", "find_turns", "claim", "renew", "fail", "retry", "list_pending", "count_pending")
 
 
 def keeps_pending(store: Store) -> TypeGuard[PendingStore]:
     """Whether a store has the pending part; a wrapper that hands the calls on has it as well."""
     return all(callable(getattr(store, name, None)) for name in _PENDING_PART)
+
+
+def can_clean(store: Store) -> TypeGuard[CleanableStore]:
+    """Whether a store has the parts for pending work and for cleaning."""
+    return keeps_pending(store) and all(callable(getattr(store, name, None)) for name in _CLEANING_PART)
 
 
 def random_token() -> str:
@@ -238,7 +311,7 @@ class _Line:
 
 
 @dataclass
-class Place:
+class QueuePlace:
     """One commit's place in the queue: start from `base`, and say in `result` what is newest after it."""
 
     base: Snapshot
@@ -256,13 +329,13 @@ class CommitQueue:
         self._lines: dict[str, _Line] = {}
 
     @asynccontextmanager
-    async def place(self, learner_id: str, base: Snapshot) -> AsyncGenerator[Place, None]:
+    async def place(self, learner_id: str, base: Snapshot) -> AsyncGenerator[QueuePlace, None]:
         """Wait for the learner's turn; a newer snapshot of the same life replaces `base`."""
         line = self._lines.setdefault(learner_id, _Line())
         line.standing += 1
         try:
             async with line.lock:
-                place = Place(_newer(base, line.newest))
+                place = QueuePlace(_newer(base, line.newest))
                 try:
                     yield place
                 except BaseException:

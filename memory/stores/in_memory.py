@@ -9,21 +9,26 @@ Does not: serialise. What it gives back are the very objects that were committed
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Self, TypeVar
 
-from ace_graph.errors import LearnerForgotten, TrajectoryNotFound
-from ace_graph.memory.commit import Commit, History, HistoryEntry, NewToken, Plan, meets, plan
+from ace_graph.errors import LearnerForgotten
+from ace_graph.memory.commit import Commit, History, NewToken, begun_at, check_age, meets, plan
 from ace_graph.memory.delta import Delta
-from ace_graph.memory.effect import Effect, Report
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.portal import portal
+from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, checked_learner_id, random_token
-from ace_graph.memory.stores.compaction import Marks
+from ace_graph.memory.stores.base import (
+    LearnerExport,
+    LearnerSummary,
+    StoreSizes,
+    checked_learner_id,
+    random_token,
+)
+from ace_graph.memory.stores.in_memory_learner import HeldLearner
 from ace_graph.memory.stores.in_memory_queue import Queue
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -33,24 +38,13 @@ __all__ = ["InMemoryStore", "Learners"]
 T = TypeVar("T")
 
 
-@dataclass
-class _Learner:
-    """All that is stored of one learner. `bases` holds the content of the marked versions."""
-
-    snapshot: Snapshot = field(default_factory=Snapshot)
-    applied: dict[str, Report] = field(default_factory=dict[str, Report])
-    deltas: list[HistoryEntry] = field(default_factory=list[HistoryEntry])
-    turns: list[TurnRecord] = field(default_factory=list[TurnRecord])
-    marks: Marks = field(default_factory=Marks)
-    bases: dict[int, Playbook] = field(default_factory=lambda: {0: Playbook()})
-
-
 class Learners:
     """The data of one or more stores; two stores on the same `Learners` are like two processes."""
 
     def __init__(self) -> None:
-        self.by_id: dict[str, _Learner] = {}
+        self.by_id: dict[str, HeldLearner] = {}
         self.queue = Queue()
+        self.cleaning_began: datetime | None = None
 
 
 class InMemoryStore:
@@ -66,8 +60,8 @@ class InMemoryStore:
         new_token: NewToken = random_token,
     ) -> None:
         self.policy = policy or Policy()
-        shared = learners or Learners()
-        self._learners, self._queue = shared.by_id, shared.queue
+        self._shared = learners or Learners()
+        self._learners, self._queue = self._shared.by_id, self._shared.queue
         self._new_token = new_token
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
@@ -93,7 +87,7 @@ class InMemoryStore:
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
         """Change a turn's record; see `PendingStore.amend`."""
         learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: _amend(self._held(learner), amend))
+        return await self._on_portal(lambda: self._held(learner).amend(amend))
 
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
@@ -102,7 +96,7 @@ class InMemoryStore:
         learner = checked_learner_id(learner_id)
 
         def find() -> tuple[TurnRecord, ...]:
-            found = [turn for turn in self._held(learner).turns[::-1] if wanted.takes(turn)]
+            found = [turn for turn in self._held(learner).turns if wanted.takes(turn)]
             return tuple(found[max(0, skip) :][: max(0, limit)])
 
         return await self._on_portal(find)
@@ -140,12 +134,12 @@ class InMemoryStore:
     async def history(self, learner_id: str) -> History:
         """Return the content changes whose effect is kept; see `Store.history`."""
         learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: _history(self._held(learner), everything=False))
+        return await self._on_portal(lambda: self._held(learner).history(everything=False))
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
         """Return the newest turn records; see `Store.turns`."""
         learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: _turns(self._held(learner), limit))
+        return await self._on_portal(lambda: _listed(self._held(learner), limit))
 
     async def export(self, learner_id: str) -> LearnerExport:
         """Return everything stored about the learner; see `Store.export`."""
@@ -157,6 +151,55 @@ class InMemoryStore:
         learner = checked_learner_id(learner_id)
         return await self._on_portal(lambda: self._forget(learner))
 
+    async def clean(
+        self,
+        learner_id: str,
+        cutoffs: Cutoffs,
+        place: Place = START,
+        *,
+        most: int = 200,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Do one batch of a cleaning; see `CleanableStore.clean`."""
+        learner = checked_learner_id(learner_id)
+
+        def work() -> Cleaned:
+            waiting = frozenset(item.turn_id for item in self._queue.list(learner, None))
+            return self._held(learner).clean(cutoffs, place, waiting, most=max(1, most), dry_run=dry_run)
+
+        return await self._on_portal(work)
+
+    async def begin_cleaning(self, now: datetime, every: float) -> bool:
+        """Whether a cleaning is due; see `CleanableStore.begin_cleaning`."""
+
+        def begin() -> bool:
+            began = self._shared.cleaning_began
+            if began is not None and abs((now - began).total_seconds()) < every:
+                return False
+            self._shared.cleaning_began = now
+            return True
+
+        return await self._on_portal(begin)
+
+    async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
+        """Return learners in the order of their ids; see `CleanableStore.learners`."""
+
+        def found() -> tuple[LearnerSummary, ...]:
+            names = sorted(name for name in self._learners if name > after)[: max(0, limit)]
+            return tuple(self._learners[name].summary(name) for name in names)
+
+        return await self._on_portal(found)
+
+    async def sizes(self) -> StoreSizes:
+        """Return how much is stored; see `CleanableStore.sizes`."""
+
+        def count() -> StoreSizes:
+            held, work = self._learners.values(), self._queue.count()
+            turns, deltas = sum(len(each.rows) for each in held), sum(len(each.deltas) for each in held)
+            return StoreSizes(len(held), turns, deltas, work.pending + work.dead)
+
+        return await self._on_portal(count)
+
     async def close(self) -> None:
         """Do nothing: the data lives as long as the store."""
 
@@ -166,8 +209,8 @@ class InMemoryStore:
     async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
-    def _held(self, learner: str) -> _Learner:
-        return self._learners.get(learner) or _Learner()
+    def _held(self, learner: str) -> HeldLearner:
+        return self._learners.get(learner) or HeldLearner()
 
     def _commit(
         self,
@@ -189,21 +232,21 @@ class InMemoryStore:
         )
         if isinstance(pending, PendingItem) and not self._queue.holds(pending):
             raise LearnerForgotten("the learner was forgotten while a worker was at it: nothing is stored")
-        if isinstance(record, Amend):
-            _amend(held, record)
         new = record if isinstance(record, TurnRecord) else None
+        if not isinstance(pending, PendingItem):  # held work was never applied
+            check_age(begun_at(delta, new), held.keys_from)
+        if isinstance(record, Amend):
+            held.amend(record)
         planned = plan(current, delta, self.policy, new, self._new_token)
-        _write(held, planned, new, self.policy.history_kept)
+        held.write(planned, new, self.policy.history_kept)
         self._queue.take(learner, pending, delta.now)
         self._learners[learner] = held
         return planned.commit()
 
     def _export(self, learner: str) -> LearnerExport:
         held = self._held(learner)
-        history = _history(held, everything=True)
-        return LearnerExport(
-            learner, held.snapshot, history, tuple(held.turns[::-1]), self._queue.list(learner, None)
-        )
+        history, work = held.history(everything=True), self._queue.list(learner, None)
+        return LearnerExport(learner, held.snapshot, history, held.turns, work)
 
     def _forget(self, learner: str) -> bool:
         self._queue.forget(learner)
@@ -217,56 +260,5 @@ class InMemoryStore:
         return await portal().run(piece(), whole=True)
 
 
-def _write(held: _Learner, planned: Plan, record: TurnRecord | None, kept: int) -> None:
-    version, effect = planned.snapshot.version, planned.effect
-    held.snapshot = planned.snapshot
-    held.applied[effect.op_id] = effect.report
-    if record is not None:
-        held.turns.append(record)
-    if planned.content_changed or record is None:
-        held.deltas.append(_entry(version.n, effect))
-    if planned.content_changed:
-        _compact(held, planned.snapshot, kept)
-
-
-def _compact(held: _Learner, snapshot: Snapshot, kept: int) -> None:
-    n = snapshot.version.n
-    marks = held.marks.after(n, kept)
-    if marks == held.marks:
-        return
-    held.bases[n] = snapshot.playbook
-    held.bases = {version: content for version, content in held.bases.items() if version >= marks.base}
-    held.deltas = [replace(e, effect=None) if _drops(e, marks.base) else e for e in held.deltas]
-    held.marks = marks
-
-
-def _drops(entry: HistoryEntry, base: int) -> bool:
-    """Whether compacting drops the effect; one that changed nothing stays, or it would look like a change."""
-    return entry.n <= base and entry.effect is not None and bool(entry.effect.changes)
-
-
-def _entry(n: int, effect: Effect) -> HistoryEntry:
-    return HistoryEntry(
-        n, effect.op_id, effect.now, effect.author, effect.reason, effect.source, effect.report, effect
-    )
-
-
-def _history(held: _Learner, *, everything: bool) -> History:
-    entries = tuple(e for e in held.deltas if everything or (e.effect is not None and e.effect.changes))
-    return History(held.marks.base, held.bases[held.marks.base], entries)
-
-
-def _turns(held: _Learner, limit: int) -> tuple[TurnRecord, ...]:
-    return tuple(turn for turn in held.turns[::-1] if not turn.deleted)[: max(0, limit)]
-
-
-def _amend(held: _Learner, amend: Amend) -> TurnRecord | None:
-    """Change the newest attempt at the turn."""
-    for position in range(len(held.turns) - 1, -1, -1):
-        if held.turns[position].turn_id == amend.turn_id:
-            changed = amend.change(held.turns[position])
-            held.turns[position] = changed
-            return changed
-    if not amend.missing_ok:
-        raise TrajectoryNotFound(f"there is no trajectory {amend.turn_id}: trajectory list shows the ids")
-    return None
+def _listed(held: HeldLearner, limit: int) -> tuple[TurnRecord, ...]:
+    return tuple(turn for turn in held.turns if not turn.deleted)[: max(0, limit)]

@@ -24,10 +24,18 @@ from ace_graph.memory.delta import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.portal import portal
+from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores import neo4j_cleaning as cleaning
 from ace_graph.memory.stores import neo4j_pending as queue
 from ace_graph.memory.stores import neo4j_queries as cypher
-from ace_graph.memory.stores.base import LearnerExport, checked_learner_id, random_token
+from ace_graph.memory.stores.base import (
+    LearnerExport,
+    LearnerSummary,
+    StoreSizes,
+    checked_learner_id,
+    random_token,
+)
 from ace_graph.memory.stores.neo4j_commit import Done, Job, commit_once, lock
 from ace_graph.memory.stores.neo4j_connection import WRITE_SECONDS, Link, Login, Neo4jConnection
 from ace_graph.memory.stores.neo4j_history import read_export, read_history, read_turns
@@ -185,6 +193,41 @@ class Neo4jStore:
             return any(row["found"] is True for row in rows)
 
         return await self._under_lock(delete)
+
+    async def clean(
+        self,
+        learner_id: str,
+        cutoffs: Cutoffs,
+        place: Place = START,
+        *,
+        most: int = 200,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Do one batch of a cleaning, under the learner's lock; see `CleanableStore.clean`."""
+        batch = cleaning.Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most), dry_run)
+        return await self._under_lock(lambda link: cleaning.clean_batch(self.connection, link, batch))
+
+    async def begin_cleaning(self, now: datetime, every: float) -> bool:
+        """Whether a cleaning is due; see `CleanableStore.begin_cleaning`."""
+        return await self._under_lock(lambda link: cleaning.begin_duty(self.connection, link, now, every))
+
+    async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
+        """Return learners in the order of their ids; see `CleanableStore.learners`."""
+
+        async def read(link: Link) -> tuple[LearnerSummary, ...]:
+            async with self.connection.session(link) as session:
+                return await cleaning.list_learners(session, max(0, limit), after)
+
+        return await self._on_portal(read)
+
+    async def sizes(self) -> StoreSizes:
+        """Return how much is stored; see `CleanableStore.sizes`."""
+
+        async def read(link: Link) -> StoreSizes:
+            async with self.connection.session(link) as session:
+                return await cleaning.read_sizes(session)
+
+        return await self._on_portal(read)
 
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""

@@ -11,7 +11,16 @@ from typing import NamedTuple
 from neo4j import AsyncSession, AsyncTransaction
 
 from ace_graph.errors import CommitContention, LearnerForgotten, TrajectoryNotFound
-from ace_graph.memory.commit import Commit, NewToken, Plan, commit_key, meets, plan
+from ace_graph.memory.commit import (
+    Commit,
+    NewToken,
+    Plan,
+    begun_at,
+    check_age,
+    commit_key,
+    meets,
+    plan,
+)
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
@@ -86,7 +95,7 @@ async def commit_once(connection: Neo4jConnection, link: Link, job: Job, base: S
     """Write the plan made from `base` in one statement; where another writer was faster, under the lock.
 
     Safe to repeat: an operation that was applied gives its report. Raises LearnerForgotten,
-    TrajectoryNotFound, CommitContention, CorruptPayload, NewerFormat, and the driver's errors.
+    CommitTooOld, TrajectoryNotFound, CommitContention, CorruptPayload, NewerFormat, and the driver's errors.
     """
     newest: Snapshot | None = base
     if not job.looks_first:
@@ -111,6 +120,8 @@ async def _under_the_lock(transaction: AsyncTransaction, job: Job, held: Snapsho
     report = None if state is None else state.report()
     if report is not None:
         return Done(Commit("repeated", current.version, report, current))
+    if state is not None and not isinstance(job.pending, PendingItem):  # held work was never applied
+        check_age(begun_at(job.delta, job.new_turn), state.keys_from)
     base, access = job.base, current.access
     meets(base.version, current.version, base_clock=base.access.access_clock, clock=access.access_clock)
     planned = job.plan(current)
@@ -147,6 +158,7 @@ async def _write_if_fresh(
         epoch=version.epoch,
         etag=version.etag,
         clock=clock,
+        begun=begun_at(job.delta, job.new_turn).timestamp(),
         **_parameters(job, planned, create=base.absent),
     )
     return Reply.model_validate(rows[0]) if rows else None

@@ -69,6 +69,15 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE INDEX ace_turn_parent IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.parent_id)",
         ),
     ),
+    Migration(
+        "0006_cleaning",
+        (
+            "CREATE CONSTRAINT ace_duty_name IF NOT EXISTS FOR (n:AceDuty) REQUIRE n.name IS UNIQUE",
+            "CREATE INDEX ace_turn_started IF NOT EXISTS FOR (n:AceTurn) ON (n.user_id, n.started_at)",
+            "CREATE INDEX ace_delta_age IF NOT EXISTS FOR (n:AceDelta) ON (n.user_id, n.at)",
+            "CREATE INDEX ace_pending_turn IF NOT EXISTS FOR (n:AcePending) ON (n.user_id, n.turn_id)",
+        ),
+    ),
 )
 
 APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"

@@ -31,7 +31,7 @@ __all__ = [
 _STATE = """
 m.epoch AS epoch, m.version AS version, m.etag AS etag, m.checksum AS checksum,
 m.access_clock AS access_clock, m.access_json AS access_json,
-m.base_version AS base_version, m.next_base_version AS next_base_version
+m.base_version AS base_version, m.next_base_version AS next_base_version, m.keys_from AS keys_from
 """
 
 _NEWER_CONTENT = """
@@ -65,7 +65,8 @@ WITH l
 MATCH (m:AceMemoryState {{user_id: $uid}})
 {_REPEATED}
 WITH m, repeated, l.seq AS seq, l.seq IS NOT NULL AND repeated IS NULL
-  AND coalesce(m.epoch = $epoch AND m.etag = $etag AND m.access_clock = $clock, false) AS fresh
+  AND coalesce(m.epoch = $epoch AND m.etag = $etag AND m.access_clock = $clock, false)
+  AND coalesce(m.keys_from <= $begun, true) AS fresh
 FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END | SET m += state)
 {_WRITE_HISTORY}
 WITH m, repeated, seq, fresh, fresh OR coalesce(m.epoch = $epoch AND m.etag = $etag, false) AS known
@@ -73,7 +74,8 @@ RETURN fresh, repeated, seq, known, {_STATE},
   CASE WHEN known THEN null ELSE m.memory_json END AS memory_json
 """
 """Lock, compare, write: one round trip when nobody is in the way. On a conflict the newer state comes
-back in the same reply. No row: the learner has no lock, so there is no such learner."""
+back in the same reply. What is older than the keys that are kept is not written either. No row: the learner
+has no lock, so there is no such learner."""
 
 CREATE = f"""
 MERGE (l:AceLock {{user_id: $uid}}) ON CREATE SET l.seq = 0

@@ -35,6 +35,7 @@ __all__ = [
     "Properties",
     "Reply",
     "checksum",
+    "native",
     "read_entry",
     "turn_properties",
     "write_delta",
@@ -51,7 +52,8 @@ _NOT_SEARCHED = {
 }
 
 
-def _native(moment: object) -> object:
+def native(moment: object) -> object:
+    """Return a moment as Python has it."""
     return moment.to_native() if isinstance(moment, DateTime) else moment
 
 
@@ -61,7 +63,7 @@ class Reply(BaseModel):
     `known` says that the content is the one the asker has already. `seq` numbers the times that the lock
     was taken; None: it was not held while this was read. `fresh` says that the plan was written.
     `repeated` is the report of an operation that was applied before. `base_version` and
-    `next_base_version` are the marks of the history.
+    `next_base_version` are the marks of the history. Keys from before `keys_from` were removed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -79,6 +81,7 @@ class Reply(BaseModel):
     seq: int | None = None
     fresh: bool = False
     repeated: str | None = None
+    keys_from: float | None = None
 
     def snapshot(self, known: Snapshot) -> Snapshot | None:
         """Return the state; None when it was read while another transaction wrote it, in two halves.
@@ -169,7 +172,7 @@ def turn_properties(record: TurnRecord) -> Properties:
     """Return the record as JSON, and beside it what is searched for or worth seeing in the browser."""
     searched = record.model_dump(exclude=_NOT_SEARCHED)
     lists = {"injected": list(record.injected), "cited": list(record.cited)}
-    return searched | lists | {"record_json": dump_record(record)}
+    return searched | lists | {"has_steps": bool(record.steps), "record_json": dump_record(record)}
 
 
 class _DeltaRow(BaseModel):
@@ -177,7 +180,7 @@ class _DeltaRow(BaseModel):
 
     n: int
     op_id: str
-    at: Annotated[datetime, BeforeValidator(_native)]
+    at: Annotated[datetime, BeforeValidator(native)]
     author: str
     reason: str
     source: str

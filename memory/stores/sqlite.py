@@ -26,8 +26,24 @@ from ace_graph.memory.delta import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.portal import portal
+from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import CommitQueue, LearnerExport, checked_learner_id, random_token
+from ace_graph.memory.stores.base import (
+    CommitQueue,
+    LearnerExport,
+    LearnerSummary,
+    StoreSizes,
+    checked_learner_id,
+    random_token,
+)
+from ace_graph.memory.stores.sqlite_cleaning import (
+    Batch,
+    begin_duty,
+    clean_batch,
+    count_batch,
+    list_learners,
+    read_sizes,
+)
 from ace_graph.memory.stores.sqlite_jobs import Job, erase, read_export, write_job
 from ace_graph.memory.stores.sqlite_lane import PATIENCE, Lane, reading, writing
 from ace_graph.memory.stores.sqlite_pending import (
@@ -154,6 +170,37 @@ class SQLiteStore:
         """Delete everything stored about the learner; see `Store.forget`."""
         learner = checked_learner_id(learner_id)
         return await portal().run(self._forget(learner), whole=True)
+
+    async def clean(
+        self,
+        learner_id: str,
+        cutoffs: Cutoffs,
+        place: Place = START,
+        *,
+        most: int = 200,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Do one batch of a cleaning; see `CleanableStore.clean`."""
+        batch = Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
+        if dry_run:
+            return await self._read(lambda connection: count_batch(connection, batch))
+
+        async def with_the_lock() -> Cleaned:
+            return await self._lanes().writer.run(lambda connection: clean_batch(connection, batch))
+
+        return await portal().run(with_the_lock(), whole=True)
+
+    async def begin_cleaning(self, now: datetime, every: float) -> bool:
+        """Whether a cleaning is due; see `CleanableStore.begin_cleaning`."""
+        return await self._change(lambda connection: begin_duty(connection, now, every))
+
+    async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
+        """Return learners in the order of their ids; see `CleanableStore.learners`."""
+        return await self._read(lambda connection: list_learners(connection, max(0, limit), after))
+
+    async def sizes(self) -> StoreSizes:
+        """Return how much is stored; see `CleanableStore.sizes`."""
+        return await self._read(read_sizes)
 
     async def close(self) -> None:
         """Close both connections once the calls under way have ended; the next call opens them again."""

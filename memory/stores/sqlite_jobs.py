@@ -9,7 +9,7 @@ import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ace_graph.memory.commit import Commit, NewToken, meets, plan
+from ace_graph.memory.commit import Commit, NewToken, begun_at, check_age, meets, plan
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
@@ -54,7 +54,7 @@ class Job:
 def write_job(connection: sqlite3.Connection, job: Job, start: Snapshot) -> Commit:
     """Commit. Planned from `start`, the newest that the queue holds; the job's base says which life is meant.
 
-    Raises LearnerForgotten, TrajectoryNotFound, and what an Amend raises.
+    Raises LearnerForgotten, CommitTooOld, TrajectoryNotFound, and what an Amend raises.
     """
     learner, delta = job.learner, job.delta
     prepared = job.prepared(start)
@@ -67,7 +67,9 @@ def write_job(connection: sqlite3.Connection, job: Job, start: Snapshot) -> Comm
         if not _holds(job.base, start, head):
             prepared = job.prepared(read_snapshot(connection, learner, start))
         if isinstance(job.pending, PendingItem):
-            check_held(connection, learner, job.pending)
+            check_held(connection, learner, job.pending)  # what is held was never applied
+        else:
+            check_age(begun_at(delta, prepared.record), head.keys_from)
         if isinstance(job.record, Amend):
             amend_turn(connection, learner, job.record)
         write(connection, learner, prepared, head.marks, job.policy.history_kept)

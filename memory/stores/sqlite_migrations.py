@@ -136,6 +136,18 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE INDEX ace_turns_by_completion ON ace_turns (user_id, completed_at)",
         ),
     ),
+    (
+        "0006_cleaning",
+        (
+            "ALTER TABLE ace_learners ADD COLUMN keys_from REAL",
+            "ALTER TABLE ace_turns ADD COLUMN has_steps INTEGER NOT NULL DEFAULT 1",
+            "CREATE INDEX ace_turns_with_steps ON ace_turns (user_id, completed_at) WHERE has_steps",
+            "CREATE INDEX ace_turns_by_start ON ace_turns (user_id, started_at)",
+            "CREATE INDEX ace_deltas_by_age ON ace_deltas (user_id, at)",
+            "CREATE INDEX ace_pending_by_turn ON ace_pending (user_id, turn_id)",
+            "CREATE TABLE ace_duties (name TEXT PRIMARY KEY, began_at REAL NOT NULL)",
+        ),
+    ),
 )
 """Name and statements of every step, in order."""
 

@@ -93,7 +93,7 @@ def amend_turn(connection: sqlite3.Connection, learner: str, amend: Amend) -> Tu
     changed = amend.change(load_record(row[1]))
     connection.execute(
         "UPDATE ace_turns SET record_json = ?, status = ?, verdict = ?, completed_at = ?, agent = ?, "
-        "task_type = ?, parent_id = ?, deleted = ? WHERE seq = ?",
+        "task_type = ?, parent_id = ?, deleted = ?, has_steps = ? WHERE seq = ?",
         (
             dump_record(changed),
             changed.status,
@@ -103,6 +103,7 @@ def amend_turn(connection: sqlite3.Connection, learner: str, amend: Amend) -> Tu
             changed.task_type,
             changed.parent_id,
             changed.deleted,
+            bool(changed.steps),
             row[0],
         ),
     )

@@ -50,6 +50,7 @@ class Head(NamedTuple):
     version: Version = Version()
     access_clock: int = 0
     marks: Marks = Marks()
+    keys_from: float | None = None
 
 
 class Prepared:
@@ -77,16 +78,16 @@ def read_report(connection: sqlite3.Connection, learner: str, op_id: str) -> Rep
 
 
 def read_head(connection: sqlite3.Connection, learner: str) -> Head:
-    """Return version, clock and marks; those of an absent learner where there is no state."""
+    """Return version, clock, marks, and since when keys are kept; of an absent learner what a new one has."""
     row = connection.execute(
-        "SELECT epoch, version, etag, access_clock, base_version, next_base_version "
+        "SELECT epoch, version, etag, access_clock, base_version, next_base_version, keys_from "
         "FROM ace_learners WHERE user_id = ?",
         (learner,),
     ).fetchone()
     if row is None:
         return Head()
-    epoch, n, etag, clock, base, next_base = row
-    return Head(Version(epoch, n, etag), clock, Marks(base, next_base))
+    epoch, n, etag, clock, base, next_base, keys_from = row
+    return Head(Version(epoch, n, etag), clock, Marks(base, next_base), keys_from)
 
 
 def read_snapshot(connection: sqlite3.Connection, learner: str, known: Snapshot | None) -> Snapshot:
@@ -217,8 +218,8 @@ def _write_turn(connection: sqlite3.Connection, learner: str, prepared: Prepared
     op_id = prepared.plan.effect.op_id
     connection.execute(
         "INSERT INTO ace_turns (key, user_id, op_id, turn_id, conversation_id, mode, topic, status, verdict, "
-        "started_at, completed_at, report_json, record_json, agent, task_type, parent_id) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "started_at, completed_at, report_json, record_json, agent, task_type, parent_id, has_steps) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             commit_key(learner, op_id),
             learner,
@@ -236,6 +237,7 @@ def _write_turn(connection: sqlite3.Connection, learner: str, prepared: Prepared
             record.agent,
             record.task_type,
             record.parent_id,
+            bool(record.steps),
         ),
     )
 
