@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
-from ace_graph.errors import AceError, LearnerForgotten, StoreError, UsageError
+from ace_graph.errors import AceError, CommitTooOld, LearnerForgotten, StoreError, UsageError
 from ace_graph.memory.stores.base import Store
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations import Conversations
@@ -59,7 +59,7 @@ async def _save_again(conversations: Conversations, store: Store) -> None:
         try:
             await commit_unsaved(store, kept.text)
             logger.info("[ACE Server] a turn that could not be stored is stored now: %s", kept.turn_id)
-        except (LearnerForgotten, UsageError) as error:
+        except (LearnerForgotten, CommitTooOld, UsageError) as error:
             logger.info("[ACE Server] a turn that could not be stored is let go: %s", type(error).__name__)
         except StoreError:
             return  # still down: all of them wait

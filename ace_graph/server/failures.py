@@ -11,6 +11,7 @@ from pathlib import PurePath
 from ace_graph.errors import (
     ChangeRefused,
     CommitContention,
+    CommitTooOld,
     ConfigurationError,
     InvalidContext,
     InvalidMessage,
@@ -31,6 +32,7 @@ _TOLD: tuple[tuple[type[Exception], int, str, str], ...] = (
     (InvalidContext, 422, "invalid", "the request can't be carried out as it is"),
     (ModelError, 502, "model_failed", "the model gave no answer: try again later"),
     (LearnerForgotten, 409, "forgotten", "the learner was forgotten meanwhile: begin anew"),
+    (CommitTooOld, 409, "too_old", "this is so old that it may have been stored before: begin anew"),
     (CommitContention, 503, "busy", "too much is written at once: try again"),
     (StoreUnavailable, 503, "memory_unavailable", "the memory can't be reached: try again later"),
     (StoreError, 500, "memory_failed", "the memory can't be read or written"),

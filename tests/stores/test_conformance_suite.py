@@ -16,10 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph.errors import CommitTooOld
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.in_memory import InMemoryStore, Learners
 from ace_graph.memory.turn import TurnRecord
@@ -97,7 +99,7 @@ class LosesQuietTurns(InMemoryStore):
         done = super()._commit(learner, delta, base, record, pending)
         held = self._held(learner)
         if isinstance(record, TurnRecord) and done.version == base.version:
-            held.turns.remove(record)
+            held.rows.pop()
         return done
 
 
@@ -162,6 +164,49 @@ class ManyHands(InMemoryStore):
         return items[-1].model_copy(update={"lease": "x", "attempts": 1}) if items else None
 
 
+class AppliesLateRepeats(InMemoryStore):
+    """Forgets, with the keys that a cleaning removed, that it removed them."""
+
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
+        self._held(learner).keys_from = None
+        return super()._commit(learner, delta, base, record, pending)
+
+
+class GoesByTheCommitAlone(InMemoryStore):
+    """Takes a turn for as young as the commit that brings it."""
+
+    def _commit(
+        self, learner: str, delta: Delta, base: Snapshot, record: Recorded, pending: Work = None
+    ) -> Commit:
+        try:
+            return super()._commit(learner, delta, base, record, pending)
+        except CommitTooOld:
+            if (self._held(learner).keys_from or 0) > delta.now.timestamp():
+                raise
+            self._held(learner).keys_from = None
+            return super()._commit(learner, delta, base, record, pending)
+
+
+class CleansEverything(InMemoryStore):
+    """Takes away old turns whatever refers to them, and whatever a dry run was to tell."""
+
+    async def clean(
+        self,
+        learner_id: str,
+        cutoffs: Cutoffs,
+        place: Place = START,
+        *,
+        most: int = 200,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        held, before = self._held(learner_id), cutoffs.records
+        old = [row for row in held.rows if before and row.record.started_at < before]
+        held.rows = [row for row in held.rows if row not in old]
+        return Cleaned(turns=len(old))
+
+
 def _claimed(pending: Work) -> bool:
     return isinstance(pending, PendingItem)
 
@@ -200,6 +245,13 @@ _CAUGHT = [
     (NeverCompletes, "pending-a_forgotten_learner_is_not_brought_back"),
     (ManyHands, "pending-a_claim_leases_the_item"),
     (ManyHands, "pending-one_learners_items_go_in_order"),
+    (AppliesLateRepeats, "cleaning-a_late_repeat_is_refused"),
+    (AppliesLateRepeats, "cleaning-a_base_from_then_does_not_help"),
+    (GoesByTheCommitAlone, "cleaning-a_resumed_turn_is_refused_by_its_beginning"),
+    (CleansEverything, "cleaning-pending_work_keeps_its_turn"),
+    (CleansEverything, "cleaning-what_is_named_keeps_its_record"),
+    (CleansEverything, "cleaning-failures_stay_unless_told"),
+    (CleansEverything, "cleaning-a_dry_run_counts_the_same"),
 ]
 
 
