@@ -29,6 +29,7 @@ from ace_graph.server.opening import Brought
 from ace_graph.server.parts import Parts
 from ace_graph.server.place import conversations_place
 from ace_graph.server.request_id import RequestIds
+from ace_graph.server.sockets import bounded_protocol, socket_limits
 from ace_graph.server.telemetry import collected_spans
 from ace_graph.settings import Settings
 from ace_graph.store_url import shown_url
@@ -70,8 +71,12 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
             "[ACE Server] development mode: no token is asked for, everybody is the learner 'local'; "
             "set ACE_JWT_SECRET or ACE_JWKS to serve others"
         )
+    limits = socket_limits(settings.server_turns)
     config = uvicorn.Config(
         app,
+        http=bounded_protocol(limits),
+        ws="none",
+        backlog=limits.backlog,
         host=host,
         port=port,
         log_config=None,

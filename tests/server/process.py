@@ -74,9 +74,11 @@ def environment(folder: Path, **given: str) -> dict[str, str]:
 
 
 @contextmanager
-def server(folder: Path, python: WarmPython = cold_python, **given: str) -> Generator[ServerProcess]:
-    """Run a server on a free port in `folder` until the block ends."""
-    code = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
+def server(
+    folder: Path, python: WarmPython = cold_python, *, before: str = "", **given: str
+) -> Generator[ServerProcess]:
+    """Run a server on a free port in `folder` until the block ends; it runs the statements `before` first."""
+    code = f"{before}\nfrom ace_graph.cli.main import app; app(prog_name='ace-graph')"
     process = subprocess.Popen(
         python("-c", code, "serve", "--port", "0"),
         cwd=folder,

@@ -26,6 +26,7 @@ from pydantic import PrivateAttr, SecretStr
 
 from ace_graph.server import Brought, create_app
 from ace_graph.server.clock import Clock
+from ace_graph.server.sockets import SocketLimits, bounded_protocol
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 
@@ -153,11 +154,21 @@ def settings_for(folder: Path | None = None, **given: object) -> Settings:
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, brought: Brought | None = None, clock: Clock | None = None
+    settings: Settings,
+    brought: Brought | None = None,
+    clock: Clock | None = None,
+    limits: SocketLimits | None = None,
 ) -> AsyncGenerator[Served]:
-    """Serve on a free port of this machine until the block ends."""
+    """Serve on a free port of this machine until the block ends; with `limits`, as `ace-graph serve` does."""
     app = create_app(settings, brought, clock=clock)
-    server = _Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=5,
+        http="auto" if limits is None else bounded_protocol(limits),
+    )
+    server = _Server(config)
     # With the protocol named, asyncio sends each event at once; with 0, the default, it takes 40 ms.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
