@@ -71,8 +71,18 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
             "[ACE Server] development mode: no token is asked for, everybody is the learner 'local'; "
             "set ACE_JWT_SECRET or ACE_JWKS to serve others"
         )
+    server = _Server(_config(app, settings, host, port), app, settings.server_grace)
+    with _orderly_end(), collected_spans(), suppress(SystemExit):  # uvicorn's way of not having started
+        server.run()
+    refusal = _refusal_to_start(app)
+    if refusal is not None:
+        raise refusal
+    return 0 if server.started else 1
+
+
+def _config(app: FastAPI, settings: Settings, host: str, port: int) -> uvicorn.Config:
     limits = socket_limits(settings.server_turns)
-    config = uvicorn.Config(
+    return uvicorn.Config(
         app,
         http=bounded_protocol(limits),
         ws="none",
@@ -86,13 +96,6 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=round(settings.server_grace) + _AFTER_DRAINING,
     )
-    server = _Server(config, app, settings.server_grace)
-    with _orderly_end(), collected_spans(), suppress(SystemExit):  # uvicorn's way of not having started
-        server.run()
-    refusal = _refusal_to_start(app)
-    if refusal is not None:
-        raise refusal
-    return 0 if server.started else 1
 
 
 def _refusal_to_start(app: FastAPI) -> AceError | None:
