@@ -3,6 +3,10 @@
 It holds the access clock, when each bullet was last used, the last turns, and the counts of the trial. The
 content (the playbook) is apart, because every turn moves the clock and few turns change a bullet.
 
+A stamp is the access clock at a bullet's last use. What a commit did to stamps can be taken back: its effect
+says how they stood before (`Uses`). Commits that changed no bullet have no effect in the history; what they
+did to stamps is in `earlier`.
+
 Does not: change a bullet.
 """
 
@@ -15,20 +19,25 @@ from types import MappingProxyType
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.trust import Trial, counted, pooled
 from ace_graph.memory.turn import RecentTurn, TurnRecord
+from ace_graph.memory.uses import Uses, differences, put_back
 
-__all__ = ["RECENT_TURNS_KEPT", "Access", "touch"]
+__all__ = ["RECENT_TURNS_KEPT", "Access", "stamps_after", "touch"]
 
 RECENT_TURNS_KEPT = 20
 
 
 @dataclass(frozen=True)
 class Access:
-    """`stamps` maps a bullet's id to the access clock at its last use; `trial` counts what trust rests on."""
+    """`stamps` maps a bullet's id to the access clock at its last use; `trial` counts what trust rests on.
+
+    `earlier` holds the stamps that moved since the content last changed, as they stood then (0 for none).
+    """
 
     access_clock: int = 0
     stamps: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     recent_turns: tuple[RecentTurn, ...] = ()
     trial: Trial = Trial()  # noqa: RUF009  a frozen value
+    earlier: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     def idle(self, bullet_id: str) -> int:
         """Return the access events since the bullet was last used; 0 for one never stamped."""
@@ -42,24 +51,38 @@ def touch(
     *,
     gone: Iterable[str] = (),
     reset: bool = False,
+    restamped: Uses | None = None,
+    content_changed: bool = True,
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
 ) -> Access:
     """Return the access part after one commit: the clock one further, `ids` stamped, `gone` forgotten.
 
     `record` joins the last 20 turns (one in progress does not); the same turn coming again takes its old
-    place. With `reset` everything starts anew at clock 0 (the playbook was cleared). `verdicts` are those
-    of turns that were judged now: of a recent one, the later verdict replaces the earlier.
+    place. With `reset` everything starts anew at clock 0 (the playbook was cleared). `restamped` are stamps
+    that come back with bullets. `verdicts` are those of turns that were judged now: of a recent one, the
+    later verdict replaces the earlier.
     """
     if reset:
         return Access()
-    clock = access.access_clock + 1
-    stamps = {**access.stamps, **dict.fromkeys(ids, clock)}
-    for bullet_id in gone:
-        stamps.pop(bullet_id, None)
+    clock, stamps = stamps_after(access, ids, gone, restamped)
     known = tuple(_judged(turn, verdicts) for turn in access.recent_turns)
     turns = _with_turn(known, record)
     trial = _recounted(access.trial, access.recent_turns, (*known, *turns[-1:]) if record else known)
-    return Access(clock, MappingProxyType(stamps), turns, trial)
+    earlier = {} if content_changed else {**differences(access.stamps, stamps), **access.earlier}
+    return Access(clock, MappingProxyType(stamps), turns, trial, MappingProxyType(earlier))
+
+
+def stamps_after(
+    access: Access, ids: Iterable[str], gone: Iterable[str], restamped: Uses | None = None
+) -> tuple[int, dict[str, int]]:
+    """Return the clock and the stamps after one commit; the clock never goes back here."""
+    clock = max(access.access_clock, restamped.clock if restamped else 0) + 1
+    stamps = {**access.stamps, **dict.fromkeys(ids, clock)}
+    if restamped:
+        put_back(stamps, restamped.stamps)
+    for bullet_id in gone:
+        stamps.pop(bullet_id, None)
+    return clock, stamps
 
 
 def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict]) -> RecentTurn:

@@ -8,13 +8,14 @@ Does not: lock, read or write.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Literal
 
 from ace_graph.errors import CommitTooOld, HistoryTooShort, LearnerForgotten
-from ace_graph.memory.access import touch
+from ace_graph.memory.access import Access, touch
 from ace_graph.memory.delta import Delta
 from ace_graph.memory.effect import Effect, Report, apply
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
@@ -36,6 +37,7 @@ __all__ = [
     "meets",
     "plan",
     "playbook_at",
+    "touched",
 ]
 
 NewToken = Callable[[], str]
@@ -135,14 +137,7 @@ def plan(
     effect = resolve(current, delta, policy)
     changed = bool(effect.changes)
     playbook = apply(current.playbook, effect)
-    access = touch(
-        current.access,
-        effect.touched,
-        record,
-        gone=effect.gone,
-        reset=effect.access_reset,
-        verdicts=_judged_now(delta, playbook),
-    )
+    access = touched(current.access, effect, record, _judged_now(delta, playbook))
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
@@ -150,6 +145,25 @@ def plan(
         etag=new_token() if changed or not old.etag else old.etag,
     )
     return Plan(effect, Snapshot(playbook, access, version), changed)
+
+
+def touched(
+    access: Access,
+    effect: Effect,
+    record: TurnRecord | None = None,
+    verdicts: Mapping[str, Verdict] = MappingProxyType({}),
+) -> Access:
+    """Return the access part after the commit of `effect`, which has the turn's `record`; see `touch`."""
+    return touch(
+        access,
+        effect.touched,
+        record,
+        gone=effect.gone,
+        reset=effect.access_reset,
+        restamped=effect.restamped,
+        content_changed=bool(effect.changes),
+        verdicts=verdicts,
+    )
 
 
 def _judged_now(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
@@ -178,8 +192,5 @@ def playbook_at(history: History, n: int) -> Playbook:
     newest = max((entry.n for entry in history.entries), default=history.base_n)
     if not history.base_n <= n <= newest:
         raise HistoryTooShort(f"version {n} is not kept: choose one from {history.base_n} to {newest}")
-    playbook = history.base
-    for entry in history.entries:
-        if entry.effect is not None and history.base_n < entry.n <= n:
-            playbook = apply(playbook, entry.effect)
-    return playbook
+    effects = (entry.effect for entry in history.entries if history.base_n < entry.n <= n)
+    return apply(history.base, *(effect for effect in effects if effect is not None))

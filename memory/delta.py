@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import Bullet, BulletTag, Days, MemoryType, Moment, Polarity, Text
 from ace_graph.memory.evidence import EvidenceSource, Verdict
+from ace_graph.memory.playbook import BaseVotes, Reflection, Vote
 from ace_graph.memory.screen import Danger
+from ace_graph.memory.uses import Uses
 
 __all__ = [
     "Add",
@@ -29,6 +31,7 @@ __all__ = [
     "Remove",
     "Reset",
     "Restore",
+    "Rollback",
     "Supersede",
     "Tag",
     "Touch",
@@ -132,11 +135,16 @@ class Judge(_Operation):
 
 
 class Merge(_Operation):
-    """Make one bullet of several; `content`, if given, is its new text."""
+    """Make one bullet of several that say the same; `content`, if given, is its new text.
+
+    Every pair has to pass the guards that a lesson has to pass to reinforce a bullet, and so does the text; a
+    pinned bullet or one of the profile keeps its text. With `force` a person answers for all of that.
+    """
 
     op: Literal["merge"] = "merge"
     bullet_ids: Annotated[tuple[BulletRef, ...], Field(min_length=2)]
     content: Text | None = None
+    force: bool = False
 
 
 class Supersede(_Operation):
@@ -155,10 +163,16 @@ class Remove(_Operation):
 
 
 class Restore(_Operation):
-    """Bring a bullet back, as it was read from the history by the caller."""
+    """Bring a bullet back as it was, read from the history by the caller (memory.rollback).
+
+    It stands behind `place` others, else last; `stamp` is that of its last use, if it had one. Where it was
+    merged away, the bullet that absorbed it gives its counts back.
+    """
 
     op: Literal["restore"] = "restore"
     bullet: Bullet
+    place: Increment | None = None
+    stamp: Increment = 0
 
 
 class Quarantine(_Operation):
@@ -206,10 +220,31 @@ class Reflect(_Operation):
 
 
 class Reset(_Operation):
-    """Replace all bullets (clear, rollback, replacing import). Ids are never given twice after it."""
+    """Replace all bullets and forget votes, insights and links (clear, replacing import).
+
+    Ids are never given twice after it.
+    """
 
     op: Literal["reset"] = "reset"
     bullets: tuple[Bullet, ...] = ()
+
+
+class Rollback(_Operation):
+    """Make everything what it was at an earlier version, as memory.rollback reads it from the history.
+
+    That is the bullets in their order, aliases and tombstones, insights, votes, and the stamps of use. Only
+    the id counter never goes back.
+    """
+
+    op: Literal["rollback"] = "rollback"
+    version: Increment
+    bullets: tuple[Bullet, ...] = ()
+    aliases: dict[str, str] = Field(default_factory=dict)
+    tombstones: dict[str, str] = Field(default_factory=dict)
+    reflections: tuple[Reflection, ...] = ()
+    votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
+    base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
+    uses: Uses = Uses()
 
 
 Operation = Annotated[
@@ -227,7 +262,8 @@ Operation = Annotated[
     | Unpin
     | Touch
     | Reflect
-    | Reset,
+    | Reset
+    | Rollback,
     Field(discriminator="op"),
 ]
 

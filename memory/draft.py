@@ -25,13 +25,16 @@ from ace_graph.memory.effect import (
     Rejection,
     Report,
     Revived,
+    Rewound,
     Unlinked,
+    moved_last,
 )
 from ace_graph.memory.index import Index
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.screen import screen
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.uses import Uses
 
 __all__ = ["Draft", "Refused"]
 
@@ -84,6 +87,7 @@ class Draft:
         self.changes: list[Change] = []
         self.touched: dict[str, None] = {}
         self.access_reset = False
+        self.restamped: Uses | None = None
         self.upheld: set[str] = set()
         self._next_id = snapshot.playbook.next_id
         self._first_free = snapshot.playbook.next_id
@@ -165,13 +169,26 @@ class Draft:
         self._fresh.add(bullet)
         self.changes.append(Put(bullet=bullet))
 
-    def revive(self, bullet: Bullet) -> None:
+    def revive(self, bullet: Bullet, place: int | None = None) -> None:
         self.entries[bullet.id] = bullet
+        if place is not None:
+            self.entries = moved_last(self.entries, place)
         self._fresh.add(bullet)
         self._aliases.pop(bullet.id, None)
         self._tombstones.pop(bullet.id, None)
         self.reserve(id_number(bullet.id))
-        self.changes.append(Revived(bullet=bullet))
+        self.changes.append(Revived(bullet=bullet, place=place))
+
+    def rewind(self, fact: Rewound) -> None:
+        """All but the bullets and the counter is that of the fact; no change where it is so already."""
+        self.entries = {key: self.entries[key] for key in fact.order or self.entries}
+        self._aliases, self._tombstones = dict(fact.aliases), dict(fact.tombstones)
+        self.changes.append(fact)
+
+    def restamp(self, uses: Uses) -> None:
+        """Stamps that come back with bullets; those of this delta's own uses are not stamped anew."""
+        earlier = self.restamped or Uses()
+        self.restamped = Uses(clock=max(earlier.clock, uses.clock), stamps={**earlier.stamps, **uses.stamps})
 
     def archive(self, fact: Archived) -> None:
         gone = fact.bullet.id
@@ -183,6 +200,10 @@ class Draft:
         elif fact.into is not None and fact.why == "superseded":
             self._tombstones[gone] = fact.into
         self.changes.append(fact)
+
+    def survivor_of(self, bullet_id: str) -> Bullet | None:
+        """Return the bullet that absorbed the one with this id, None where none did."""
+        return self.entries.get(self._aliases.get(bullet_id, ""))
 
     def forget_links(self) -> None:
         """A reset starts with no aliases and no tombstones."""

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.memory.bullet import Bullet, Moment
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, TurnVotes, Vote
+from ace_graph.memory.uses import Uses
 
 __all__ = [
     "REFLECTIONS_KEPT",
@@ -29,6 +30,7 @@ __all__ = [
     "Rejection",
     "Report",
     "apply",
+    "moved_last",
 ]
 
 REFLECTIONS_KEPT = 3
@@ -59,10 +61,26 @@ class Archived(_Fact):
 
 
 class Revived(_Fact):
-    """An archived bullet is back, and its alias or tombstone is gone."""
+    """An archived bullet is back, behind `place` others or last, and its alias or tombstone is gone."""
 
     kind: Literal["revived"] = "revived"
     bullet: Bullet
+    place: int | None = None
+
+
+class Rewound(_Fact):
+    """All but the bullets themselves and the id counter is what it was at an earlier version.
+
+    `order` names all bullets in their order there; it is empty where the order is right already.
+    """
+
+    kind: Literal["rewound"] = "rewound"
+    order: Ids = ()
+    aliases: dict[str, str] = Field(default_factory=dict)
+    tombstones: dict[str, str] = Field(default_factory=dict)
+    reflections: tuple[Reflection, ...] = ()
+    votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
+    base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
 
 
 class Counted(_Fact):
@@ -115,7 +133,7 @@ class Cleared(_Fact):
 
 
 Change = Annotated[
-    Put | Archived | Revived | Counted | Voted | BaseVoted | Reflected | Unlinked | Cleared,
+    Put | Archived | Revived | Rewound | Counted | Voted | BaseVoted | Reflected | Unlinked | Cleared,
     Field(discriminator="kind"),
 ]
 
@@ -165,10 +183,16 @@ class Report(_Fact):
 
 
 class Effect(BaseModel):
-    """The changes of one committed delta. `touched` and `access_reset` concern the access part only."""
+    """The changes of one committed delta.
+
+    `touched`, `access_reset` and `restamped` (stamps that came back with bullets) concern the access part
+    only. `before` and `earlier` are there so that it can be taken back: the clock and the moved stamps as
+    they were before the commit, and those that commits without an effect had moved since the version before.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    format: Literal[1, 2] = 1
     op_id: str
     now: Moment
     author: str = ""
@@ -177,6 +201,9 @@ class Effect(BaseModel):
     changes: tuple[Change, ...] = ()
     touched: Ids = ()
     access_reset: bool = False
+    restamped: Uses | None = None
+    before: Uses = Uses()
+    earlier: dict[str, int] = Field(default_factory=dict)
     report: Report = Report()
 
     @property
@@ -212,8 +239,12 @@ class _Draft:
                 self._archive(change)
             case Revived():
                 self.entries[change.bullet.id] = change.bullet
+                if change.place is not None:
+                    self.entries = moved_last(self.entries, change.place)
                 self.aliases.pop(change.bullet.id, None)
                 self.tombstones.pop(change.bullet.id, None)
+            case Rewound():
+                self._rewind(change)
             case Counted():
                 self.next_id = change.next_id
             case Voted():
@@ -232,6 +263,12 @@ class _Draft:
             case Cleared():
                 self.aliases, self.tombstones = {}, {}
                 self.votes, self.base_votes, self.reflections = {}, {}, ()
+
+    def _rewind(self, change: Rewound) -> None:
+        self.entries = {key: self.entries[key] for key in change.order or self.entries}
+        self.aliases, self.tombstones = dict(change.aliases), dict(change.tombstones)
+        self.reflections = change.reflections
+        self.votes, self.base_votes = dict(change.votes), dict(change.base_votes)
 
     def _archive(self, change: Archived) -> None:
         gone, into = change.bullet.id, change.into
@@ -261,12 +298,19 @@ class _Draft:
         )
 
 
-def apply(playbook: Playbook, effect: Effect) -> Playbook:
-    """Return the playbook after `effect`. The index and the hash table, where built, are carried over."""
-    if not effect.changes:
+def moved_last(entries: dict[str, Bullet], place: int) -> dict[str, Bullet]:
+    """Return the bullets with the last one behind `place` others."""
+    *others, last = entries.items()
+    return dict([*others[:place], last, *others[place:]])
+
+
+def apply(playbook: Playbook, *effects: Effect) -> Playbook:
+    """Return the playbook after the effects. The index and the hash table, where built, are carried over."""
+    changes = [change for effect in effects for change in effect.changes]
+    if not changes:
         return playbook
     draft = _Draft(playbook)
-    for change in effect.changes:
+    for change in changes:
         draft.fold(change)
     result = draft.done()
     result.inherit(playbook)

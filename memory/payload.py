@@ -38,6 +38,9 @@ __all__ = [
 ]
 
 FORMAT = 1
+"""The format of a playbook's content. The access part and the effects of a history are at 2."""
+
+_NEWEST = 2
 M = TypeVar("M", bound=BaseModel)
 Number = Annotated[int, Field(ge=0)]
 
@@ -58,10 +61,12 @@ class _StoredPlaybook(_Stored):
 
 
 class _StoredAccess(_Stored):
+    format: Literal[1, 2] = 1
     access_clock: Number = 0
     stamps: dict[str, Number] = Field(default_factory=dict)
     recent_turns: list[RecentTurn] = Field(default_factory=list[RecentTurn])
     trial: Trial = Trial()
+    earlier: dict[str, Number] = Field(default_factory=dict)
 
 
 def dump_playbook(playbook: Playbook) -> str:
@@ -109,20 +114,23 @@ def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
 def dump_access(access: Access) -> str:
     """Return the canonical JSON of the access part."""
     return _StoredAccess(
+        format=2,
         access_clock=access.access_clock,
         stamps=dict(access.stamps),
         recent_turns=list(access.recent_turns),
         trial=access.trial,
+        earlier=dict(access.earlier),
     ).model_dump_json()
 
 
 def load_access(text: str | None) -> Access:
-    """Return the access part; None and `{}` give one at clock 0. Raises CorruptPayload."""
+    """Return the access part; None and `{}` give one at clock 0. Raises NewerFormat, CorruptPayload."""
     if text is None:
         return Access()
     stored = _read(_StoredAccess, text, "access part")
     stamps = MappingProxyType(stored.stamps)
-    return Access(stored.access_clock, stamps, tuple(stored.recent_turns), stored.trial)
+    earlier = MappingProxyType(stored.earlier)
+    return Access(stored.access_clock, stamps, tuple(stored.recent_turns), stored.trial, earlier)
 
 
 def dump_effect(effect: Effect) -> str:
@@ -131,7 +139,7 @@ def dump_effect(effect: Effect) -> str:
 
 
 def load_effect(text: str) -> Effect:
-    """Return the effect. Raises CorruptPayload."""
+    """Return the effect. Raises NewerFormat, CorruptPayload."""
     return _read(Effect, text, "history entry")
 
 
@@ -159,10 +167,11 @@ def _read(model: type[M], text: str, what: str) -> M:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        newer = _newer_format(text)
+        known = FORMAT if model is _StoredPlaybook else _NEWEST
+        newer = _newer_format(text, known)
         if newer is not None:
             raise NewerFormat(
-                f"the stored {what} has format {newer}, this version of ace-graph reads up to {FORMAT}: "
+                f"the stored {what} has format {newer}, this version of ace-graph reads up to {known}: "
                 "upgrade ace-graph"
             ) from error
         first = error.errors(include_input=False, include_url=False)[0]
@@ -170,7 +179,7 @@ def _read(model: type[M], text: str, what: str) -> M:
         raise CorruptPayload(_broken(what, detail)) from error
 
 
-def _newer_format(text: str) -> int | None:
+def _newer_format(text: str, known: int) -> int | None:
     try:
         found: object = json.loads(text)
     except ValueError:
@@ -178,7 +187,7 @@ def _newer_format(text: str) -> int | None:
     if not isinstance(found, dict):
         return None
     number: object = found.get("format")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return number if isinstance(number, int) and number > FORMAT else None
+    return number if isinstance(number, int) and number > known else None
 
 
 def _broken(what: str, detail: str) -> str:

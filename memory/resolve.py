@@ -8,7 +8,7 @@ Does not: apply anything (`effect.apply` does) or know where a playbook is store
 
 from __future__ import annotations
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.access import Access, stamps_after
 from ace_graph.memory.delta import (
     Add,
     Delta,
@@ -22,6 +22,7 @@ from ace_graph.memory.delta import (
     Remove,
     Reset,
     Restore,
+    Rollback,
     Supersede,
     Tag,
     Touch,
@@ -29,22 +30,24 @@ from ace_graph.memory.delta import (
     Update,
 )
 from ace_graph.memory.draft import Draft, Refused
-from ace_graph.memory.effect import Archived, Cleared, Effect, Reflected
-from ace_graph.memory.playbook import id_number
+from ace_graph.memory.effect import Archived, Effect, Reflected
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.resolve_add import (
     add,
     archive_beyond_cap,
     bounded_reason,
     checked_text,
-    merge_pair,
+    screened_again,
     slot_occupant,
     supersede,
 )
 from ace_graph.memory.resolve_bounds import Bounds
 from ace_graph.memory.resolve_judge import Judging, setbacks_after
-from ace_graph.memory.screen import screen, screen_bullet
+from ace_graph.memory.resolve_merge import merge_named, restore
+from ace_graph.memory.resolve_whole import reset, rollback
+from ace_graph.memory.screen import screen
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.uses import Uses, differences
 
 __all__ = ["resolve"]
 
@@ -68,7 +71,8 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
             draft.reject(operation.op, _named(operation), str(refusal))
     archive_beyond_cap(draft)
     draft.close()
-    return Effect(
+    effect = Effect(
+        format=2,
         op_id=delta.op_id,
         now=delta.now,
         author=delta.author,
@@ -77,8 +81,21 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
         changes=tuple(draft.changes),
         touched=tuple(draft.touched),
         access_reset=draft.access_reset,
+        restamped=draft.restamped,
         report=draft.report(),
     )
+    return _reversible(effect, snapshot.access) if effect.changes else effect
+
+
+def _reversible(effect: Effect, access: Access) -> Effect:
+    """The effect with the stamps that it moves, as they stand before it."""
+    if effect.access_reset:
+        before = dict(access.stamps)
+    else:
+        _, after = stamps_after(access, effect.touched, effect.gone, effect.restamped)
+        before = differences(access.stamps, after)
+    moved = {"before": Uses(clock=access.access_clock, stamps=before), "earlier": dict(access.earlier)}
+    return effect.model_copy(update=moved)
 
 
 def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
@@ -92,13 +109,13 @@ def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
         case Judge():
             judging.judge(operation)
         case Merge():
-            _merge(draft, operation)
+            merge_named(draft, operation)
         case Supersede():
             _supersede(draft, operation)
         case Remove():
             _remove(draft, operation)
         case Restore():
-            _restore(draft, operation)
+            restore(draft, operation)
         case Quarantine() | Release():
             _set_status(draft, operation)
         case Pin() | Unpin():
@@ -108,8 +125,11 @@ def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
         case Reflect():
             _reflect(draft, operation)
         case Reset():
-            _reset(draft, operation)
-            judging.forget()
+            reset(draft, operation)
+            judging.start_from({}, {})
+        case Rollback():
+            rollback(draft, operation)
+            judging.start_from(operation.votes, operation.base_votes)
 
 
 def _named(operation: Operation) -> str:
@@ -126,6 +146,8 @@ def _named(operation: Operation) -> str:
             return operation.insight
         case Reset():
             return ""
+        case Rollback():
+            return str(operation.version)
         case _:
             return operation.bullet_id
 
@@ -152,20 +174,8 @@ def _update(draft: Draft, operation: Update) -> None:
     changed = draft.validated(new)
     if changed == old:
         return
-    draft.put(_screened(draft, old, changed.model_copy(update={"updated_at": draft.now})))
+    draft.put(screened_again(draft, old, changed.model_copy(update={"updated_at": draft.now})))
     draft.note("updated", old.id)
-
-
-def _screened(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
-    """The new value, in quarantine where its texts, which are other than before, belong there."""
-    if new.status == "quarantined" or _texts(old) == _texts(new) or (why := screen_bullet(new)) is None:
-        return new
-    draft.note("quarantined", new.id)
-    return new.model_copy(update={"status": "quarantined", "quarantine_reason": why})
-
-
-def _texts(bullet: Bullet) -> tuple[object, ...]:
-    return bullet.content, bullet.section, bullet.topic, bullet.concept, bullet.tags
 
 
 def _tag(draft: Draft, operation: Tag) -> None:
@@ -177,19 +187,6 @@ def _tag(draft: Draft, operation: Tag) -> None:
     }
     draft.put(bullet.model_copy(update=raised))
     draft.note("tagged", bullet.id)
-
-
-def _merge(draft: Draft, operation: Merge) -> None:
-    found = dict.fromkeys(draft.locate(name, follow_aliases=False).id for name in operation.bullet_ids)
-    if len(found) < 2:
-        raise Refused("a merge needs two different bullets")
-    text = None if operation.content is None else checked_text(operation.content)
-    first, *others = found
-    survivor = draft.entries[first]
-    for other in others:
-        survivor = merge_pair(draft, survivor, draft.entries[other])
-    if text is not None:
-        draft.put(_screened(draft, survivor, survivor.model_copy(update={"content": text})))
 
 
 def _supersede(draft: Draft, operation: Supersede) -> None:
@@ -204,16 +201,6 @@ def _remove(draft: Draft, operation: Remove) -> None:
     bullet = draft.locate(operation.bullet_id, follow_aliases=False)
     draft.archive(Archived(bullet=bullet, why="removed"))
     draft.note("removed", bullet.id)
-
-
-def _restore(draft: Draft, operation: Restore) -> None:
-    if operation.bullet.id in draft.entries:
-        raise Refused("it is in the playbook")
-    occupant = slot_occupant(draft, operation.bullet)
-    draft.revive(operation.bullet.model_copy(update={"updated_at": draft.now}))
-    draft.note("restored", operation.bullet.id)
-    if occupant is not None:
-        supersede(draft, occupant, operation.bullet.id)
 
 
 def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
@@ -251,20 +238,3 @@ def _touch(draft: Draft, operation: Touch) -> None:
             draft.touch(draft.locate(name).id)
         except Refused as refusal:
             draft.reject("touch", name, str(refusal))
-
-
-def _reset(draft: Draft, operation: Reset) -> None:
-    draft.changes.append(Cleared())
-    for bullet in list(draft.entries.values()):
-        draft.archive(Archived(bullet=bullet, why="reset"))
-    draft.forget_links()
-    brought: dict[str, Bullet] = {}
-    for bullet in operation.bullets:
-        if bullet.id in brought:
-            draft.reject("reset", bullet.id, "two bullets have this id")
-            continue
-        brought[bullet.id] = bullet
-        draft.put(bullet)
-        draft.note("restored", bullet.id)
-    draft.reserve(max(map(id_number, brought), default=0))
-    draft.access_reset = not brought

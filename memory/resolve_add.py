@@ -16,7 +16,7 @@ from ace_graph.memory.delta import Add
 from ace_graph.memory.draft import Draft, Refused
 from ace_graph.memory.effect import Archived
 from ace_graph.memory.screen import screen_bullet
-from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope, taught
+from ace_graph.memory.similarity import compare, merge, mergeable_scope, taught
 from ace_graph.memory.taxonomy import infer_memory_type
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "archive_beyond_cap",
     "bounded_reason",
     "checked_text",
-    "merge_pair",
+    "screened_again",
     "slot_occupant",
     "supersede",
 ]
@@ -90,6 +90,18 @@ def _screened(draft: Draft, arriving: Bullet, operation: Add) -> Bullet:
     if any(_same_text(known, arriving) and known.status == "active" for known in draft.alike(arriving)):
         return arriving
     return arriving.model_copy(update={"status": "quarantined", "quarantine_reason": why})
+
+
+def screened_again(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
+    """Return the new value, in quarantine where its texts, which are other than before, belong there."""
+    if new.status == "quarantined" or _texts(old) == _texts(new) or (why := screen_bullet(new)) is None:
+        return new
+    draft.note("quarantined", new.id)
+    return new.model_copy(update={"status": "quarantined", "quarantine_reason": why})
+
+
+def _texts(bullet: Bullet) -> tuple[object, ...]:
+    return bullet.content, bullet.section, bullet.topic, bullet.concept, bullet.tags
 
 
 def slot_occupant(draft: Draft, arriving: Bullet) -> Bullet | None:
@@ -169,16 +181,6 @@ def _append(draft: Draft, operation: Add, arriving: Bullet) -> str:
     if arriving.status == "quarantined":
         draft.note("quarantined", bullet_id)
     return bullet_id
-
-
-def merge_pair(draft: Draft, a: Bullet, b: Bullet) -> Bullet:
-    """Merge two bullets of the playbook and return the survivor; the other one is archived."""
-    survivor, dropped = choose_survivor(a, b)
-    merged = merge(survivor, dropped, draft.now)
-    draft.archive(Archived(bullet=dropped, why="merged", into=survivor.id))
-    draft.put(merged)
-    draft.pair("merged", survivor.id, dropped.id)
-    return merged
 
 
 def archive_beyond_cap(draft: Draft) -> None:

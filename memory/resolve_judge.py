@@ -64,10 +64,9 @@ class Judging:
                 )
         self._move(self._moved(before), self._moved(after))
 
-    def forget(self) -> None:
-        """Start from no votes: the playbook was reset."""
-        self._votes.clear()
-        self._base.clear()
+    def start_from(self, votes: Mapping[str, TurnVotes], base_votes: Mapping[str, BaseVotes]) -> None:
+        """Forget the votes so far: the playbook was reset, or is that of an earlier version."""
+        self._votes, self._base = dict(votes), dict(base_votes)
 
     def _named(self, operation: Judge) -> tuple[str, ...]:
         found: dict[str, None] = {}

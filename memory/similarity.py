@@ -96,9 +96,9 @@ def choose_survivor(a: Bullet, b: Bullet) -> tuple[Bullet, Bullet]:
 def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
     """Return the survivor with all that the dropped one knew.
 
-    Its id and text stay. Counters add up; tags, sources and ids of what it absorbed unite; empty fields
-    are filled. It learns the words of the dropped text that it lacks as keywords (at most MAX_KEYWORDS), so
-    that it is found by them too. `updated_at` becomes `now`.
+    Its id and text stay. Counters add up; tags, sources and the ids of all that it is made of (its own first)
+    unite; empty fields are filled. It learns the words of the dropped text that it lacks as keywords (at most
+    MAX_KEYWORDS), so that it is found by them too. `updated_at` becomes `now`.
     """
     ttl = (
         None
@@ -124,7 +124,7 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "ttl_days": ttl,
             "sources": _united(survivor.sources, dropped.sources)[-MAX_SOURCES:],
             "consolidated_from": _united(
-                survivor.consolidated_from, dropped.consolidated_from, (dropped.id,)
+                survivor.consolidated_from or (survivor.id,), dropped.consolidated_from, (dropped.id,)
             ),
             "updated_at": now,
         }

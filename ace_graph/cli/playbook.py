@@ -261,7 +261,7 @@ def rollback(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Go back to the bullets of an earlier version; that is a new version, and can be undone too."""
+    """Go back to an earlier version, votes and all; that is a new version, and can be undone too."""
     from ace_graph.cli import playbook_history
 
     playbook_history.rollback(store, learner, version, as_json=as_json)

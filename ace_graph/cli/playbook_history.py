@@ -15,9 +15,9 @@ from ace_graph.cli.stored import commit, on_store
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, HistoryEntry, playbook_at
-from ace_graph.memory.delta import Reset
 from ace_graph.memory.effect import Report
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.rollback import rollback_to
 from ace_graph.memory.stores.base import Store
 
 __all__ = ["diff", "history", "rollback"]
@@ -71,15 +71,14 @@ def diff(url: str | None, learner: str, before: int, after: int, *, as_json: boo
 
 
 def rollback(url: str | None, learner: str, version: int, *, as_json: bool) -> None:
-    """Make the bullets those of an earlier version, as a new version."""
+    """Make everything what it was at an earlier version, as a new version."""
 
     async def job(store: Store) -> Commit:
         base = await store.load(learner)
         if base.version.n == version:
             raise ChangeRefused(f"learner {learner} is at version {version}: nothing to do")
-        wanted = playbook_at(await store.history(learner), version)
-        reset = Reset(bullets=wanted.bullets())
-        return await commit(store, learner, base, [reset], f"playbook rollback {version}")
+        back = rollback_to(await store.history(learner), base, version)
+        return await commit(store, learner, base, [back], f"playbook rollback {version}")
 
     done = on_store(url, job)
     if as_json:

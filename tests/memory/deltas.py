@@ -132,7 +132,7 @@ def operations() -> st.SearchStrategy[Operation]:
             by=st.integers(1, 3),
         ),
         judgements(),
-        st.builds(Merge, bullet_ids=st.lists(ids, min_size=2, max_size=3).map(tuple)),
+        st.builds(Merge, bullet_ids=st.lists(ids, min_size=2, max_size=3).map(tuple), force=st.booleans()),
         st.builds(Restore, bullet=bullets()),
         st.builds(Reset, bullets=st.lists(bullets(), max_size=3).map(tuple)),
     )

@@ -8,8 +8,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from ace_graph.memory.access import Access, touch
+from ace_graph.memory.access import Access
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.commit import touched
 from ace_graph.memory.delta import Delta, Operation
 from ace_graph.memory.effect import Effect, apply
 from ace_graph.memory.payload import dump_playbook, load_playbook
@@ -37,7 +38,7 @@ class Life:
         )
         effect = resolve(self.snapshot, delta, self.policy)
         playbook = apply(self.snapshot.playbook, effect)
-        access = touch(self.snapshot.access, effect.touched, gone=effect.gone, reset=effect.access_reset)
+        access = touched(self.snapshot.access, effect)
         self.snapshot = Snapshot(playbook, access)
         assert dump_playbook(load_playbook(dump_playbook(playbook))) == dump_playbook(playbook)
         return effect

@@ -12,8 +12,8 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.access import touch
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.commit import touched
 from ace_graph.memory.delta import Add, Delta, Judge, Tag
 from ace_graph.memory.effect import Effect, apply
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, EvidenceSource, Verdict, tag_of
@@ -47,7 +47,7 @@ def _live(
     life: list[tuple[Effect, Snapshot]] = []
     for delta in sequence:
         effect = resolve(snapshot, delta, policy)
-        access = touch(snapshot.access, effect.touched, gone=effect.gone, reset=effect.access_reset)
+        access = touched(snapshot.access, effect)
         snapshot = Snapshot(apply(snapshot.playbook, effect), access)
         life.append((effect, snapshot))
     return life
@@ -69,7 +69,7 @@ def test_resolving_is_deterministic_and_does_not_depend_on_what_is_cached(
         effect = resolve(snapshot, delta, policy)
         assert resolve(snapshot, delta, policy) == effect
         assert resolve(_reread(snapshot), delta, policy) == effect
-        access = touch(snapshot.access, effect.touched, gone=effect.gone, reset=effect.access_reset)
+        access = touched(snapshot.access, effect)
         snapshot = Snapshot(apply(snapshot.playbook, effect), access)
 
 

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ace_graph.errors import NewerFormat
 from ace_graph.memory import Bullet, Playbook
+from ace_graph.memory.access import Access
+from ace_graph.memory.delta import Remove, Touch
+from ace_graph.memory.effect import Effect
 from ace_graph.memory.index import Index
-from ace_graph.memory.payload import dump_playbook, load_playbook
+from ace_graph.memory.payload import (
+    dump_access,
+    dump_effect,
+    dump_playbook,
+    load_access,
+    load_effect,
+    load_playbook,
+)
+from tests.memory.life import Life, bullet
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BULLETS = st.builds(
@@ -56,3 +70,30 @@ def test_bullets_that_did_not_change_stay_the_same_objects() -> None:
     found = read.get_bullet(other.id)
     assert found is not None
     assert found.helpful == 1
+
+
+def test_an_access_part_and_an_effect_of_version_0_1_are_read() -> None:
+    old_access = {"access_clock": 3, "stamps": {"gen-00001": 2}, "recent_turns": [], "trial": [1, 0, 0, 0]}
+    read = load_access(json.dumps(old_access))
+    assert (read.access_clock, dict(read.stamps), dict(read.earlier)) == (3, {"gen-00001": 2}, {})
+    old = {
+        "op_id": "op-1", "now": "2026-01-01T12:00:00Z", "touched": ["gen-00001"], "access_reset": False,
+        "changes": [{"kind": "archived", "bullet": bullet(1).model_dump(mode="json"), "why": "removed"}],
+    }  # fmt: skip
+    effect = load_effect(json.dumps(old))
+    assert (effect.gone, effect.restamped, effect.before.stamps) == (("gen-00001",), None, {})
+
+
+def test_what_is_written_now_names_its_format_so_that_version_0_1_asks_for_an_upgrade() -> None:
+    life = Life(bullet(1), bullet(2))
+    effect = life.does(Touch(bullet_ids=("gen-00002",)), Remove(bullet_id="gen-00001"))
+    written = [json.loads(text) for text in (dump_access(life.access), dump_effect(effect))]
+    assert [part["format"] for part in written] == [2, 2], "0.1 knew format 1 only"
+
+
+@pytest.mark.parametrize(("load", "stored"), [(load_access, Access()), (load_effect, None)])
+def test_a_newer_format_is_refused(load: Callable[[str], object], stored: Access | None) -> None:
+    text = dump_access(stored) if stored else dump_effect(Effect(op_id="op-1", now=NOON))
+    newer = json.loads(text) | {"format": 3, "unheard of": True}
+    with pytest.raises(NewerFormat, match="format 3, this version of ace-graph reads up to 2: upgrade"):
+        load(json.dumps(newer))

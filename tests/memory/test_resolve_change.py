@@ -105,9 +105,9 @@ def test_what_is_in_quarantine_keeps_its_reason_through_a_merge() -> None:
         bullet(2, status="quarantined", quarantine_reason="a link"),
         bullet(3, helpful=2),
     )
-    life.does(Merge(bullet_ids=("gen-00001", "gen-00002")))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
     assert life["gen-00001"].quarantine_reason == "a link"
-    life.does(Merge(bullet_ids=("gen-00003", "gen-00001")))
+    life.does(Merge(bullet_ids=("gen-00003", "gen-00001"), force=True))
     assert (life["gen-00003"].status, life["gen-00003"].quarantine_reason) == ("active", None)
 
 
@@ -123,7 +123,7 @@ def test_what_is_in_quarantine_keeps_its_reason_through_a_merge() -> None:
         Unpin(bullet_id="gen-00009"),
         Supersede(bullet_id="gen-00009", by="gen-00001"),
         Supersede(bullet_id="gen-00001", by="gen-00009"),
-        Merge(bullet_ids=("gen-00001", "gen-00009")),
+        Merge(bullet_ids=("gen-00001", "gen-00009"), force=True),
         Touch(bullet_ids=("gen-00009",)),
         Judge(turn_id="t1", source="tool", verdict="success", bullet_ids=("gen-00009",)),
     ],
@@ -205,11 +205,11 @@ def test_the_better_bullet_survives_a_merge_with_all_that_the_other_knew() -> No
     old = bullet(1, "Draw a bar", helpful=3, topic="fractions", created_at=NOON - timedelta(days=30))
     new = bullet(2, "Sketch a strip", helpful=1, topic="drawing", concept="bars", sources=("t7",))
     life = Life(old, new)
-    report = life.does(Merge(bullet_ids=("gen-00002", "gen-00001"))).report
+    report = life.does(Merge(bullet_ids=("gen-00002", "gen-00001"), force=True)).report
     assert [(pair.kept, pair.gone) for pair in report.merged] == [("gen-00001", "gen-00002")]
     survivor = life["gen-00001"]
     assert (survivor.helpful, survivor.topic, survivor.concept) == (4, "fractions", "bars")
-    assert (survivor.sources, survivor.consolidated_from) == (("t7",), ("gen-00002",))
+    assert (survivor.sources, survivor.consolidated_from) == (("t7",), ("gen-00001", "gen-00002"))
 
 
 def test_of_equals_the_newer_survives_and_a_given_text_is_its_text() -> None:
@@ -217,7 +217,7 @@ def test_of_equals_the_newer_survives_and_a_given_text_is_its_text() -> None:
         bullet(1, helpful=1, created_at=NOON - timedelta(days=31)),
         bullet(2, helpful=1, created_at=NOON - timedelta(days=1)),
     )
-    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), content="Both  in one"))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), content="Both  in one", force=True))
     assert [b.id for b in life.playbook.bullets()] == ["gen-00002"]
     assert life["gen-00002"].content == "Both in one"
 
@@ -231,7 +231,7 @@ def test_a_merge_of_one_bullet_is_refused() -> None:
 
 def test_a_vote_on_a_merged_id_reaches_the_survivor_and_a_change_is_refused() -> None:
     life = Life(bullet(1, helpful=5), bullet(2))
-    life.does(Merge(bullet_ids=("gen-00001", "gen-00002")))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
     life.does(Tag(bullet_id="gen-00002", tag="helpful"), Touch(bullet_ids=("gen-00002",)))
     assert life["gen-00001"].helpful == 6
     assert life.access.stamps["gen-00001"] == life.access.access_clock
@@ -241,8 +241,8 @@ def test_a_vote_on_a_merged_id_reaches_the_survivor_and_a_change_is_refused() ->
 
 def test_a_chain_of_merges_is_one_step_long() -> None:
     life = Life(bullet(1), bullet(2, helpful=1), bullet(3, helpful=5))
-    life.does(Merge(bullet_ids=("gen-00001", "gen-00002")))
-    life.does(Merge(bullet_ids=("gen-00002", "gen-00003")))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
+    life.does(Merge(bullet_ids=("gen-00002", "gen-00003"), force=True))
     assert dict(life.playbook.aliases) == {"gen-00001": "gen-00003", "gen-00002": "gen-00003"}
     life.does(Tag(bullet_id="gen-00001", tag="harmful"))
     assert life["gen-00003"].harmful == 1
@@ -250,7 +250,7 @@ def test_a_chain_of_merges_is_one_step_long() -> None:
 
 def test_a_restored_bullet_is_no_alias_any_more() -> None:
     life = Life(bullet(1), bullet(2, helpful=1))
-    life.does(Merge(bullet_ids=("gen-00001", "gen-00002")))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
     life.does(Restore(bullet=bullet(1)))
     life.does(Tag(bullet_id="gen-00001", tag="harmful"))
     assert (life["gen-00001"].harmful, life["gen-00002"].harmful) == (1, 0)

@@ -61,7 +61,7 @@ def test_a_later_vote_of_the_same_source_replaces_the_earlier() -> None:
 def test_a_vote_on_two_bullets_that_merged_since_is_taken_back_whole(verdict: Any) -> None:
     life = Life(bullet(1, helpful=5), bullet(2))
     life.does(_judge("success", "gen-00001", "gen-00002"))
-    life.does(Merge(bullet_ids=("gen-00001", "gen-00002")))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
     assert life["gen-00001"].helpful == 7
     life.does(_judge(verdict, "gen-00002"))
     one = life["gen-00001"]
@@ -73,7 +73,7 @@ def test_a_vote_on_two_bullets_that_merged_since_is_taken_back_whole(verdict: An
 def test_after_a_merge_the_strongest_source_still_decides_for_the_survivor() -> None:
     life = Life(bullet(1, helpful=5), bullet(2))
     life.does(_judge("success", "gen-00001", "gen-00002", source="learner"))
-    life.does(Merge(bullet_ids=("gen-00001", "gen-00002")))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
     life.does(_judge("failure", "gen-00001", source="ground_truth"))
     assert (life["gen-00001"].helpful, life["gen-00001"].harmful) == (5, 1)
     assert life.does(_judge("success", "gen-00001", source="learner")).changes == ()
@@ -174,7 +174,7 @@ def test_the_last_three_insights_are_kept() -> None:
 
 def test_a_clear_leaves_nothing_but_the_counter() -> None:
     life = Life(bullet(1), bullet(2), bullet(3, helpful=1))
-    life.does(Merge(bullet_ids=("gen-00002", "gen-00003")), _judge("success", "gen-00001"))
+    life.does(Merge(bullet_ids=("gen-00002", "gen-00003"), force=True), _judge("success", "gen-00001"))
     life.does(Reflect(insight="Bars help"), Touch(bullet_ids=("gen-00001",)))
     life.does(Reset())
     assert life.playbook == Playbook(next_id=4)

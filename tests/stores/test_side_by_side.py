@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -29,14 +29,15 @@ from hypothesis.stateful import (
 )
 
 from ace_graph.errors import LearnerForgotten
-from ace_graph.memory.access import touch
-from ace_graph.memory.commit import Commit
+from ace_graph.memory.commit import Commit, touched
 from ace_graph.memory.delta import Delta, Operation
 from ace_graph.memory.effect import Report, apply
 from ace_graph.memory.payload import dump_playbook
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.portal import portal
 from ace_graph.memory.resolve import resolve
+from ace_graph.memory.rollback import rollback_to
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, Store
 from ace_graph.memory.turn import TurnRecord
@@ -64,6 +65,7 @@ class Model:
     life: int = 0
     applied: dict[str, Report] = field(default_factory=dict[str, Report])
     turns: list[str] = field(default_factory=list[str])
+    then: dict[int, Snapshot] = field(default_factory=dict[int, Snapshot])
 
     @property
     def absent(self) -> bool:
@@ -78,17 +80,17 @@ class Model:
             return self.applied[delta.op_id]
         effect = resolve(self.snapshot, delta, POLICY)
         playbook = apply(self.snapshot.playbook, effect)
-        access = touch(
-            self.snapshot.access, effect.touched, made, gone=effect.gone, reset=effect.access_reset
-        )
+        access = touched(self.snapshot.access, effect, made)
         self.n += bool(effect.changes)
         self.snapshot = Snapshot(playbook, access)
+        self.then[self.n] = self.snapshot
         self.applied[delta.op_id] = effect.report
         self.turns += [made.turn_id] if made else []
         return effect.report
 
     def forget(self) -> None:
         self.snapshot, self.n, self.applied, self.turns = Snapshot(), 0, {}, []
+        self.then.clear()
         self.life += 1
 
 
@@ -153,6 +155,23 @@ class SideBySide(RuleBasedStateMachine):
         if life == self.model.life:
             self._commit_on_all(base, delta, None)
 
+    @rule(versions=st.integers(0, 7))
+    def roll_back(self, versions: int) -> None:
+        """A person goes back to a version that the history holds, each store by its own history."""
+        held = tuple(run(store.load(self.learner)) for store in self.stores)
+        histories = [run(store.history(self.learner)) for store in self.stores]
+        n = max(histories[0].base_n, self.model.n - versions)
+        back, *others = (rollback_to(h, s, n) for h, s in zip(histories, held, strict=True))
+        assert others == [back] * len(others)
+        self._count += 1
+        now = NOON + timedelta(minutes=self._count)
+        delta = Delta(op_id=f"op-{self._count}", now=now, operations=(back,))
+        wanted = self.model.then.get(n, Snapshot())
+        self._commit_on_all(Base(held, self.model.now), delta, None)
+        present = self.model.snapshot
+        assert _but_for_new_ids(present.playbook) == _but_for_new_ids(wanted.playbook)
+        assert present.access.stamps == wanted.access.stamps
+
     @rule()
     def forget(self) -> None:
         """The learner asks to be forgotten."""
@@ -216,6 +235,10 @@ class SideBySide(RuleBasedStateMachine):
             return run(store.commit(self.learner, delta, base, made))
         except LearnerForgotten:
             return None
+
+
+def _but_for_new_ids(playbook: Playbook) -> str:
+    return dump_playbook(replace(playbook, next_id=1))
 
 
 def lives(gate: int) -> settings:

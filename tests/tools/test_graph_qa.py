@@ -95,7 +95,7 @@ async def test_the_number_of_rows_is_what_was_asked_for_and_at_most_twenty(store
 
 
 async def test_lineage_follows_what_was_merged_and_what_was_replaced(store: Store) -> None:
-    await seed(store, "alice", Merge(bullet_ids=("gen-00002", "gen-00003")))
+    await seed(store, "alice", Merge(bullet_ids=("gen-00002", "gen-00003"), force=True))
     await seed(
         store, "alice", Add(content="Draw two bars", ref="n"), Supersede(bullet_id="str-00001", by="n")
     )

@@ -25,6 +25,7 @@ VERBS = (
     "concurrency",
     "idempotency",
     "history",
+    "rollback",
     "turns",
     "forget",
     "export",

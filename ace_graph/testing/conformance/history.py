@@ -33,7 +33,7 @@ async def _a_life(store: Store, learner: str) -> list[str]:
         [Tag(bullet_id=ids[0], tag="helpful"), Update(bullet_id=ids[1], topic="units")],
         [Judge(turn_id="t1", source="tool", verdict="success", bullet_ids=(ids[0], ids[1]))],
         [Judge(turn_id="t1", source="tool", verdict="failure", bullet_ids=(ids[0],))],
-        [Merge(bullet_ids=(ids[2], ids[3]), content="Estimate first, simplify last")],
+        [Merge(bullet_ids=(ids[2], ids[3]), content="Estimate first, simplify last", force=True)],
         [Add(content="Draw two bars", ref="n1"), Supersede(bullet_id=ids[0], by="n1")],
         [Remove(bullet_id=ids[4])],
     ]

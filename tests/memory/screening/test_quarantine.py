@@ -83,7 +83,7 @@ def test_a_new_text_is_screened_like_a_new_bullet() -> None:
     first, second = (bullet.id for bullet in stored.playbook.bullets())
     edited = resolved(stored, Update(bullet_id=first, content=LINK), Update(bullet_id=second, topic=ORDER))
     assert edited.report.quarantined == (first, second)
-    merged = resolved(stored, Merge(bullet_ids=(first, second), content=ORDER))
+    merged = resolved(stored, Merge(bullet_ids=(first, second), content=ORDER, force=True))
     assert len(merged.report.quarantined) == 1
 
 
@@ -151,7 +151,7 @@ def a_few() -> Snapshot:
         Remove(bullet_id="mat-00001"),
         Reset(),
         Pin(bullet_id="mat-00001"),
-        Merge(bullet_ids=("mat-00001", "mat-00002")),
+        Merge(bullet_ids=("mat-00001", "mat-00002"), force=True),
         Supersede(bullet_id="mat-00001", by="mat-00002"),
         Tag(bullet_id="mat-00001", tag="harmful"),
         Quarantine(bullet_id="mat-00001", why="x"),
