@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,21 +24,26 @@ from ace_graph.cli.conversation import Conversation
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.group import say
 from ace_graph.cli.learned import learned_line
-from ace_graph.cli.lines import next_line, prepare
+from ace_graph.cli.lines import Lines
 from ace_graph.cli.logs import with_content
-from ace_graph.cli.playbook_view import print_bullets
+from ace_graph.cli.playbook_guide import GUIDE_HELP, PlaybookGuide
+from ace_graph.cli.word_wrap import WordWrap
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError, InvalidMode
+from ace_graph.learning.feedback import read_feedback
+from ace_graph.memory.commit import Commit
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.state import MODES
 from ace_graph.store_url import open_store
 
 __all__ = ["run_chat"]
 
-_HELP = """\
-/playbook              what is remembered of you
-/feedback good|bad     what the last answer was worth; words may follow
-/quit                  leave (Ctrl-D too); Ctrl-C stops an answer"""
+_HELP = f"""\
+{GUIDE_HELP}
+/feedback good|bad     what the last answer was worth; "/feedback that was wrong" does as well
+/quit                  leave (Ctrl-D too); Ctrl-C stops an answer, or clears the line"""
+_GOOD = frozenset({"good", "great", "right", "correct", "yes", "helpful", "perfect", "thanks", "👍"})
+_BAD = frozenset({"bad", "wrong", "incorrect", "no", "false", "unhelpful", "👎"})
 
 Go = Callable[[Coroutine[Any, Any, None]], None]  # Any: what asyncio yields and sends
 
@@ -49,31 +55,41 @@ def run_chat(url: str | None, learner: str, mode: str | None, base: Path | None,
         raise InvalidMode(f"{mode[:40]!r} is no mode: use one of {', '.join(MODES)}")
     settings = with_content(offline_fallback(load_settings(quiet="WARNING", debug=debug)))
     context = ACEContext(learner_id=learner, conversation_id=f"chat-{uuid4().hex}")
-    prepare()
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:
             agent = opened_agent(settings, open_store(url, settings=settings), base)
             talk = Conversation(runner.run(stack.enter_async_context(agent)), context, mode)
             runner.run(_greet(talk))
-            failed = _loop(talk, runner.run, debug=debug)
+            failed = _loop(_Chat(talk), runner.run, debug=debug)
         finally:
             runner.run(stack.aclose())
     if failed and not sys.stdin.isatty():
         raise typer.Exit(1)
 
 
-def _loop(talk: Conversation, go: Go, *, debug: bool) -> bool:
-    """Take line after line; return whether one failed."""
-    failed = False
-    while (line := next_line()) is not None:
+@dataclass
+class _Chat:
+    """The conversation, and the view of the playbook beside it."""
+
+    talk: Conversation
+    guide: PlaybookGuide = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.guide = PlaybookGuide(self.talk.agent.store, self.talk.learner)
+
+
+def _loop(chat: _Chat, go: Go, *, debug: bool) -> bool:
+    """Take one question after the other; return whether one failed."""
+    failed, lines = False, Lines()
+    while (line := lines.next()) is not None:
         text = line.strip()
         if text in ("/quit", "/exit"):
             break
         if not text:
             continue
         try:
-            go(_command(talk, text) if text.startswith("/") else _turn(talk, text))
+            go(_command(chat, text) if text.startswith("/") else _turn(chat.talk, text))
         except KeyboardInterrupt:
             console().print("\nstopped; the conversation goes on without this question", style="dim")
         except Exception as error:
@@ -93,30 +109,53 @@ async def _greet(talk: Conversation) -> None:
 
 
 async def _turn(talk: Conversation, question: str) -> None:
-    def show(text: str) -> None:
-        sys.stdout.write(printable(text, lines=True))
-        sys.stdout.flush()
+    terminal = sys.stdout.isatty()
+    wrap = WordWrap(_write, console().width) if terminal else None
 
-    out = await talk.ask(question, show)
+    def show(text: str) -> None:
+        safe = printable(text, lines=True)
+        wrap.show(safe) if wrap else _write(safe)
+
+    try:
+        out = await talk.ask(question, show)
+    finally:
+        if wrap:
+            wrap.end()
     sys.stdout.write("\n")
     learning = out.get("learning")
     if learning is not None:
         playbook = (await talk.snapshot()).playbook if learning["added"] or learning["updated"] else None
-        console().print(learned_line(learning, playbook), style="dim", soft_wrap=True)
+        console().print(learned_line(learning, playbook), style="dim", soft_wrap=not terminal)
 
 
-async def _command(talk: Conversation, text: str) -> None:
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+async def _command(chat: _Chat, text: str) -> None:
     name, _, rest = text.partition(" ")
+    good = _says_good(rest, chat.talk.last_answer) if name == "/feedback" else None
     if name == "/playbook":
-        snapshot = await talk.snapshot()
-        bullets = [bullet for bullet in snapshot.playbook.bullets() if bullet.status == "active"]
-        print_bullets(bullets, snapshot, talk.agent.store.policy)
-        if not bullets:
-            console().print("Nothing is remembered yet.", style="dim")
-    elif name == "/feedback" and rest.split(" ")[0] in ("good", "bad"):
-        verdict, _, why = rest.partition(" ")
-        done = await talk.feedback(good=verdict == "good", text=f"{verdict} {why}")
-        moved = ", ".join(done.report.tagged) or "no bullet: the answer cited none"
-        console().print(f"noted: {verdict}; it moved {moved}", style="dim", soft_wrap=True)
+        await chat.guide.run(rest)
+    elif good is not None:
+        done = await chat.talk.feedback(good=good, text=rest)
+        console().print(_thanks(done, good=good), style="dim", soft_wrap=not sys.stdout.isatty())
     else:
         console().print(_HELP, style="dim")
+
+
+def _says_good(said: str, answer: str) -> bool | None:
+    """Whether `/feedback` praises the last answer; None where its words say neither."""
+    first = said.split(" ")[0].strip(".,!:;").casefold()
+    if first in _GOOD or first in _BAD:
+        return first in _GOOD
+    found = read_feedback(said, answer or "an answer")
+    return None if found is None or found.verdict == "partial" else found.verdict == "success"
+
+
+def _thanks(done: Commit, *, good: bool) -> str:
+    said = "Thank you. The last answer was right" if good else "Thank you. The last answer was not right"
+    moved = ", ".join(done.report.tagged)
+    counts = "a point more" if good else "a point less"
+    return f"{said}; {moved} has {counts}." if moved else f"{said}; it used nothing that is remembered."

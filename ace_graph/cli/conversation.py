@@ -38,6 +38,11 @@ class Conversation:
         """Whose memory is used."""
         return self.context.learner_id or ""
 
+    @property
+    def last_answer(self) -> str:
+        """The text of the last answer; '' before the first."""
+        return self._last["messages"][-1].text if self._last else ""
+
     async def ask(
         self, question: str, show: Callable[[str], None], ground_truth: str | None = None
     ) -> ACEOutput:

@@ -1,33 +1,52 @@
 """Where a chat's questions come from: a person at a terminal, or a pipe with one question a line.
 
+At a terminal the line can be edited and earlier ones called up, what is pasted is one message however many
+lines it has, and Ctrl-C clears a line that was begun.
+
 Does not: interpret a line.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["next_line", "prepare"]
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+
+__all__ = ["Lines"]
 
 _PROMPT = "you> "
 
 
-def prepare() -> None:
-    """Let a person edit the line and go back to earlier ones, where the platform can."""
-    if sys.stdin.isatty():
-        with contextlib.suppress(ImportError):
-            import_module("readline")  # input() uses it from then on
+class Lines:
+    """Gives one question after the other."""
+
+    def __init__(self) -> None:
+        self._session = _session() if sys.stdin.isatty() and sys.stdout.isatty() else None
+
+    def next(self) -> str | None:
+        """Return the next question; None at the end of the input, or on Ctrl-C or Ctrl-D in an empty line."""
+        if self._session is None:
+            line = sys.stdin.readline()
+            return line.rstrip("\r\n") if line else None
+        try:
+            return self._session.prompt(_PROMPT)
+        except (EOFError, KeyboardInterrupt):
+            return None
 
 
-def next_line() -> str | None:
-    """Return the next line without its end; None at the end of the input, or on Ctrl-C or Ctrl-D."""
-    if not sys.stdin.isatty():
-        line = sys.stdin.readline()
-        return line.rstrip("\r\n") if line else None
-    try:
-        return input(_PROMPT)
-    except (EOFError, KeyboardInterrupt):
-        print()
-        return None
+def _session() -> PromptSession[str]:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    keys = KeyBindings()
+
+    @keys.add("c-c")
+    def clear_or_leave(event: KeyPressEvent) -> None:  # pyright: ignore[reportUnusedFunction]  # registered
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=KeyboardInterrupt())
+
+    return PromptSession[str](key_bindings=keys)

@@ -21,7 +21,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.store_url import open_store
 
-__all__ = ["AUTHOR", "change", "commit", "on_store"]
+__all__ = ["AUTHOR", "change", "changed", "commit", "on_store"]
 
 AUTHOR = "ace-graph"
 T = TypeVar("T")
@@ -48,12 +48,17 @@ def change(url: str | None, learner: str, operation: Operation, reason: str) -> 
         base = await store.load(learner)
         if base.absent and not isinstance(operation, Add):
             raise ChangeRefused(f"nothing is stored for learner {learner}: check --learner")
-        _check(resolve(base, _delta([operation], reason), store.policy).report)
-        done = await commit(store, learner, base, [operation], reason)
-        _check(done.report)
-        return done
+        return await changed(store, learner, base, operation, reason)
 
     return on_store(url, job)
+
+
+async def changed(store: Store, learner: str, base: Snapshot, operation: Operation, reason: str) -> Commit:
+    """Commit one operation onto `base`. Raises ChangeRefused as `change` does."""
+    _check(resolve(base, _delta([operation], reason), store.policy).report)
+    done = await commit(store, learner, base, [operation], reason)
+    _check(done.report)
+    return done
 
 
 async def commit(

@@ -21,6 +21,7 @@ from ace_graph.errors import StoreError
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.bullet_filter import BulletFilter
 from ace_graph.memory.index import idf
+from ace_graph.memory.lineage import lineage_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.text import terms
@@ -127,19 +128,18 @@ def _told(bullets: Iterable[Bullet]) -> str:
 
 
 def _lineage(playbook: Playbook, bullet_id: str) -> str:
-    survivor = playbook.aliases.get(bullet_id, bullet_id)
-    bullet = playbook.get_bullet(survivor)
-    if bullet is None or bullet.status != "active":
+    found = lineage_of(playbook, bullet_id)
+    if found is None:
         successor = playbook.tombstones.get(bullet_id)
         return f"[{bullet_id}] was replaced by [{successor}]." if successor else _NOTHING
-    replaced = [old for old, new in playbook.tombstones.items() if new == bullet.id]
-    absorbed = [old for old, new in playbook.aliases.items() if new == bullet.id]
+    bullet = found.bullet
     parts = [
         f"[{bullet.id}] {preview(bullet.advice, _ROW_CHARS)}",
         f"first kept {bullet.created_at:%Y-%m-%d}, last changed {bullet.updated_at:%Y-%m-%d}",
         f"seen {bullet.seen} times",
         f"votes: {bullet.helpful} helpful, {bullet.harmful} harmful, {bullet.neutral} neutral",
         f"sources: {', '.join(bullet.sources[:10]) or 'none'}",
-        f"replaced: {', '.join(replaced[:10]) or 'none'}; absorbed: {', '.join(absorbed[:10]) or 'none'}",
+        f"replaced: {', '.join(found.replaced[:10]) or 'none'}",
+        f"absorbed: {', '.join(found.absorbed[:10]) or 'none'}",
     ]
     return "\n".join(parts)

@@ -37,7 +37,13 @@ class Terminal:
             stderr=theirs,
             start_new_session=True,
             preexec_fn=_take_terminal,
-            env={**os.environ, "TERM": "dumb", "COLUMNS": "200", **environment},
+            env={
+                **os.environ,
+                "TERM": "xterm",
+                "PROMPT_TOOLKIT_NO_CPR": "1",
+                "COLUMNS": "200",
+                **environment,
+            },
         )
         os.close(theirs)
         self._shown = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any
 
@@ -67,7 +68,46 @@ def test_the_conversation_so_far_is_known(ace: Commands) -> None:
 def test_the_playbook_can_be_looked_at(ace: Commands) -> None:
     out = _chat(ace, "/playbook", "I prefer pictures.", "/playbook")
     assert out.startswith("Nothing is remembered yet.\n")
-    assert "[pre-00001] +0/-0 strength=1.00 preferences: Learner says: I prefer pictures" in out
+    assert "  1. Learner says: I prefer pictures  (preferences, +0/-0)" in out
+
+
+def test_the_playbook_is_searched_explained_changed_and_changed_back(ace: Commands) -> None:
+    ace.ok("playbook", "add", "Estimate first", "--tag", "exam")
+    ace.ok("playbook", "add", "Name the unit")
+    before = {each["content"]: each for each in ace.bullets()}
+    steps = (
+        "/playbook",
+        "/playbook why 2",
+        "/playbook pin 2",
+        "/playbook remove 1",
+        "/playbook search first",
+    )
+    out = _chat(ace, *steps)
+    assert "  1. Estimate first  (lessons, +0/-0)\n  2. Name the unit" in out
+    assert "You or your host put it there." in out
+    assert "pinned: Name the unit" in out
+    assert "removed: Estimate first" in out
+    assert out.endswith("Nothing holds these words.\n")
+    assert [(b["content"], b["pinned"]) for b in ace.bullets()] == [("Name the unit", True)]
+    steps = (
+        "/playbook",
+        "/playbook remove 1",
+        "/playbook undo",
+        "/playbook unpin les-00002",
+        "/playbook undo",
+    )
+    assert _chat(ace, *steps).count("taken back: les-00002 is as it was") == 2
+    [kept] = ace.bullets()
+    assert (kept["content"], kept["pinned"]) == ("Name the unit", True)
+    assert kept["created_at"] == before["Name the unit"]["created_at"]
+
+
+def test_what_can_not_be_done_to_the_playbook_says_why(ace: Commands) -> None:
+    done = ace("chat", stdin="/playbook undo\n/playbook pin 7\n/playbook why no-such\n/playbook dance\n")
+    assert "there is nothing to undo" in done.err
+    assert "7: there is no such item" in done.err
+    assert "no-such: there is no such item" in done.err
+    assert "/playbook remove N" in done.out
 
 
 _ADVICE = "Rewrite both fractions with their smallest common denominator, then add the tops only."
@@ -77,11 +117,11 @@ def test_feedback_moves_the_bullets_that_the_answer_used_and_can_be_taken_back(a
     ace.ok("playbook", "add", _ADVICE)
     [advice] = ace.bullets()
     out = _chat(ace, "Adding fractions: what is 1/2 + 1/3?", "/feedback good clear and short")
-    assert f"it moved {advice['id']}" in out
+    assert f"The last answer was right; {advice['id']} has a point more." in out
     assert [(b["helpful"], b["harmful"]) for b in ace.bullets()] == [(1, 0)]
     reasons = [entry["reason"] for entry in ace.ok("playbook", "history", "--json").json["versions"]]
     assert reasons[0] == "feedback good clear and short"
-    _chat(ace, "Adding fractions: what is 1/2 + 1/4?", "/feedback good", "/feedback bad")
+    _chat(ace, "Adding fractions: what is 1/2 + 1/4?", "/feedback thanks!", "/feedback that was wrong")
     assert [(b["helpful"], b["harmful"]) for b in ace.bullets()] == [(1, 1)]
 
 
@@ -92,7 +132,7 @@ def test_feedback_before_an_answer_is_refused_and_the_chat_goes_on(ace: Commands
     assert done.code == 1, "from a pipe a line that failed is not lost"
 
 
-@pytest.mark.parametrize("line", ["/help", "/feedback", "/feedback great", "/nonsense"])
+@pytest.mark.parametrize("line", ["/help", "/feedback", "/feedback blue", "/nonsense"])
 def test_help_is_shown_on_request_and_for_what_is_no_command(ace: Commands, line: str) -> None:
     assert "/feedback good|bad" in _chat(ace, line)
 
@@ -158,16 +198,43 @@ def test_a_failed_question_is_told_without_the_key_and_the_next_one_is_answered(
 
 def test_at_a_terminal_it_prompts_answers_and_leaves_on_ctrl_d(ace: Commands) -> None:
     with Terminal(ace.folder, "chat") as terminal:
-        assert "0 bullets remembered (offline, SQLite)" in terminal.expect("you> ")
+        assert "0 bullets remembered (offline, SQLite)" in terminal.expect("you>")
         terminal.type("What is 1/2 + 1/3?\r")
-        assert "The answer is 5/6." in terminal.expect("you> ")
+        terminal.expect("The answer is 5/6.")
+        terminal.expect("you>")
         terminal.type("\x04")
         assert terminal.end() == 0
 
 
+def test_ctrl_c_clears_a_line_that_was_begun(ace: Commands) -> None:
+    with Terminal(ace.folder, "chat") as terminal:
+        terminal.expect("you>")
+        terminal.type("Call me Zoe")
+        terminal.expect("Zoe")
+        terminal.type("\x03")
+        terminal.type("What is 1/2 + 1/3?\r")
+        terminal.expect("The answer is 5/6.")
+        terminal.expect("you>")
+        terminal.type("\x04")
+        assert terminal.end() == 0
+    assert ace.bullets() == []
+
+
+def test_a_pasted_message_of_three_lines_is_one_turn(ace: Commands) -> None:
+    with Terminal(ace.folder, "chat") as terminal:
+        terminal.expect("you>")
+        terminal.type("\x1b[200~Call me Ann.\nI prefer pictures.\nWhat is 1/2 + 1/3?\x1b[201~\r")
+        terminal.expect("The answer is 5/6.")
+        terminal.expect("learned:")
+        terminal.type("/quit\r")
+        assert terminal.end() == 0
+    assert len(ace.bullets()) == 2
+    assert len(json.loads(ace.ok("trajectory", "list", "--json").out)) == 1
+
+
 def test_ctrl_c_at_the_prompt_leaves_cleanly(ace: Commands) -> None:
     with Terminal(ace.folder, "chat") as terminal:
-        terminal.expect("you> ")
+        terminal.expect("you>")
         assert terminal.interrupt_to_the_end() == 0
 
 
@@ -175,15 +242,15 @@ def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(ace: Commands) -> None:
     with Hanging(default="the second answer") as server:
         settings = {"GEMINI_API_KEY": "any-key", "GOOGLE_GEMINI_BASE_URL": server.url}
         with Terminal(ace.folder, "chat", **settings) as terminal:
-            terminal.expect("you> ")
+            terminal.expect("you>")
             terminal.type("Remember that I like tea.\r")
             assert server.asked.wait(LIMIT)
             terminal.type("\x03")
             terminal.expect("stopped; the conversation goes on without this question")
-            terminal.expect("you> ")
+            terminal.expect("you>")
             terminal.type("hello\r")
             terminal.expect("the second answer")
-            terminal.expect("you> ")
+            terminal.expect("you>")
             terminal.type("/quit\r")
             assert terminal.end() == 0
         questions = [request.text for request in server.requests if "hello" in request.text]
