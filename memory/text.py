@@ -38,6 +38,9 @@ _SPACELESS = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+_CACHED_CHARS = 64
+"""A longer token is no word that comes again: it is not kept."""
+
 _CLITICS = frozenset({"s", "ll", "ve", "re", "d", "m"})
 _FUNCTION_PAIRS = """
 什么 怎么 为什 什麼 怎麼 為什 如何 多少 哪里 哪裡 哪个 哪個 是否 可以 这个 這個 那个 那個
@@ -111,8 +114,16 @@ def _fold_char(char: str) -> str:
     return " " if category[0] in "PSZC" else char
 
 
-@lru_cache(maxsize=65_536)
 def _token_terms(token: str, language: str) -> tuple[str, ...]:
+    return _cached_terms(token, language) if len(token) <= _CACHED_CHARS else _new_terms(token, language)
+
+
+@lru_cache(maxsize=65_536)
+def _cached_terms(token: str, language: str) -> tuple[str, ...]:
+    return _new_terms(token, language)
+
+
+def _new_terms(token: str, language: str) -> tuple[str, ...]:
     if token[0].isdigit():
         return (token.replace(",", "") if _GROUPED.fullmatch(token) else token,)
     parts = _HUMP.findall(token) if not token.islower() and token.isascii() else ()

@@ -31,7 +31,7 @@ _SYMBOLS = str.maketrans(
     {"≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "⇒": "=>", "×": "*", "÷": "/", "−": "-", "–": "-", "—": " "}
 )
 _CURRENCIES = re.compile("[€£¥]")
-_DEGREES = re.compile(r"\s*°\s?([CF]?)\b", re.IGNORECASE)
+_DEGREES = re.compile(r"(?<!\s)\s*°\s?([CF]?)\b", re.IGNORECASE)
 _SCALES = {"": " degrees ", "c": " degrees celsius", "f": " degrees fahrenheit"}
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*]{1,200})(?<=[^\s*])\1(?![\w*])")
 _LISTED = re.compile(r"\s*[-*•·+]\s+(?=[^\W\d])")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import dropwhile
 from typing import Literal
 
 __all__ = ["CommandKind", "kinds_of"]
@@ -69,6 +70,7 @@ _INSTALLERS = {
 }
 _BUILDERS = {"tsc", "cmake", "ninja", "webpack"}
 _RUN_WORDS = {"start", "run", "serve", "dev"}
+_SETTING = re.compile(r"\w+=\S*")
 _TEST_WORD = re.compile(
     r"(?:run:)?tests?(?:[:_-].*)?|pytest|unittest|(?:.*/)?(?:test_[^/]*|[^/]*_tests?|run_?tests?)\.\w+"
 )
@@ -77,13 +79,16 @@ _TEST_WORD = re.compile(
 def kinds_of(command: str) -> Iterator[CommandKind]:
     """Yield what each simple command of `command` is for, in order; what is nothing of these is left out."""
     for part in _SEPARATORS.split(command):
-        words = part.split()
-        while words and (words[0] in _PREFIXES or re.fullmatch(r"\w+=\S*", words[0])):
-            words = words[1:]
+        words = list(dropwhile(_leads_up, part.split()))
         if words:
             kind = _kind(words[0].rsplit("/", 1)[-1], words)
             if kind is not None:
                 yield kind
+
+
+def _leads_up(word: str) -> bool:
+    """Whether the command comes behind this word: sudo, or a variable that is set for it."""
+    return word in _PREFIXES or _SETTING.fullmatch(word) is not None
 
 
 def _kind(program: str, words: list[str]) -> CommandKind | None:

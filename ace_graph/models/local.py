@@ -34,7 +34,7 @@ __all__ = ["ROLE_KEY", "LocalModel", "ModelCall"]
 
 ROLE_KEY = "ace_role"
 _TAGS_KEY = "ace_tags"
-_WORD = re.compile(r"\s*\S+\s*")
+_WORD = re.compile(r"(?:\A\s+)?\S+\s*")
 
 
 @dataclass(frozen=True, slots=True)

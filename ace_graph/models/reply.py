@@ -46,7 +46,8 @@ _FINE = frozenset(
     }
 )
 _REASON_KEYS = ("finish_reason", "stop_reason", "done_reason")
-_FENCE = re.compile(r"^\s*```[\w-]*\s*$", re.MULTILINE)
+_FENCE = re.compile(r"```[\w-]*")
+_BRACE = re.compile(r"[{}]")
 
 
 def joined(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk | None:
@@ -79,28 +80,34 @@ def find_json_object(text: str) -> dict[str, JsonValue] | None:
     Fences and prose around it are skipped. An object that is broken or cut is never searched for a
     complete one inside it, so half a reply can't pass for a whole one.
     """
-    text = _FENCE.sub("", text)
+    text = _without_fences(text) if "```" in text else text
     decoder = json.JSONDecoder()
     start = text.find("{")
     while start != -1:
         try:
             value: dict[str, JsonValue] = decoder.raw_decode(text, start)[0]
-        except (ValueError, RecursionError):
+        except json.JSONDecodeError as error:
             end = _closing_brace(text, start)
             if end is None:
                 return None
-            start = text.find("{", end)
+            start = text.find("{", max(end, error.pos))  # what was read as JSON once is not read again
+        except (ValueError, RecursionError):  # a number, or a nesting, beyond what is read
+            return None
         else:
             return value
     return None
 
 
+def _without_fences(text: str) -> str:
+    return "\n".join("" if _FENCE.fullmatch(line.strip()) else line for line in text.split("\n"))
+
+
 def _closing_brace(text: str, start: int) -> int | None:
     depth = 0
-    for found in re.finditer(r"[{}]", text[start:]):
+    for found in _BRACE.finditer(text, start):
         depth += 1 if found.group() == "{" else -1
         if depth == 0:
-            return start + found.end()
+            return found.end()
     return None
 
 

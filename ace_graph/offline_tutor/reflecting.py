@@ -22,7 +22,7 @@ __all__ = ["Lesson", "reflect"]
 
 _VERDICT = re.compile(r"\bverdict\b\W{1,5}(success|failure)\b", re.IGNORECASE)
 _TEXT = re.compile(r"\b(?:text|feedback|detail)\b\W{1,5}(.+)", re.IGNORECASE)
-_CORRECTED = re.compile(r"\(corrected value: (.{1,300})\)\s*\Z")
+_CORRECTED, _CORRECTED_CHARS = "(corrected value: ", 300
 _MAX_WORDS = 11  # a lesson with twelve consecutive words of the conversation counts as a copy
 
 _METHODS: dict[Kind, str] = {
@@ -69,12 +69,19 @@ def reflect(prompt: str) -> list[Lesson]:
 
 def _form_lesson(judged: _Evidence, solution: Solution | None, truth: str) -> str | None:
     """A lesson about the form of results, where the right value is ours in another form."""
-    corrected = _CORRECTED.search(judged.text)
-    right = {"learner": corrected[1] if corrected else "", "ground_truth": truth}.get(judged.source, "")
+    right = {"learner": _corrected(judged.text), "ground_truth": truth}.get(judged.source, "")
     found = restated(right, solution.value) if solution is not None and judged.failed else None
     if found is None or solution is None or found[1] == solution.answer:
         return None
     return f"In {solution.kind.replace('_', ' ')}, {ADVICE[found[0]]}."
+
+
+def _corrected(text: str) -> str:
+    """The value that the learner gave instead, '' for none."""
+    said = text.rstrip()
+    end = said[-_CORRECTED_CHARS - len(_CORRECTED) - 1 :]
+    _, found, value = end.partition(_CORRECTED)
+    return value[:-1] if found and said.endswith(")") else ""
 
 
 def _content(judged: _Evidence, kind: Kind | None) -> str | None:

@@ -14,7 +14,7 @@ from ace_graph.offline_tutor.wording import Compare, Compute, Convert, Factor, P
 __all__ = ["expand", "score"]
 
 _COUNT = re.compile(r"exactly (\d+)", re.IGNORECASE)
-_NUMBERED = re.compile(r"^\s*(\d+)\s*[:.)]", re.MULTILINE)
+_NUMBERED = re.compile(r"^[^\S\n]*(\d+)\s*[:.)]", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _MAX_THOUGHTS = 10
 _DEFAULT_COUNT = 3

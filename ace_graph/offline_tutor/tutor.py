@@ -27,7 +27,7 @@ from ace_graph.offline_tutor.wording import Compute
 
 __all__ = ["OfflineTutor"]
 
-_FORM_TAG = re.compile(r"<(?=\s*/?\s*(?:scratch|final|used)\b)", re.IGNORECASE)
+_FORM_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:scratch|final|used)\b)", re.IGNORECASE)
 _CALCULATOR = "calculator"
 
 

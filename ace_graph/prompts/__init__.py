@@ -40,6 +40,7 @@ PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
 """Each prompt's file name (without .md) and the variables that its role fills."""
 
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(\w+))")
 _DEFAULT_LIMIT = 8_000
 
 
@@ -58,7 +59,8 @@ def data_block(name: str, text: str, *, limit: int = _DEFAULT_LIMIT) -> str:
     Whatever in the text looks like this block's tags is escaped, so the text can't end the block.
     """
     body = text if len(text) <= limit else f"{text[:limit]}… [len={len(text)}]"
-    safe = re.sub(rf"<(\s*/?\s*{re.escape(name)}\b)", r"&lt;\1", body, flags=re.IGNORECASE)
+    own = name.casefold()
+    safe = _TAG.sub(lambda tag: "&lt;" if tag[1].casefold() == own else "<", body)
     safe = safe.encode("utf-8", "replace").decode("utf-8")
     return f"<{name}>\n{safe}\n</{name}>"
 

@@ -15,7 +15,14 @@ from typing import Literal
 
 __all__ = ["AnswerParser", "Parsed", "parse_answer"]
 
-_OPEN, _CLOSE = "<final>", "</final>"
+_CLOSE = "</final>"
+_OPENING = "<scratch>"
+_TAGS = {
+    "scratch": re.compile("</scratch>", re.IGNORECASE),
+    "before": re.compile("<final>", re.IGNORECASE),
+    "inside": re.compile(_CLOSE, re.IGNORECASE),
+}
+"""What ends each part of a reply."""
 _SCRATCH = re.compile(r"<scratch>(.*?)(?:</scratch>|\Z)", re.DOTALL | re.IGNORECASE)
 _USED = re.compile(r"<used>(.*?)(?:</used>|\Z)", re.DOTALL | re.IGNORECASE)
 _FINAL = re.compile(r"<final>(.*?)(?:</final>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -32,62 +39,90 @@ class Parsed:
 
 
 class AnswerParser:
-    """Feed it the reply's text as it comes; `feed` returns what may be shown now."""
+    """Feed it the reply's text as it comes; `feed` returns what may be shown now.
+
+    A piece is looked at once, with the few characters before it that may be the beginning of a tag.
+    """
 
     def __init__(self) -> None:
-        self._text = ""
-        self._state: Literal["before", "inside", "after"] = "before"
-        self._position = 0
-        self._shown = ""
+        self._pieces = list[str]()
+        self._state: Literal["opening", "scratch", "before", "inside", "after"] = "opening"
+        self._edge = ""
+        self._spaces = list[str]()
+        self._shown = list[str]()
 
     @property
     def answering(self) -> bool:
         """Whether the final answer has begun."""
-        return self._state != "before"
+        return self._state in ("inside", "after")
 
     def feed(self, text: str) -> str:
         """Take the next piece of the reply, return the next piece of the answer (often '')."""
-        self._text += text
-        if self._state == "before":
-            self._look_for_start()
-        return self._take() if self._state == "inside" else ""
+        self._pieces.append(text)
+        if self._state == "opening":
+            text = self._opened(text)
+        if self._state == "scratch" or self._state == "before":
+            text = self._look_for_start(text)
+        return self._take(text) if self._state == "inside" else ""
 
     def finish(self) -> tuple[str, Parsed]:
         """Return what was not shown yet, and the reply taken apart.
 
         The pieces that were shown, joined, are exactly `answer`.
         """
-        parsed = parse_answer(self._text)
-        if self._state == "before":
+        parsed = parse_answer("".join(self._pieces))
+        if not self.answering:
             return parsed.answer, parsed
-        rest = ""
-        if self._state == "inside":
-            rest = self._visible(self._text[self._position :].rstrip())
-            self._shown += rest
-        return rest, Parsed(self._shown, parsed.reasoning, parsed.used)
+        rest = self._visible("", self._edge.rstrip()) if self._state == "inside" else ""
+        return rest, Parsed("".join(self._shown), parsed.reasoning, parsed.used)
 
-    def _look_for_start(self) -> None:
-        lowered = self._text.lower()
-        start = lowered.find("</scratch>") if lowered.lstrip().startswith("<scratch>") else 0
-        at = lowered.find(_OPEN, start) if start >= 0 else -1
-        if at >= 0:
-            self._state, self._position = "inside", at + len(_OPEN)
+    def _opened(self, text: str) -> str:
+        """Find out whether the reply begins with a scratchpad; return what is to be looked at next."""
+        head = (self._edge + text).lstrip()
+        self._edge = ""
+        if len(head) >= len(_OPENING):
+            self._state = "scratch" if head[: len(_OPENING)].lower() == _OPENING else "before"
+            return head
+        self._edge = head
+        return ""
 
-    def _take(self) -> str:
-        pending = self._text[self._position :]
-        end = pending.lower().find(_CLOSE)
-        if end >= 0:
-            self._state = "after"
-            piece = pending[:end].rstrip()
-        else:
-            piece = pending[: len(pending) - _held_back(pending)].rstrip()
-        visible = self._visible(piece)
-        self._position += len(piece)
-        self._shown += visible
-        return visible
+    def _look_for_start(self, text: str) -> str:
+        """Return what follows the tag that opens the answer, if it has come."""
+        text = self._edge + text
+        if self._state == "scratch":
+            closing = _TAGS["scratch"].search(text)
+            if closing is None:
+                self._edge = text[1 - len("</scratch>") :]
+                return ""
+            self._state, text = "before", text[closing.start() :]
+        opening = _TAGS["before"].search(text)
+        if opening is None:
+            self._edge = text[1 - len("<final>") :]
+            return ""
+        self._state, self._edge = "inside", ""
+        return text[opening.end() :]
 
-    def _visible(self, piece: str) -> str:
-        return piece if self._shown else piece.lstrip()
+    def _take(self, text: str) -> str:
+        text = self._edge + text
+        closing = _TAGS["inside"].search(text)
+        if closing is not None:
+            self._state, self._edge = "after", ""
+            return self._visible("", text[: closing.start()].rstrip())
+        kept = len(text) - _held_back(text)
+        self._edge = text[kept:]
+        piece = text[:kept].rstrip()
+        return self._visible(text[len(piece) : kept], piece)
+
+    def _visible(self, behind: str, piece: str) -> str:
+        """Return `piece` with the spaces that stood before it; those behind it wait for the next piece."""
+        if not piece:
+            self._spaces.append(behind)
+            return ""
+        before = "".join(self._spaces) if self._shown else ""
+        self._spaces = [behind]
+        shown = before + (piece if self._shown else piece.lstrip())
+        self._shown.append(shown)
+        return shown
 
 
 def _held_back(text: str) -> int:

@@ -21,7 +21,7 @@ from ace_graph.state import Plan
 __all__ = ["Line", "parse_scores", "parse_thoughts", "tot"]
 
 _THOUGHT = re.compile(r"<thought>(.*?)(?:</thought>|\Z)", re.DOTALL | re.IGNORECASE)
-_SCORE = re.compile(r"^\W*(\d+)\s*[:.)=-]+\s*([01](?:\.\d+)?|\.\d+)\b", re.MULTILINE)
+_SCORE = re.compile(r"^[^\w\n]*(\d{1,9})\s*[:.)=-]+\s*([01](?:\.\d+)?|\.\d+)\b", re.MULTILINE)
 _UNKNOWN_SCORE = 0.5
 
 

@@ -22,7 +22,7 @@ from ace_graph.errors import ConfigurationError
 __all__ = ["HttpServer", "ServerConfig", "StdioServer", "parse_servers", "read_servers"]
 
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,39}", re.ASCII)
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _KEYS_OF_OTHERS = frozenset(
     {"description", "disabled", "autoApprove", "alwaysAllow", "name", "type", "transport"}
 )

@@ -150,11 +150,14 @@ class _Builder:
     def _look(self, name: str, argument: Any, state: int, flags: int) -> int:
         direction, inner = argument
         after = self._new()
-        single = _class_of(*_only(inner), self._letters, flags) if len(inner) == 1 else None
-        if single is None:
-            self._jump(state, after)
-            if direction > 0:
+        nearest = inner[0 if direction > 0 else -1] if len(inner) else ("", None)
+        single = _class_of(str(nearest[0]), nearest[1], self._letters, flags)
+        if len(inner) > 1 and direction > 0:
+            self._sequence(inner, self._fork(state), flags)
+        if single is None or (len(inner) > 1 and name == "ASSERT_NOT"):
+            if len(inner) == 1 and direction > 0:
                 self._sequence(inner, self._fork(state), flags)
+            self._jump(state, after)
             return after
         allowed = single if name == "ASSERT" else self._all & ~single
         at_edge = name == "ASSERT_NOT"
@@ -172,11 +175,6 @@ class _Builder:
         aside = self._new()
         self._jump(state, aside)
         return aside
-
-
-def _only(inner: Sequence[Any]) -> tuple[str, Any]:
-    name, argument = inner[0]
-    return str(name), argument
 
 
 def _distinct(tree: Sequence[Any], flags: int) -> str:

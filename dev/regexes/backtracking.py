@@ -196,26 +196,34 @@ class _Walks:
         return 0 not in groups and not groups & {self._edges[node.edge].atomic for node in second}
 
     def _failing(self, loop: frozenset[Node]) -> list[frozenset[Node]]:
-        """The loops within a loop that go on without coming by a node where the pattern may be over."""
-        if self._use == "fullmatch":
-            return [loop]
-        left = {node for node in loop if not self._accepted(node, loop)}
-        if len(left) == len(loop):
-            return [loop]
+        """The loops within a loop that go on without a step at which the pattern might as well be over."""
+        if all(self._ends_well(node, loop) for node in loop):
+            return []
 
         def following(node: Node) -> Iterable[Node]:
-            return (step for step in self._all_following(node) if step in left)
+            return (step for step in self._all_following(node) if step in loop and self._goes_on(node, step))
 
-        return [part for part in _components(left, following) if self._is_loop(part)]
+        parts = _components(loop, following)
+        return [part for part in parts if any(step in part for node in part for step in following(node))]
 
-    def _accepted(self, node: Node, loop: frozenset[Node]) -> bool:
-        """Whether the pattern is over, and content, wherever the loop stops behind this node."""
+    def _ends_well(self, node: Node, loop: frozenset[Node]) -> bool:
+        """Whether the pattern is over, and content, wherever the loop can't go on behind this node."""
         going_on = sum(1 << letter for letter, nodes in self._following(node).items() if loop & {*nodes})
-        stops = ((1 << len(self._letters) + 1) - 1) & ~going_on
+        return not ((1 << len(self._letters) + 1) - 1) & ~going_on & ~self._over(node)
+
+    def _goes_on(self, node: Node, step: Node) -> bool:
+        """Whether the pattern can't be over between two nodes."""
+        return not self._over(node) >> step.letter & 1
+
+    def _over(self, node: Node) -> int:
+        """The letters before which the pattern may be over behind a node."""
+        if self._use == "fullmatch":
+            return 0
+        over = 0
         for way in self._ways[node.edge]:
-            if way.target is None and (way.condition is None or not stops & ~way.condition[node.letter]):
-                return True
-        return False
+            if way.target is None:
+                over |= -1 if way.condition is None else way.condition[node.letter]
+        return over
 
     def _divided(self, first: frozenset[Node], second: frozenset[Node]) -> str | None:
         by_letter = defaultdict[int, list[Node]](list)
@@ -229,7 +237,7 @@ class _Walks:
                 raise ValueError("the pattern is too large to be judged: take it apart")
             for letter, thirds in self._following(at.third).items():
                 for c in thirds:
-                    if c not in second:
+                    if c not in second or not self._goes_on(at.third, c):
                         continue
                     for a in self._following(at.first).get(letter, ()):
                         if a in first:

@@ -25,11 +25,12 @@ from ace_graph.memory.playbook import Playbook
 __all__ = ["KaybaFormat"]
 
 _VERSION = 2
+_SPACES = re.compile(r"\s+")
 _SECTIONS = ("context", "harness")
+_ISSUE = " (Issue: "
 _VOTES = {"helpful": "helpful_count", "harmful": "harmful_count", "neutral": "neutral_count"}
 _SAME = ("section", "keywords", "created_at", "updated_at")
 _KNOWN = frozenset((*_SAME, *_VOTES.values(), "id", "issue", "insight", "occurrences", "active", EXTENSION))
-_BOTH = re.compile(r"(?P<insight>.+) \(Issue: (?P<issue>.+)\)")
 
 
 class KaybaFormat:
@@ -89,20 +90,26 @@ def _fields(skill_id: str, skill: Fields, collector: Collector) -> Fields:
 
 def _text(issue: object, insight: object) -> object:
     if isinstance(issue, str) and isinstance(insight, str) and issue != insight and issue and insight:
-        return f"{insight} (Issue: {issue})"
+        return f"{insight}{_ISSUE}{issue})"
     return insight or issue
+
+
+def _taken_apart(shown: str) -> tuple[str, str]:
+    """Return the issue and the insight of a text that `_text` put together; any other text is both."""
+    at = shown.rfind(_ISSUE, 1, -2) if shown.endswith(")") else -1
+    return (shown, shown) if at < 0 else (shown[at + len(_ISSUE) : -1], shown[:at])
 
 
 def _skill(bullet: Bullet) -> Fields:
     shown = bullet.advice
-    both = _BOTH.fullmatch(shown)
+    issue, insight = _taken_apart(shown)
     dates = bullet.model_dump(mode="json", include={"created_at", "updated_at"})
     skill: Fields = {
         "id": bullet.id,
         "section": _section(bullet),
         "keywords": _keywords(bullet),
-        "issue": both["issue"] if both else shown,
-        "insight": both["insight"] if both else shown,
+        "issue": issue,
+        "insight": insight,
         "occurrences": list(map(source_written, bullet.sources)),
         "active": True,
         "used_count": 0,
@@ -119,4 +126,4 @@ def _section(bullet: Bullet) -> str:
 def _keywords(bullet: Bullet) -> list[str]:
     """Return the keywords as kayba keeps them, the section's name where there are none."""
     given = bullet.keywords or (bullet.section,)
-    return list(dict.fromkeys(re.sub(r"\s+", "_", each.lower()) for each in given if each))
+    return list(dict.fromkeys(_SPACES.sub("_", each.lower()) for each in given if each))

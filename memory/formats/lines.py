@@ -40,7 +40,7 @@ _ACE_PLAIN = re.compile(rf"{_NUMBERED}(?:\s(?P<content>.*))?")
 _MARKDOWN = re.compile(r"[-*]\s+(?P<rest>\S.*)")
 _VOTES = r"(?P<content>.*)\(helpful=(?P<helpful>\d{1,9}), harmful=(?P<harmful>\d{1,9})\)"
 _MARKDOWN_COUNTED = re.compile(rf"(?:\[(?P<id>[^\[\]]{{1,128}})\]\s)?{_VOTES}")
-_MARKDOWN_PLAIN = re.compile(rf"{_NUMBERED}\s*(?P<content>.*)")
+_MARKDOWN_PLAIN = re.compile(rf"{_NUMBERED}(?P<content>.*)")
 
 
 def lines_of(text: str) -> Iterator[str]:
