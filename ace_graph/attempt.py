@@ -35,6 +35,7 @@ from ace_graph.state import ACEState, Attempt, Mode
 
 __all__ = ["REASONING", "answer_again", "attempt_of", "prompt_for"]
 
+MAX_RAW_CHARS = 20_000
 _QUERIES_CHARS = 2_000
 
 REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
@@ -99,7 +100,7 @@ def attempt_of(
     """Return the attempt as the state keeps it; what an `earlier` one called and read stays in its trace."""
     shown = set(injection.ids)
     trace, calls = trace_lines(solution.trace), tool_calls_of(solution.trace)
-    return {
+    attempt: Attempt = {
         "attempt_id": attempt_id,
         "number": earlier["number"] + 1 if earlier else 1,
         "answer": solution.answer,
@@ -114,6 +115,15 @@ def attempt_of(
         "streamed": talk.streamed,
         "tool_calls": [*earlier["tool_calls"], *calls] if earlier else calls,
     }
+    if talk.run.context.raw_reply:
+        attempt["raw"] = _cut(solution.raw)
+    return attempt
+
+
+def _cut(raw: str) -> str:
+    """The reply with its lines as they are, but for halves of characters, which no UTF-8 can hold."""
+    text = raw.encode("utf-8", "replace").decode("utf-8")
+    return text if len(text) <= MAX_RAW_CHARS else f"{text[:MAX_RAW_CHARS]}… [len={len(text)}]"
 
 
 async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Sequence[str]) -> Retry:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.stores.base import MAX_LEARNER_ID_CHARS, checked_learner_id
 
 __all__ = ["ACEContext", "LearningMode", "ReflectWhen"]
@@ -55,6 +56,12 @@ class ACEContext(BaseModel):
     topic: ShortText | None = Field(
         default=None, description="Preferred topic of bullets; inferred when absent."
     )
+    memory_types: tuple[MemoryType, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="Only bullets of these types get into the prompt: semantic (facts), episodic "
+        "(experiences), procedural (instructions).",
+    )
     persona: ShortText | None = Field(default=None, description="A voice to answer in for this run.")
     window_size: WindowSize | None = Field(
         default=None, description="Interactions of the conversation in the prompt; default 5, and adaptive."
@@ -81,6 +88,9 @@ class ACEContext(BaseModel):
     on_memory_error: Literal["fail", "answer"] = Field(
         default="fail",
         description="answer: go on without memory, and without learning, when it can't be read.",
+    )
+    raw_reply: bool = Field(
+        default=False, description="Whether result.raw holds the model's last reply as it came."
     )
     model: ShortText | None = Field(default=None, description="Another model, one of ACE_ALLOWED_MODELS.")
     temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(

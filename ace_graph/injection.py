@@ -67,6 +67,7 @@ async def inject(
         budget_tokens=plan["retrieval_budget_tokens"],
         max_bullets=plan["max_bullets"],
         topic=plan["topic"],
+        memory_types=run.context.memory_types,
         count_tokens=resources.count_tokens,
         base=base,
         semantic=await semantic_scores(query, memory.playbook, resources),

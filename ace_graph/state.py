@@ -134,6 +134,7 @@ class Attempt(TypedDict):
     streamed: bool
     tool_calls: list[ToolCallJSON]
     first: NotRequired[FirstAnswer | None]
+    raw: NotRequired[str]
 
 
 class ToolCallJSON(TypedDict):
@@ -165,6 +166,7 @@ class Result(TypedDict):
     """What the caller gets of the turn (document 000's generator output, and the critic's verdict).
 
     `withheld`: what is unproven was left out of this turn's prompt, to measure its worth (memory.trust).
+    `raw`, where the run asked for it: the reply that the answer was read from, as the model gave it.
     """
 
     answer: str
@@ -176,6 +178,7 @@ class Result(TypedDict):
     evidence: list[EvidenceJSON]
     first: First
     problem: str | None
+    raw: NotRequired[str]
 
 
 class Pair(TypedDict):

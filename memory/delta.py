@@ -90,7 +90,10 @@ class Add(_Operation):
 
 
 class Update(_Operation):
-    """Change what is given, leave the rest. Counters are increments."""
+    """Change what is given, leave the rest.
+
+    Counters are increments. With `ttl_days="never"` the bullet has no time to live any more.
+    """
 
     op: Literal["update"] = "update"
     bullet_id: BulletRef
@@ -102,7 +105,7 @@ class Update(_Operation):
     concept: Text | None = None
     tags: tuple[Text, ...] | None = None
     importance: Annotated[float, Field(ge=0, le=1)] | None = None
-    ttl_days: Days | None = None
+    ttl_days: Days | Literal["never"] | None = None
     helpful: Increment = 0
     harmful: Increment = 0
     neutral: Increment = 0

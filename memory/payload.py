@@ -20,6 +20,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.effect import Effect, Report
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, Vote
+from ace_graph.memory.repeated_steps import fold_repeats, has_repeats, unfold_repeats
 from ace_graph.memory.trust import Trial
 from ace_graph.memory.turn import RecentTurn, TurnRecord
 
@@ -144,13 +145,18 @@ def load_effect(text: str) -> Effect:
 
 
 def dump_record(record: TurnRecord) -> str:
-    """Return the canonical JSON of a turn's record."""
-    return record.model_dump_json()
+    """Return the canonical JSON of a turn's record; what its steps repeat is in it once."""
+    text = record.model_dump_json()
+    return fold_repeats(text) if has_repeats(record.steps) else text
 
 
 def load_record(text: str) -> TurnRecord:
     """Return the turn's record. Raises CorruptPayload."""
-    return _read(TurnRecord, text, "turn record")
+    try:
+        whole = unfold_repeats(text)
+    except (ValueError, LookupError, TypeError) as error:
+        raise CorruptPayload(_broken("turn record", f"steps: {error}")) from error
+    return _read(TurnRecord, whole, "turn record")
 
 
 def dump_report(report: Report) -> str:

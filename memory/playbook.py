@@ -137,11 +137,11 @@ class Playbook:
             vars(self)["hashes"] = _rehashed(parent.hashes, removed, added)
 
     def add_bullet(
-        self, section: str, content: str, *, now: datetime | None = None
+        self, section: str, content: str, *, ttl_days: float | None = None, now: datetime | None = None
     ) -> tuple[Playbook, Bullet]:
         """Return the playbook with a new bullet, and the bullet. `now` defaults to the system's clock.
 
-        Raises `pydantic.ValidationError` for an empty section or text.
+        Raises `pydantic.ValidationError` for an empty section or text, or a time to live that is not above 0.
         """
         moment = now or datetime.now(UTC)
         bullet = Bullet(
@@ -150,6 +150,7 @@ class Playbook:
             content=content,
             created_at=moment,
             updated_at=moment,
+            ttl_days=ttl_days,
         )
         return replace(self, entries={**self.entries, bullet.id: bullet}, next_id=self.next_id + 1), bullet
 

@@ -167,6 +167,8 @@ def _update(draft: Draft, operation: Update) -> None:
         value = getattr(operation, name)
         if value is not None:
             new[name] = value
+    if operation.ttl_days == "never":
+        new["ttl_days"] = None
     if operation.content is not None:
         new["content"] = checked_text(operation.content)
     for counter in ("helpful", "harmful", "neutral"):

@@ -38,6 +38,8 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
         "first": _first(attempt, verdict),
         "problem": attempt["problem"],
     }
+    if "raw" in attempt:
+        result["raw"] = attempt["raw"]
     logger.info("[ACE Critic] verdict=%s evidence=%s", verdict, [item.source for item in evidence])
     if wants_revision(result, attempt, state["plan"]):
         return {"result": result, "messages": _taken_back(state, attempt["answer_id"])}

@@ -46,6 +46,13 @@ def _types(kinds: list[MemoryKind] | None) -> frozenset[MemoryType]:
     return frozenset(kind.value for kind in kinds or ())
 
 
+def given_days(days: float | None) -> float | None:
+    """Return a time to live that a bullet can have. Raises typer.BadParameter."""
+    if days is not None and not 0 < days <= 1_000_000:
+        raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
+    return days
+
+
 @playbook.command()
 def show(
     learner: Learner = DEFAULT_LEARNER,
@@ -121,6 +128,9 @@ def add(
     tag: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
     avoid: Annotated[bool, typer.Option("--avoid", help="It is what not to do.")] = False,
     pin: Annotated[bool, typer.Option("--pin", help="Put it into every prompt.")] = False,
+    ttl_days: Annotated[
+        float | None, typer.Option(help="After so many days without a change no prompt holds it.")
+    ] = None,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -142,6 +152,7 @@ def add(
         tags=tuple(tag or ()),
         polarity="anti_pattern" if avoid else "strategy",
         pinned=pin,
+        ttl_days=given_days(ttl_days),
         sources=("cli",),
     )
     playbook_change.add(store, learner, operation, as_json=as_json)
@@ -150,15 +161,29 @@ def add(
 @playbook.command()
 def edit(
     bullet_id: BulletId,
-    text: Annotated[str, typer.Argument(help="The new text.")],
+    text: Annotated[str | None, typer.Argument(help="The new text.")] = None,
+    ttl_days: Annotated[
+        float | None, typer.Option(help="Days without a change until no prompt holds it; 0: for good.")
+    ] = None,
     learner: Learner = DEFAULT_LEARNER,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Give a bullet another text; its id and its votes stay."""
-    from ace_graph.cli import playbook_change
+    """Give a bullet another text or time to live; its id and its votes stay.
 
-    playbook_change.edit(store, learner, bullet_id, text, as_json=as_json)
+    \b
+    ace-graph playbook edit les-00002 "The LCM of 4 and 6 is 12"
+    ace-graph playbook edit les-00002 --ttl-days 30
+    """
+    from ace_graph.cli import playbook_change
+    from ace_graph.memory.delta import Update
+
+    if text is None and ttl_days is None:
+        raise typer.BadParameter("name a new text, or --ttl-days")
+    operation = Update(
+        bullet_id=bullet_id, content=text, ttl_days="never" if ttl_days == 0 else given_days(ttl_days)
+    )
+    playbook_change.edit(store, learner, operation, as_json=as_json)
 
 
 @playbook.command()

@@ -21,10 +21,10 @@ def add(url: str | None, learner: str, operation: Add, *, as_json: bool) -> None
     _tell(done, f"{bullet_id}: {how}{_kept_back(done, bullet_id)}", as_json=as_json, bullet_id=bullet_id)
 
 
-def edit(url: str | None, learner: str, bullet_id: str, text: str, *, as_json: bool) -> None:
-    """Give a bullet another text; its votes stay."""
-    done = change(url, learner, Update(bullet_id=bullet_id, content=text), "playbook edit")
-    how = "changed" if done.report.updated else "has this text already"
+def edit(url: str | None, learner: str, operation: Update, *, as_json: bool) -> None:
+    """Change a bullet's text or time to live; its votes stay."""
+    done, bullet_id = change(url, learner, operation, "playbook edit"), operation.bullet_id
+    how = "changed" if done.report.updated else "is so already"
     _tell(done, f"{bullet_id}: {how}{_kept_back(done, bullet_id)}", as_json=as_json)
 
 

@@ -9,6 +9,7 @@ Does not: know what the tools do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
@@ -94,11 +95,4 @@ def tool_evidence(tools: Sequence[BaseTool], results: Sequence[BaseMessage]) -> 
 
 
 def _with_evidence(solution: Solution, evidence: Sequence[Evidence]) -> Solution:
-    return Solution(
-        answer=solution.answer,
-        reasoning=solution.reasoning,
-        used=solution.used,
-        trace=solution.trace,
-        tool_evidence=tuple(evidence),
-        problem=solution.problem,
-    )
+    return replace(solution, tool_evidence=tuple(evidence))

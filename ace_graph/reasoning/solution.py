@@ -39,11 +39,15 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Solution:
-    """An answer with its scratchpad, the ids it names, the tool messages, and a problem, if any."""
+    """An answer with its scratchpad, the ids it names, the tool messages, and a problem, if any.
+
+    `raw` is the text of the reply that the answer was read from.
+    """
 
     answer: str
     reasoning: str
     used: tuple[str, ...]
+    raw: str
     trace: tuple[BaseMessage, ...] = ()
     tool_evidence: tuple[Evidence, ...] = ()
     problem: str | None = None
@@ -64,6 +68,7 @@ def solution_of(
         answer=answer,
         reasoning="\n".join(part for part in (reasoning, reply.parsed.reasoning) if part),
         used=reply.parsed.used,
+        raw=reply.message.text,
         trace=trace,
         problem=reply.problem,
     )

@@ -9,7 +9,7 @@ Does not: generate Cypher, change anything, or tell of bullets that are in quara
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Annotated, Any, cast
 
 from langchain_core.tools import BaseTool, tool
@@ -18,7 +18,7 @@ from pydantic import Field
 
 from ace_graph.context import ACEContext
 from ace_graph.errors import StoreError
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.bullet_filter import BulletFilter
 from ace_graph.memory.index import idf
 from ace_graph.memory.lineage import lineage_of
@@ -38,6 +38,9 @@ _NOTHING = "Nothing of that kind is remembered."
 _UNREADABLE = "What is remembered can't be read right now."
 
 Runtime = ToolRuntime[ACEContext, Any]  # Any: a caller's own graph may have another state
+Types = Annotated[
+    tuple[MemoryType, ...], Field(description="only of these types: facts, experiences or instructions")
+]
 Rows = Annotated[int, Field(ge=1, le=_MAX_ROWS, description="how many rows at most")]
 
 
@@ -45,19 +48,21 @@ def memory_tools(store: Store) -> list[BaseTool]:
     """Return the four tools. `store` is read only where a run carries no snapshot."""
 
     @tool
-    async def memory_list(runtime: Runtime, limit: Rows = 10, tag: str = "") -> str:
+    async def memory_list(runtime: Runtime, limit: Rows = 10, tag: str = "", memory_types: Types = ()) -> str:
         """List what is remembered about this learner, the newest first; with a tag only what has that tag."""
-        return await answer(runtime, lambda playbook: _told(_newest(playbook, tag)[:limit]))
+        return await answer(runtime, lambda playbook: _told(_newest(playbook, tag), memory_types, limit))
 
     @tool
-    async def memory_search(words: str, runtime: Runtime, limit: Rows = 10) -> str:
+    async def memory_search(words: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()) -> str:
         """Find what is remembered about this learner by words, the best match first."""
-        return await answer(runtime, lambda playbook: _told(_matching(playbook, words)[:limit]))
+        return await answer(runtime, lambda playbook: _told(_matching(playbook, words), memory_types, limit))
 
     @tool
-    async def memory_by_topic(topic: str, runtime: Runtime, limit: Rows = 10) -> str:
+    async def memory_by_topic(
+        topic: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()
+    ) -> str:
         """List what is remembered about this learner on one topic."""
-        return await answer(runtime, lambda playbook: _told(_on_topic(playbook, topic)[:limit]))
+        return await answer(runtime, lambda playbook: _told(_on_topic(playbook, topic), memory_types, limit))
 
     @tool
     async def memory_lineage(bullet_id: str, runtime: Runtime) -> str:
@@ -120,9 +125,12 @@ def _matching(playbook: Playbook, words: str) -> list[Bullet]:
     return [b for key in ranked if (b := playbook.get_bullet(key)) is not None and b.status == "active"]
 
 
-def _told(bullets: Iterable[Bullet]) -> str:
+def _told(bullets: Iterable[Bullet], types: Collection[MemoryType], limit: int) -> str:
+    """The first rows of these memory types, or of all where none is named."""
+    wanted = [bullet for bullet in bullets if not types or bullet.memory_type in types]
     rows = [
-        f"[{b.id}] {preview(b.advice, _ROW_CHARS)} (+{b.helpful}/-{b.harmful}, {b.section})" for b in bullets
+        f"[{b.id}] {preview(b.advice, _ROW_CHARS)} (+{b.helpful}/-{b.harmful}, {b.section})"
+        for b in wanted[:limit]
     ]
     return "\n".join(rows) or _NOTHING
 

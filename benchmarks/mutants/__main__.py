@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--files", nargs="*", default=[], help="all mutants of these files; writes no page")
     parser.add_argument("--tests", nargs="*", default=[], help="only these tests; writes no page")
     parser.add_argument("--sample", type=int, default=700, help="how many mutants are tried")
+    parser.add_argument("--children", type=int, default=1, help="how many are tried at once")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", type=Path, default=WORK, help="where the copy is")
     options = parser.parse_args()
@@ -40,11 +41,11 @@ def main() -> None:
     console.print(
         "Making mutants and measuring the tests; then every mutant takes a second or a few minutes."
     )
-    prepare(tree)
+    prepare(tree, options.children)
     every = verdicts(tree)
     sample = list(every) if options.files else draw(every, options.sample, options.seed)
     console.print(f"{len(every)} mutants, {len(sample)} of them are tried.")
-    try_mutants(tree, sample)
+    try_mutants(tree, sample, options.children)
     after = verdicts(tree)
     tried: dict[str, Verdict] = {name: after[name] for name in sample}
     changes = {name: change_of(tree, name) for name in sample if tried[name] in UNSEEN}

@@ -8,6 +8,7 @@ Does not: choose mutants.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,9 @@ _VERDICTS: dict[int | None, Verdict] = {
 }
 """By the exit code of pytest, or of the time limit. Any other code is odd, and no kill."""
 
+_PROGRESS = re.compile("^[\u2800-\u28ff] ")
+"""A sign of Braille turns before such a line."""
+
 _NO_MUTANT = "no-mutant-has-this-name"
 
 
@@ -42,7 +46,7 @@ class Change(NamedTuple):
     new: str
 
 
-def prepare(tree: Path) -> None:
+def prepare(tree: Path, children: int = 1) -> None:
     """Make the mutants and measure the tests, unless that is done.
 
     mutmut has no command for these two alone; asked to try a mutant that does not exist, it does them and
@@ -51,20 +55,23 @@ def prepare(tree: Path) -> None:
     stats = tree / "mutants" / "mutmut-stats.json"
     if stats.exists():
         return
-    done = _mutmut(tree, "run", "--max-children", "1", _NO_MUTANT)
+    done = _mutmut(tree, "run", "--max-children", str(children), _NO_MUTANT)
     if not stats.exists():
-        raise RuntimeError(f"mutmut could not begin:\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}")
+        raise RuntimeError(f"mutmut could not begin:\n{_said(done)}")
 
 
-def try_mutants(tree: Path, names: Sequence[str]) -> None:
-    """Run the tests that reach each of the mutants' functions, for those that have no verdict yet."""
+def try_mutants(tree: Path, names: Sequence[str], children: int = 1) -> None:
+    """Run the tests that reach each of the mutants' functions, for those that have no verdict yet.
+
+    `children` mutants are tried at once. Raises RuntimeError with what mutmut said when it stopped.
+    """
     known = verdicts(tree)
     left = [name for name in names if known[name] == "not tried"]
     if not left:
         return
-    done = _mutmut(tree, "run", "--max-children", "1", *left)
+    done = _mutmut(tree, "run", "--max-children", str(children), *left)
     if done.returncode:
-        raise RuntimeError(f"mutmut stopped:\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}")
+        raise RuntimeError(f"mutmut stopped:\n{_said(done)}")
 
 
 def verdicts(tree: Path) -> dict[str, Verdict]:
@@ -85,6 +92,12 @@ def _verdicts(tree: Path) -> Iterator[tuple[str, Verdict]]:
         codes: dict[str, int | None] = json.loads(path.read_text())["exit_code_by_key"]
         for name, code in codes.items():
             yield name, _VERDICTS.get(code, "odd")
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    """The end of what mutmut printed, without its lines of progress."""
+    lines = f"{done.stdout}\n{done.stderr}".splitlines()
+    return "\n".join(line for line in lines if line.strip() and not _PROGRESS.search(line))[-6_000:]
 
 
 def _mutmut(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -34,9 +34,8 @@ TESTS = (
     "tests/graph",
     "tests/background",
     "tests/stores",
-    "tests/cli",
 )
-"""Where the tests are that run; the others hardly touch what is mutated, or need a server."""
+"""Where the tests are that run; the others hardly touch what is mutated, take long or need a server."""
 
 _COPIED = (
     *("ace_graph", "tests", "benchmarks", "dev", "docs", "notebooks", "deploy"),

@@ -73,6 +73,37 @@ def test_search_shows_only_bullets_that_hold_every_word(filled: Commands) -> Non
     assert "No bullet" in nothing.err
 
 
+def test_search_is_narrowed_by_memory_type(filled: Commands) -> None:
+    types = {bullet["id"]: bullet["memory_type"] for bullet in filled.bullets()}
+    assert types == {"les-00001": "procedural", "les-00002": "semantic", "pre-00003": "episodic"}
+    for memory_type, only in (
+        ("procedural", "les-00001"),
+        ("semantic", "les-00002"),
+        ("episodic", "pre-00003"),
+    ):
+        found = filled.ok("playbook", "search", "e", "--type", memory_type, "--json").json["bullets"]
+        assert [bullet["id"] for bullet in found] == [only]
+    both = filled.ok("playbook", "search", "e", "--type", "semantic", "--type", "episodic", "--json").json
+    assert [bullet["id"] for bullet in both["bullets"]] == ["les-00002", "pre-00003"]
+    assert len(filled.ok("playbook", "search", "e", "--json").json["bullets"]) == 3
+    assert filled("playbook", "search", "e", "--type", "emotional").code == 2
+
+
+def test_a_time_to_live_is_given_changed_and_lifted(ace: Commands) -> None:
+    (new,) = ace.ok("playbook", "add", "The exam is in room 5", "--ttl-days", "1.5", "--json").json["added"]
+    assert ace.bullets()[0]["ttl_days"] == 1.5
+    ace.ok("playbook", "edit", new, "--ttl-days", "30")
+    assert (ace.bullets()[0]["ttl_days"], ace.bullets()[0]["content"]) == (30, "The exam is in room 5")
+    ace.ok("playbook", "edit", new, "The exam is in room 6")
+    assert (ace.bullets()[0]["ttl_days"], ace.bullets()[0]["content"]) == (30, "The exam is in room 6")
+    ace.ok("playbook", "edit", new, "--ttl-days", "0")
+    assert ace.bullets()[0]["ttl_days"] is None
+    for days in ("0", "-1", "nan", "inf"):
+        assert ace("playbook", "add", "Another one", "--ttl-days", days).code == 2
+    assert ace("playbook", "edit", new, "--ttl-days", "-1").code == 2
+    assert ace("playbook", "edit", new).code == 2
+
+
 def test_adding_a_known_text_reinforces_its_bullet(filled: Commands) -> None:
     again = filled.ok("playbook", "add", "convert the fraction  first", "--topic", "fractions", "--json").json
     assert (again["id"], again["reinforced"], again["added"]) == ("les-00001", ["les-00001"], [])

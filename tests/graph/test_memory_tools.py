@@ -6,9 +6,12 @@ import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
 from ace_graph import ACEContext
+from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.delta import Add, Supersede
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
+
+MEMORY_TYPES: tuple[MemoryType, ...] = ("semantic", "episodic", "procedural")
 
 
 async def call(build: Build, learner: str | None, name: str, **args: object) -> str:
@@ -41,6 +44,23 @@ async def test_list_search_topic_and_lineage_tell_of_this_learner(build: Build, 
     assert "Otters" in await call(build, "alice", "memory_by_topic", topic="Animals")
     assert "seen 1 times" in await call(build, "alice", "memory_lineage", bullet_id="[zoo-00001]")
     assert "Nothing" in await call(build, "alice", "memory_by_topic", topic="cars")
+
+
+async def test_a_tool_tells_of_the_memory_types_that_it_is_asked_for(
+    build: Build, store: CountingStore
+) -> None:
+    await store.seed(
+        "alice",
+        *(Add(content=f"Otters, told as {kind}", topic="zoo", memory_type=kind) for kind in MEMORY_TYPES),
+    )
+    asked = {"memory_list": {}, "memory_search": {"words": "otters"}, "memory_by_topic": {"topic": "zoo"}}
+    for name, args in asked.items():
+        told = await call(build, "alice", name, **args, memory_types=["procedural", "episodic"], limit=2)
+        assert sorted(line.partition("told as ")[2].split()[0] for line in told.splitlines()) == [
+            "episodic",
+            "procedural",
+        ]
+        assert len((await call(build, "alice", name, **args)).splitlines()) == 3
 
 
 @pytest.mark.usefixtures("seeded")

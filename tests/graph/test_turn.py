@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+from pydantic import ValidationError
 
 from ace_graph import ACEContext
 from ace_graph.errors import (
@@ -14,6 +15,7 @@ from ace_graph.errors import (
 from ace_graph.memory.delta import Add, Reflect
 from ace_graph.memory.taxonomy import infer_topic
 from ace_graph.testing import ScriptedModel
+from ace_graph.testing.scripted_model import Reply
 from tests.graph.conftest import Build, CountingStore, ask, said
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
@@ -80,6 +82,27 @@ async def test_the_relevant_bullet_is_in_the_prompt_of_the_answering_call_once(
     assert out["result"]["injected"] == ["mat-00001"]
 
 
+async def test_only_the_memory_types_that_were_asked_for_are_injected(
+    build: Build, store: CountingStore
+) -> None:
+    await store.seed(
+        "alice",
+        Add(content="Add fractions only with one denominator", memory_type="procedural"),
+        Add(content="Fractions with one denominator add like apples", memory_type="semantic"),
+        Add(content="Learner says: I prefer pictures", section="preferences", memory_type="episodic"),
+    )
+    model = ScriptedModel(["<final>x</final>"] * 2)
+    graph, question = build(model), ask("How do I add fractions with one denominator?")
+    wanted = {"learner_id": "alice", "reflect_when": "never", "memory_types": ["procedural"]}
+    narrowed = await graph.ainvoke(question, context=wanted)  # type: ignore[arg-type]  # pyright: ignore  # a dict does as well
+    whole = await graph.ainvoke(question, context=ACEContext(learner_id="alice", reflect_when="never"))
+    assert narrowed["result"]["injected"] == ["gen-00001"]
+    assert sorted(whole["result"]["injected"]) == ["gen-00001", "gen-00002", "pre-00003"]
+    for wrong in ([], ["emotional"]):
+        with pytest.raises(ValidationError):
+            ACEContext.model_validate({"memory_types": wrong})
+
+
 async def test_a_new_learner_has_no_playbook_section(build: Build) -> None:
     model = ScriptedModel(["<final>hi</final>"])
     await build(model).ainvoke(ask("What is a fraction?"), context=ALICE)
@@ -127,6 +150,30 @@ async def test_cited_bullets_are_a_subset_of_the_injected(build: Build, store: C
     model = ScriptedModel(["<final>ok</final><used>mat-00001, mat-09999, [zzz-00001]</used>"])
     out = await build(model).ainvoke(ask("How do fractions work?"), context=ALICE)
     assert out["result"]["bullet_ids"] == ["mat-00001"]
+
+
+@pytest.mark.parametrize("mode", ["cot", "tot", "react"])
+async def test_the_raw_reply_is_told_where_it_was_asked_for(build: Build, mode: str) -> None:
+    reply = "<scratch>3/6\n+ 2/6</scratch>\n<final>5/6</final> <used>gen-00009</used> \ud800"
+    steps = ["1. one\n2. two", "1: 3\n2: 4"] if mode == "tot" else []
+    asked = ALICE.model_copy(update={"raw_reply": True, "depth": 1})
+    graph = build(ScriptedModel([*steps, reply, *steps, reply]))
+    out = await graph.ainvoke(ask("What is 1/2 + 1/3?", mode), context=asked)
+    assert out["result"].get("raw") == reply.replace("\ud800", "?")
+    assert out["result"]["answer"] == "5/6"
+    plain = await graph.ainvoke(
+        ask("What is 1/2 + 1/3?", mode), context=asked.model_copy(update={"raw_reply": False})
+    )
+    assert "raw" not in plain["result"]
+    assert {*plain["result"], "raw"} == set(out["result"])
+
+
+async def test_a_raw_reply_is_bounded(build: Build) -> None:
+    replies = [f"<final>x</final>{'y' * (chars - 16)}" for chars in (20_000, 20_001)]
+    graph = build(ScriptedModel(list[Reply](replies)))
+    asked = ALICE.model_copy(update={"raw_reply": True})
+    whole, cut = [(await graph.ainvoke(ask(), context=asked))["result"].get("raw") for _ in replies]
+    assert (whole, cut) == (replies[0], f"{replies[1][:-1]}… [len=20001]")
 
 
 @pytest.mark.parametrize("mode", [None, "cot", "react"])

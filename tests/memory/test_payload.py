@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ace_graph.errors import NewerFormat
+from ace_graph.errors import CorruptPayload, NewerFormat
 from ace_graph.memory import Bullet, Playbook
 from ace_graph.memory.access import Access
 from ace_graph.memory.delta import Remove, Touch
@@ -20,10 +20,14 @@ from ace_graph.memory.payload import (
     dump_access,
     dump_effect,
     dump_playbook,
+    dump_record,
     load_access,
     load_effect,
     load_playbook,
+    load_record,
 )
+from ace_graph.memory.trace import Step
+from ace_graph.memory.turn import TurnRecord
 from tests.memory.life import Life, bullet
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -97,3 +101,53 @@ def test_a_newer_format_is_refused(load: Callable[[str], object], stored: Access
     newer = json.loads(text) | {"format": 3, "unheard of": True}
     with pytest.raises(NewerFormat, match="format 3, this version of ace-graph reads up to 2: upgrade"):
         load(json.dumps(newer))
+
+
+STEPS = st.builds(
+    Step,
+    kind=st.sampled_from(("decision", "action", "observation")),
+    text=st.sampled_from(("poll", "wait", '"again": 0', "\u2028ü")),
+    metadata=st.sampled_from(({}, {"again": 0}, {"n": [1, None]})),
+    at=st.sampled_from((None, NOON)),
+    times=st.integers(1, 3),
+    step_id=st.sampled_from(("", "s1")),
+)
+
+
+def turn_record(steps: tuple[Step, ...]) -> TurnRecord:
+    return TurnRecord(
+        turn_id="t", attempt_id="a", task="x", mode="cot", status="success", started_at=NOON, steps=steps
+    )
+
+
+@given(st.lists(STEPS, max_size=8))
+def test_a_record_reads_back_whatever_its_steps_repeat(kept: list[Step]) -> None:
+    record = turn_record(steps=tuple(kept))
+    text = dump_record(record)
+    assert load_record(text) == record
+    assert dump_record(load_record(text)) == text
+    said = {(step.kind, step.text, json.dumps(step.metadata)) for step in kept}
+    assert sum("text" in step for step in json.loads(text)["steps"]) == len(said)
+
+
+@pytest.mark.parametrize("again", [7, "x", None, -1, 1, {}])
+def test_a_step_that_repeats_none_is_a_broken_record(again: object) -> None:
+    twice = turn_record(steps=(Step(kind="action", text="poll"), Step(kind="decision", text="x")))
+    document = json.loads(dump_record(twice))
+    document["format"] = 2
+    document["steps"][1] = {"again": again, "at": None, "times": 1, "step_id": ""}
+    with pytest.raises(CorruptPayload, match="turn record can't be read and was left as it is"):
+        load_record(json.dumps(document, separators=(",", ":")))
+
+
+def test_a_record_with_folded_steps_names_its_format() -> None:
+    poll = Step(kind="action", text="poll")
+    plain, folded = (
+        turn_record(steps=(poll,)),
+        turn_record(steps=(poll, poll.model_copy(update={"at": NOON}))),
+    )
+    assert json.loads(dump_record(folded))["format"] == 2, "0.1 knew none, and asks for an upgrade"
+    assert "format" not in json.loads(dump_record(plain))
+    newer = dump_record(folded).replace('"format":2', '"format":3')
+    with pytest.raises(NewerFormat, match="upgrade ace-graph"):
+        load_record(newer)

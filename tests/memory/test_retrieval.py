@@ -43,6 +43,14 @@ def test_relevance_outranks_strength_and_memory_type() -> None:
     assert ids(ask([strong, relevant]))[0] == "fact"
 
 
+def test_of_what_passes_the_gate_the_more_relevant_comes_first() -> None:
+    near = bullet("near", "Adding fractions needs a common denominator")
+    far = bullet("far", "Adding fractions: color each denominator", memory_type="procedural", helpful=50)
+    question = "How does adding fractions get a common denominator?"
+    assert ids(ask([far], question)) == ["far"], "alone it is relevant enough"
+    assert ids(ask([far, near], question)) == ["near", "far"]
+
+
 def test_of_equals_procedural_comes_before_episodic_before_semantic() -> None:
     bullets = [bullet("s"), bullet("e", memory_type="episodic"), bullet("p", memory_type="procedural")]
     assert ids(ask(bullets)) == ["p", "e", "s"]
@@ -101,8 +109,12 @@ def test_advice_that_failed_twice_in_a_row_is_not_shown_whatever_it_did_before()
     assert core(ask([bullet("a", helpful=9, harmful=2, setbacks=2, pinned=True)])) == ["a"]
 
 
-def test_a_bullet_expires_after_its_days_and_not_before() -> None:
-    assert ids(ask([bullet("a", ttl_days=31)])) == ["a"]
+def test_a_bullet_expires_after_its_days_and_not_a_second_before() -> None:
+    lesson, fact = bullet("a", ttl_days=30), bullet("b", "The exam is on Monday", pinned=True, ttl_days=30)
+    before, after = ask([lesson, fact], now=NOW - timedelta(seconds=1)), ask([lesson, fact], now=NOW)
+    assert (ids(before), core(before)) == (["a"], ["b"])
+    assert after == Retrieval()
+    assert ids(ask([bullet("a", ttl_days=None)], now=NOW + timedelta(days=10_000))) == ["a"]
 
 
 def test_the_prune_threshold_hides_weak_bullets_and_spares_the_core() -> None:

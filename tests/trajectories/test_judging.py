@@ -59,6 +59,22 @@ async def test_a_small_move_is_a_vote_and_no_reason_to_learn_again(store: InMemo
     assert await store.list_pending("bot") == ()
 
 
+@pytest.mark.parametrize(
+    ("own", "given", "again"),
+    [(1.0, 0.7, True), (1.0, 0.701, False), (0.1, 0.4, True), (0.1, 0.399, False), (None, 0.2, True)],
+)
+async def test_a_score_that_moves_by_three_tenths_is_learned_from_again(
+    store: InMemoryStore, own: float | None, given: float, again: bool
+) -> None:
+    await _done(store, "t1", own)
+    done = await give_feedback(
+        store, "bot", "t1", "partial", score=given, rule="latest", clock=lambda: NOON + timedelta(seconds=1)
+    )
+    assert (done.before, done.after) == (own, given)
+    assert [item.turn_id for item in await store.list_pending("bot")] == ["t1"] * again
+    assert (done.pending_id is not None) == again
+
+
 async def test_what_moved_most_is_learned_from_first_and_a_failing_one_stays(store: InMemoryStore) -> None:
     for name, score in (("little", 0.6), ("much", 1.0), ("middle", 0.8)):
         await _done(store, name, score)

@@ -96,6 +96,26 @@ async def test_a_step_sent_twice_is_there_once_and_a_repeated_one_is_counted(sto
     assert [(step.text, step.times) for step in steps] == [("open", 1), ("poll", 100)]
 
 
+async def test_repeated_steps_are_stored_once_wherever_they_stand(tmp_path: Path) -> None:
+    path, polled = tmp_path / "ace.db", " ".join(["ask whether the order has been shipped"] * 10)
+    clock = (NOON + timedelta(seconds=n) for n in range(1_000))
+    async with SQLiteStore(path) as store:
+        name = await start_trajectory(store, "bot", "Wait", clock=lambda: next(clock))
+        for n in range(40):
+            again = {"page": 1, "again": 0} if n % 2 else {"page": 2}
+            await log_step(store, "bot", name, "action", polled, again, clock=lambda: next(clock))
+            await log_step(store, "bot", name, "observation", f"not yet, {n}", clock=lambda: next(clock))
+        steps = (await get_trajectory(store, "bot", name)).steps
+    assert [step.text for step in steps[::2]] == [polled] * 40
+    assert [step.text for step in steps[1::2]] == [f"not yet, {n}" for n in range(40)]
+    assert [step.metadata for step in steps[:4:2]] == [{"page": 2}, {"page": 1, "again": 0}]
+    assert [step.kind for step in steps] == ["action", "observation"] * 40
+    assert len({step.at for step in steps}) == 80
+    with closing(sqlite3.connect(path)) as connection:
+        (stored,) = connection.execute("SELECT record_json FROM ace_turns").fetchone()
+    assert stored.count(polled) == 2
+
+
 async def test_at_once_no_step_is_lost(store: PendingStore) -> None:
     name = await start_trajectory(store, "bot", "Many hands")
     await asyncio.gather(*(log_step(store, "bot", name, "action", f"step {n}") for n in range(20)))
