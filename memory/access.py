@@ -5,15 +5,17 @@ content (the playbook) is apart, because every turn moves the clock and few turn
 
 A stamp is the access clock at a bullet's last use. What a commit did to stamps can be taken back: its effect
 says how they stood before (`Uses`). Commits that changed no bullet have no effect in the history; what they
-did to stamps is in `earlier`.
+did to stamps is in `earlier`. `days` says which day a clock value fell on.
 
 Does not: change a bullet.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from types import MappingProxyType
 
 from ace_graph.memory.evidence import Verdict
@@ -24,6 +26,7 @@ from ace_graph.memory.uses import Uses, differences, put_back
 __all__ = ["RECENT_TURNS_KEPT", "Access", "stamps_after", "touch"]
 
 RECENT_TURNS_KEPT = 20
+DAYS_KEPT = 1_000
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Access:
     """`stamps` maps a bullet's id to the access clock at its last use; `trial` counts what trust rests on.
 
     `earlier` holds the stamps that moved since the content last changed, as they stood then (0 for none).
+    `days` holds the first clock value of each day (UTC) with a commit, oldest first; the last 1,000 are kept.
     """
 
     access_clock: int = 0
@@ -38,6 +42,15 @@ class Access:
     recent_turns: tuple[RecentTurn, ...] = ()
     trial: Trial = Trial()  # noqa: RUF009  a frozen value
     earlier: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    days: tuple[tuple[int, date], ...] = ()
+
+    def last_used(self, bullet_id: str) -> date | None:
+        """Return the day on which the bullet was last used; None for never, or where the day is not kept."""
+        stamp = self.stamps.get(bullet_id)
+        if stamp is None:
+            return None
+        at = bisect_right(self.days, stamp, key=lambda day: day[0])
+        return self.days[at - 1][1] if at else None
 
     def idle(self, bullet_id: str) -> int:
         """Return the access events since the bullet was last used; 0 for one never stamped."""
@@ -54,13 +67,14 @@ def touch(
     restamped: Uses | None = None,
     content_changed: bool = True,
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
+    on: date | None = None,
 ) -> Access:
     """Return the access part after one commit: the clock one further, `ids` stamped, `gone` forgotten.
 
     `record` joins the last 20 turns (one in progress does not); the same turn coming again takes its old
     place. With `reset` everything starts anew at clock 0 (the playbook was cleared). `restamped` are stamps
     that come back with bullets. `verdicts` are those of turns that were judged now: of a recent one, the
-    later verdict replaces the earlier.
+    later verdict replaces the earlier. `on` is the day of the commit.
     """
     if reset:
         return Access()
@@ -69,7 +83,8 @@ def touch(
     turns = _with_turn(known, record)
     trial = _recounted(access.trial, access.recent_turns, (*known, *turns[-1:]) if record else known)
     earlier = {} if content_changed else {**differences(access.stamps, stamps), **access.earlier}
-    return Access(clock, MappingProxyType(stamps), turns, trial, MappingProxyType(earlier))
+    days = _with_day(access.days, clock, on)
+    return Access(clock, MappingProxyType(stamps), turns, trial, MappingProxyType(earlier), days)
 
 
 def stamps_after(
@@ -83,6 +98,15 @@ def stamps_after(
     for bullet_id in gone:
         stamps.pop(bullet_id, None)
     return clock, stamps
+
+
+def _with_day(
+    days: tuple[tuple[int, date], ...], clock: int, on: date | None
+) -> tuple[tuple[int, date], ...]:
+    """The days with `on` at this clock value, where it is a later one than the last; clocks may be apart."""
+    if on is None or (days and on <= days[-1][1]):
+        return days
+    return (*days, (clock, on))[-DAYS_KEPT:]
 
 
 def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict]) -> RecentTurn:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import Literal
 
@@ -137,7 +137,8 @@ def plan(
     effect = resolve(current, delta, policy)
     changed = bool(effect.changes)
     playbook = apply(current.playbook, effect)
-    access = touched(current.access, effect, record, _judged_now(delta, playbook))
+    today = delta.now.astimezone(UTC).date()
+    access = touched(current.access, effect, record, _judged_now(delta, playbook), on=today)
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
@@ -152,6 +153,8 @@ def touched(
     effect: Effect,
     record: TurnRecord | None = None,
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
+    *,
+    on: date | None = None,
 ) -> Access:
     """Return the access part after the commit of `effect`, which has the turn's `record`; see `touch`."""
     return touch(
@@ -163,6 +166,7 @@ def touched(
         restamped=effect.restamped,
         content_changed=bool(effect.changes),
         verdicts=verdicts,
+        on=on,
     )
 
 

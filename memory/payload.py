@@ -9,6 +9,7 @@ Does not: touch a database.
 from __future__ import annotations
 
 import json
+from datetime import date
 from types import MappingProxyType
 from typing import Annotated, Literal, TypeVar
 
@@ -68,6 +69,7 @@ class _StoredAccess(_Stored):
     recent_turns: list[RecentTurn] = Field(default_factory=list[RecentTurn])
     trial: Trial = Trial()
     earlier: dict[str, Number] = Field(default_factory=dict)
+    days: list[tuple[Number, date]] = Field(default_factory=list[tuple[Number, date]])
 
 
 def dump_playbook(playbook: Playbook) -> str:
@@ -121,6 +123,7 @@ def dump_access(access: Access) -> str:
         recent_turns=list(access.recent_turns),
         trial=access.trial,
         earlier=dict(access.earlier),
+        days=list(access.days),
     ).model_dump_json()
 
 
@@ -131,7 +134,8 @@ def load_access(text: str | None) -> Access:
     stored = _read(_StoredAccess, text, "access part")
     stamps = MappingProxyType(stored.stamps)
     earlier = MappingProxyType(stored.earlier)
-    return Access(stored.access_clock, stamps, tuple(stored.recent_turns), stored.trial, earlier)
+    turns, days = tuple(stored.recent_turns), tuple(stored.days)
+    return Access(stored.access_clock, stamps, turns, stored.trial, earlier, days)
 
 
 def dump_effect(effect: Effect) -> str:

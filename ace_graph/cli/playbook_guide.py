@@ -6,6 +6,7 @@ Does not: show what is in quarantine; `ace-graph playbook show --quarantined` do
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 
 from ace_graph.cli.console import console, counted, printable
 from ace_graph.cli.stored import changed
@@ -74,7 +75,7 @@ class PlaybookGuide:
         found = lineage_of(snapshot.playbook, self._id_of(name))
         if found is None:
             raise ChangeRefused(f"{name}: there is no such item: /playbook lists them")
-        for line in _reasons(found):
+        for line in _reasons(found, snapshot.access.last_used(found.bullet.id)):
             console().print(line)
 
     async def _change(self, snapshot: Snapshot, verb: str, name: str) -> None:
@@ -118,7 +119,7 @@ def _operations(verb: str, bullet: Bullet) -> tuple[Operation, Operation, str]:
     return Remove(bullet_id=bullet.id), Restore(bullet=bullet), "removed"
 
 
-def _reasons(found: Lineage) -> Sequence[str]:
+def _reasons(found: Lineage, used: date | None) -> Sequence[str]:
     bullet = found.bullet
     own = bullet.profile or not bullet.sources or "cli" in bullet.sources or "learner" in bullet.sources
     origin = "You or your host put it there." if own else "It was learned from your conversations."
@@ -132,5 +133,10 @@ def _reasons(found: Lineage) -> Sequence[str]:
     lines += [f"  Turns behind it: {', '.join(turns[:10])}"] if turns else []
     lines += [f"  It replaced {', '.join(found.replaced[:10])}."] if found.replaced else []
     lines += [f"  It absorbed {', '.join(found.absorbed[:10])}."] if found.absorbed else []
-    lines += ["  It is in every prompt."] if bullet.core else ["  It is shown when a question is about it."]
+    shown = f"; the last time was {used:%Y-%m-%d}" if used else ""
+    lines += (
+        ["  It is in every prompt."]
+        if bullet.core
+        else [f"  It is shown when a question is about it{shown}."]
+    )
     return lines

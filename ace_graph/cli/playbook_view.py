@@ -92,6 +92,12 @@ def bullets_json(snapshot: Snapshot, bullets: Sequence[Bullet]) -> dict[str, obj
     }
 
 
+def _last_used(bullet: Bullet, snapshot: Snapshot) -> str:
+    """When the bullet was last used in a prompt: a day, never, or always (the core)."""
+    used = snapshot.access.last_used(bullet.id)
+    return "always" if bullet.core else used.isoformat() if used else "never"
+
+
 def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> None:
     """Print the bullets, the strength beside each."""
     if sys.stdout.isatty():
@@ -101,7 +107,7 @@ def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy)
         print(
             f"[{bullet.id}] +{bullet.helpful}/-{bullet.harmful} "
             f"strength={decay_score(bullet, snapshot.access, policy.decay):.2f} "
-            f"{_marked(bullet)}: {printable(bullet.content)}"
+            f"used={_last_used(bullet, snapshot)} {_marked(bullet)}: {printable(bullet.content)}"
         )
 
 
@@ -115,6 +121,7 @@ def bullet_table(
     table.add_column("content", ratio=1, overflow="fold")
     table.add_column("votes", justify="right", no_wrap=True)
     table.add_column("strength", justify="right")
+    table.add_column("last used", no_wrap=True)
     for bullet in bullets:
         table.add_row(
             Text(bullet.id),
@@ -122,6 +129,7 @@ def bullet_table(
             Text(printable(bullet.content)),
             Text(f"+{bullet.helpful}/-{bullet.harmful}"),
             Text(f"{decay_score(bullet, snapshot.access, policy.decay):.2f}"),
+            Text(_last_used(bullet, snapshot)),
         )
     return table
 

@@ -5,6 +5,7 @@ Does not: add bullets. What a learner wants remembered, they say in the chat.
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -51,13 +52,22 @@ class PlaybookQuery(BaseModel):
         return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type))
 
 
+class StoredBullet(Bullet):
+    """A bullet, and the day on which it was last used in a prompt.
+
+    `last_used` is null for one that never was, and for what is in every prompt.
+    """
+
+    last_used: date | None = None
+
+
 class PlaybookReply(BaseModel):
     """The bullets in order; `version` is null while nothing was ever stored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: int | None
-    bullets: tuple[Bullet, ...]
+    bullets: tuple[StoredBullet, ...]
 
 
 class BulletPatch(BaseModel):
@@ -89,7 +99,7 @@ async def show(
     """Return what is remembered of the learner."""
     found = await parts.store.load(learner)
     wanted = query.filter()
-    bullets = tuple(b for b in found.playbook.bullets() if wanted.passes(b))
+    bullets = tuple(_stored(b, found) for b in found.playbook.bullets() if wanted.passes(b))
     return PlaybookReply(version=None if found.absent else found.version.n, bullets=bullets)
 
 
@@ -109,6 +119,11 @@ async def remove(bullet_id: BulletId, learner: Learner, parts: Opened) -> Change
     base = await parts.store.load(learner)
     wanted = Remove(bullet_id=_bullet(base, bullet_id).id)
     return await changed(parts, learner, base, [wanted], "removed over HTTP")
+
+
+def _stored(bullet: Bullet, found: Snapshot) -> StoredBullet:
+    used = None if bullet.core else found.access.last_used(bullet.id)
+    return StoredBullet(**bullet.model_dump(), last_used=used)
 
 
 def _bullet(base: Snapshot, bullet_id: str) -> Bullet:

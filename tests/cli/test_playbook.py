@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -43,6 +44,7 @@ def test_show_prints_totals_sections_and_the_bullets_strongest_first(filled: Com
     assert "version 3, 3 bullets" in out[0]
     assert "lessons 2, preferences 1" in out[1]
     assert len(out) == 5
+    assert [len(re.findall(r" used=(?:always|\d{4}-\d\d-\d\d) ", line)) for line in out[2:]] == [1, 1, 1]
     limited = filled.ok("playbook", "show", "--limit", "1").out.splitlines()
     assert limited[2] == out[2]
     assert "2 more" in limited[3]

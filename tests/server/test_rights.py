@@ -52,6 +52,7 @@ async def test_the_playbook_shows_active_bullets_with_all_fields_and_others_on_r
         other_tag, other_type = await bullets(served, tag="ex"), await bullets(served, type="procedural")
     assert (tagged, other_tag, other_type) == ([active], [], [])
     assert active["content"] == "Fractions need a common denominator"
+    assert active["last_used"] == "2026-01-01"
     assert set(active) >= {"id", "section", "helpful", "harmful", "created_at", "memory_type", "status"}
     assert held_back["quarantine_reason"] == "an instruction"
     assert (len(everything), wrong.status_code, nobody) == (2, 422, [])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -80,7 +80,7 @@ class Model:
             return self.applied[delta.op_id]
         effect = resolve(self.snapshot, delta, POLICY)
         playbook = apply(self.snapshot.playbook, effect)
-        access = touched(self.snapshot.access, effect, made)
+        access = touched(self.snapshot.access, effect, made, on=delta.now.astimezone(UTC).date())
         self.n += bool(effect.changes)
         self.snapshot = Snapshot(playbook, access)
         self.then[self.n] = self.snapshot
