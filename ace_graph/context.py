@@ -5,14 +5,17 @@ Does not: hold live objects (resources.py does) or read the environment (setting
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from ace_graph.errors import InvalidContext
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.stores.base import MAX_LEARNER_ID_CHARS, checked_learner_id
 
-__all__ = ["ACEContext", "LearningMode", "ReflectWhen"]
+__all__ = ["ACEContext", "LearningMode", "ReflectWhen", "check_names"]
 
 LearningMode = Literal["inline", "background", "off"]
 ReflectWhen = Literal["auto", "always", "evidence", "never"]
@@ -113,3 +116,23 @@ class ACEContext(BaseModel):
         if self.window_min > self.window_max:
             raise ValueError(f"window_min {self.window_min} is above window_max {self.window_max}: swap them")
         return self
+
+
+_SERVERS_OWN = frozenset(
+    {"assistant_id", "checkpoint_id", "checkpoint_map", "checkpoint_ns", "cron_id", "graph_id", "run_id"}
+    | {"thread_id", "user_id"}
+)
+_SERVERS_PREFIXES = ("__", "langgraph_", "x-")
+
+
+def check_names(given: Iterable[str]) -> None:
+    """Raise InvalidContext for a name that is no field, in what a LangGraph server takes for the context.
+
+    What such a server puts there itself is let through.
+    """
+    for name in given:
+        if name in ACEContext.model_fields or name in _SERVERS_OWN or name.startswith(_SERVERS_PREFIXES):
+            continue
+        near = difflib.get_close_matches(name, ACEContext.model_fields, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(ACEContext.model_fields)}"
+        raise InvalidContext(f"the context has no field {name}: {hint}")

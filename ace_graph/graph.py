@@ -10,11 +10,11 @@ Does not: hold what the nodes do; each is one file in nodes/.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -25,7 +25,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from ace_graph.assembly import assemble, offline_fallback
 from ace_graph.binding import bind
-from ace_graph.context import ACEContext, LearningMode
+from ace_graph.context import ACEContext, LearningMode, check_names
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import Store
@@ -37,6 +37,9 @@ from ace_graph.nodes.solver import solver
 from ace_graph.resources import Evaluator, ModelRouter, Resources
 from ace_graph.settings import Settings, export_others
 from ace_graph.state import ACEInput, ACEOutput, ACEState
+
+if TYPE_CHECKING:
+    from langgraph_sdk.runtime import ServerRuntime  # the server finds it by its name
 
 __all__ = ["ACEGraph", "build_ace_graph", "make_graph"]
 
@@ -117,13 +120,17 @@ def _graph_of(settings: Settings) -> ACEGraph:
     return build_ace_graph(settings=offline_fallback(settings))
 
 
-def make_graph() -> ACEGraph:
+def make_graph(runtime: ServerRuntime[ACEContext] | None = None) -> ACEGraph:
     """Return the graph for LangGraph Studio and servers: one per process and settings.
 
     It is called for every request there, also for reading schemas. It reads the environment and, below it,
     a `.env` of the working directory. Without a configured model it runs the offline tutor, and says so
-    once. Raises ConfigurationError that names the variable to fix.
+    once. `runtime` is the server's; it drops context fields that it does not know before the run begins, so
+    they are looked for here. Raises ConfigurationError that names the variable to fix, InvalidContext.
     """
+    execution = runtime.execution_runtime if runtime is not None else None
+    if execution is not None:
+        check_names(cast("Mapping[str, object] | None", execution.context) or {})
     env_file = Path(".env")
     export_others(env_file, os.environ)
     return _graph_of(Settings.load(env_file))  # pyright: ignore[reportArgumentType]  # frozen: hashable

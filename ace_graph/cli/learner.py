@@ -6,6 +6,7 @@ Does not: ask before it forgets unless a person sits at the terminal.
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,23 +39,23 @@ def export_(
     \b
     ace-graph learner export ada -o ada-everything.json
     """
-    import json
-
     from ace_graph.audit import audit
     from ace_graph.cli.group import say
-    from ace_graph.cli.playbook_files import write_text
     from ace_graph.cli.stored import on_store
-    from ace_graph.learner_document import learner_document
     from ace_graph.memory.stores.base import Store
-    from ace_graph.server.keeping import export_conversations
+    from ace_graph.server.exporting import export_pieces
+    from ace_graph.server.keeping import conversations_if_any
 
-    async def everything(opened: Store) -> dict[str, object]:
-        found = learner_document(await opened.export(learner))
-        return {**found, "conversations": await export_conversations(_settings(store), learner)}
+    async def written(opened: Store) -> bool:
+        """Write everything; return whether there was anything."""
+        found = await opened.export(learner)
+        async with conversations_if_any(_settings(store)) as conversations:
+            with file.open("wb") if file else nullcontext(typer.get_binary_stream("stdout")) as out:
+                async for piece in export_pieces(found, conversations):
+                    out.write(piece)
+            return not found.snapshot.absent or bool(conversations and await conversations.of(learner))
 
-    document = on_store(store, everything)
-    write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", file)
-    found = document["version"] is not None or bool(document["conversations"])
+    found = on_store(store, written)
     audit("export", learner, found=found)
     if not found:
         say(f"nothing is stored about learner {learner}")

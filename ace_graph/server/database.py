@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import LiteralString, Protocol
 
+from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 __all__ = ["Database", "Execute", "Row"]
@@ -34,6 +35,10 @@ class Database(Protocol):
 
     def schema_change(self) -> AbstractAsyncContextManager[Execute]:
         """Run statements that change tables together, while nobody else does. Raises StoreUnavailable."""
+        ...
+
+    async def messages(self, thread_id: str) -> list[AnyMessage]:
+        """Return the messages of a thread, read off the event loop: a conversation may hold megabytes."""
         ...
 
     async def prune(self, thread_id: str, run_id: str) -> None:

@@ -5,10 +5,12 @@ Does not: know what is kept.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import LiteralString, cast
 
+from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow, dict_row
@@ -32,6 +34,12 @@ _PRUNE_VALUES = (
     "DELETE FROM checkpoint_blobs b WHERE b.thread_id = ? AND NOT EXISTS (SELECT 1 FROM checkpoints c, "
     "jsonb_each_text(c.checkpoint->'channel_versions') v WHERE c.thread_id = ? "
     "AND c.checkpoint_ns = b.checkpoint_ns AND v.key = b.channel AND v.value = b.version)"
+)
+_NEWEST = (
+    "SELECT b.type, b.blob FROM (SELECT checkpoint FROM checkpoints WHERE thread_id = ? "
+    "AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1) c "
+    "JOIN checkpoint_blobs b ON b.thread_id = ? AND b.checkpoint_ns = '' AND b.channel = 'messages' "
+    "AND b.version = c.checkpoint->'channel_versions'->>'messages'"
 )
 
 _Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -83,6 +91,15 @@ class PostgresDatabase:
         async with self.transaction() as execute:
             await execute("SELECT pg_advisory_xact_lock(?)", (_SCHEMA_LOCK,))
             yield execute
+
+    async def messages(self, thread_id: str) -> list[AnyMessage]:
+        """Return the messages of a thread's newest checkpoint."""
+        async with self.transaction() as execute:
+            rows = await execute(_NEWEST, (thread_id, thread_id))
+        if not rows:
+            return []
+        kind, value = cast("tuple[str, bytes]", rows[0])
+        return cast("list[AnyMessage]", await asyncio.to_thread(self.saver.serde.loads_typed, (kind, value)))
 
     async def prune(self, thread_id: str, run_id: str) -> None:
         """Delete all checkpoints of a thread but the last one of a run, and values that only those had."""

@@ -5,6 +5,7 @@ Does not: know what is kept.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import LiteralString, cast
 
 import aiosqlite
+from langchain_core.messages import AnyMessage
+from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from ace_graph.errors import StoreUnavailable
@@ -27,6 +30,11 @@ _PRUNE = (
     "WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
     "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) "
     "FROM checkpoints WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
+)
+
+_NEWEST = (
+    "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = '' "
+    "ORDER BY checkpoint_id DESC LIMIT 1"
 )
 
 
@@ -94,6 +102,18 @@ class SQLiteDatabase:
             # The writing of a checkpoint was cancelled: it was written all the same, and not committed.
             await self._connection.rollback()
             await self._connection.execute_fetchall("BEGIN IMMEDIATE")
+
+    async def messages(self, thread_id: str) -> list[AnyMessage]:
+        """Return the messages of a thread's newest checkpoint."""
+        async with self.saver.lock:
+            try:
+                rows = list(await self._connection.execute_fetchall(_NEWEST, (thread_id,)))
+            except sqlite3.Error as error:
+                raise StoreUnavailable(f"conversations can't be read: {error}") from error
+        if not rows:
+            return []
+        kept = await asyncio.to_thread(self.saver.serde.loads_typed, tuple(rows[0]))
+        return cast("list[AnyMessage]", cast("Checkpoint", kept)["channel_values"].get("messages", []))
 
     async def prune(self, thread_id: str, run_id: str) -> None:
         """Delete all checkpoints of a thread but the last one of a run."""

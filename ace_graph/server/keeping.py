@@ -9,18 +9,15 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from ace_graph.errors import ConfigurationError
 from ace_graph.server.clock import Clock, SystemClock
 from ace_graph.server.conversations import Conversations
 from ace_graph.server.database import Database
 from ace_graph.server.owner import new_owner
 from ace_graph.server.place import conversations_place
-from ace_graph.server.transcript import transcripts
 from ace_graph.settings import Settings
 
-__all__ = ["export_conversations", "forget_conversations", "kept_conversations"]
+__all__ = ["conversations_if_any", "forget_conversations", "kept_conversations"]
 
 
 @asynccontextmanager
@@ -35,12 +32,14 @@ async def kept_conversations(settings: Settings, clock: Clock) -> AsyncGenerator
         await database.close()
 
 
-async def export_conversations(settings: Settings, learner_id: str) -> list[dict[str, JsonValue]]:
-    """Return a learner's conversations with any server; see `forget_conversations`."""
+@asynccontextmanager
+async def conversations_if_any(settings: Settings) -> AsyncGenerator[Conversations | None]:
+    """Yield the conversations, or None where there are none yet; see `forget_conversations`."""
     if not _are_kept(settings):
-        return []
+        yield None
+        return
     async with kept_conversations(settings, SystemClock()) as conversations:
-        return await transcripts(conversations, learner_id)
+        yield conversations
 
 
 async def forget_conversations(settings: Settings, learner_id: str) -> int:
@@ -48,10 +47,8 @@ async def forget_conversations(settings: Settings, learner_id: str) -> int:
 
     Raises ConfigurationError where they are kept and the packages to open them are missing.
     """
-    if not _are_kept(settings):
-        return 0
-    async with kept_conversations(settings, SystemClock()) as conversations:
-        return await conversations.forget(learner_id)
+    async with conversations_if_any(settings) as conversations:
+        return 0 if conversations is None else await conversations.forget(learner_id)
 
 
 def _are_kept(settings: Settings) -> bool:

@@ -5,17 +5,20 @@ Does not: reach what left the server: its logs, backups, and what a model's prov
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Annotated
 
 from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from starlette.types import Receive, Scope, Send
 
 from ace_graph.audit import audit
-from ace_graph.learner_document import learner_document
+from ace_graph.server.exporting import export_pieces
 from ace_graph.server.parts import Learner, Opened
 from ace_graph.server.replies import documented
 from ace_graph.server.request_id import REQUEST_ID
-from ace_graph.server.transcript import transcripts
 
 __all__ = ["routes"]
 
@@ -42,13 +45,24 @@ class ForgetReply(BaseModel):
     conversations: Annotated[int, Field(ge=0)]
 
 
-@routes.get("/export", responses=documented())
-async def export(learner: Learner, parts: Opened) -> ExportReply:
-    """Return everything that is stored about the learner."""
-    found = learner_document(await parts.store.export(learner))
-    conversations = await transcripts(parts.conversations, learner)
-    audit("export", learner, request_id=REQUEST_ID.get(), found=found["version"] is not None)
-    return ExportReply.model_validate({**found, "conversations": conversations})
+@routes.get(
+    "/export",
+    response_class=StreamingResponse,
+    responses={
+        **documented(409),
+        200: {"model": ExportReply, "description": "One JSON document, written while it is read."},
+    },
+)
+async def export(learner: Learner, parts: Opened) -> StreamingResponse:
+    """Return everything that is stored about the learner. One export of a learner at a time."""
+    parts.exports.take(learner)
+    try:
+        found = await parts.store.export(learner)
+    except BaseException:
+        parts.exports.free(learner)
+        raise
+    audit("export", learner, request_id=REQUEST_ID.get(), found=not found.snapshot.absent)
+    return _Streamed(export_pieces(found, parts.conversations), lambda: parts.exports.free(learner))
 
 
 @routes.delete("", responses=documented())
@@ -61,3 +75,20 @@ async def forget(learner: Learner, parts: Opened) -> ForgetReply:
     found = was_there or conversations > 0
     audit("forget", learner, request_id=REQUEST_ID.get(), found=found)
     return ForgetReply(forgotten=found, conversations=conversations)
+
+
+class _Streamed(StreamingResponse):
+    """A response that closes what it is read from, and says so, however it ends."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes], ended: Callable[[], None]) -> None:
+        super().__init__(pieces, media_type="application/json")
+        self._pieces = pieces
+        self._ended = ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the pieces."""
+        try:
+            async with aclosing(self._pieces):
+                await super().__call__(scope, receive, send)
+        finally:
+            self._ended()

@@ -23,6 +23,7 @@ from ace_graph.models import close_model, make_model
 from ace_graph.server.caretaker import caretaker
 from ace_graph.server.checkpoints import TurnSaver
 from ace_graph.server.clock import Clock
+from ace_graph.server.exporting import Exports
 from ace_graph.server.forgetting import taken_back
 from ace_graph.server.keeping import kept_conversations
 from ace_graph.server.learning import learner_at_work, learning_of
@@ -84,7 +85,7 @@ async def opened(
         )
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(caretaker(turns, conversations, store, clock))
-        yield Parts(settings, graph, store, snapshots, conversations, turns, metrics, clock)
+        yield Parts(settings, graph, store, snapshots, conversations, turns, metrics, clock, Exports())
 
 
 async def _memory(stack: AsyncExitStack, settings: Settings, brought: Store | None) -> PendingStore:

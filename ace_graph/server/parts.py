@@ -16,6 +16,7 @@ from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations import Conversations
+from ace_graph.server.exporting import Exports
 from ace_graph.server.guard import learner_of
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.turns import Turns
@@ -36,6 +37,7 @@ class Parts:
     turns: Turns
     metrics: Metrics
     clock: Clock
+    exports: Exports
 
 
 async def _parts(request: Request) -> Parts:  # FastAPI runs what is not async in a thread

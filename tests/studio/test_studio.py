@@ -46,7 +46,7 @@ async def test_the_context_is_a_form_with_every_field_explained(studio: Studio) 
 
 async def test_input_and_output_have_schemas_too(studio: Studio) -> None:
     schemas = await studio.schemas()
-    assert set(schemas["input_schema"]["properties"]) == {"messages", "mode"}
+    assert set(schemas["input_schema"]["properties"]) == {"messages", "mode", "additional_context"}
     assert {"messages", "mode", "result", "learning"} <= set(schemas["output_schema"]["properties"])
 
 
@@ -122,6 +122,16 @@ async def test_a_turn_stops_before_a_node_and_is_resumed(studio: Studio, node: s
 async def test_a_value_out_of_range_is_an_error_that_names_the_field(studio: Studio) -> None:
     out = await studio.run(await studio.thread(), ask("hi"), retrieval_budget_tokens=-1)
     assert "retrieval_budget_tokens" in json.dumps(out)
+
+
+async def test_a_misspelt_context_field_is_an_error_that_names_the_right_one(studio: Studio) -> None:
+    thread = await studio.thread()
+    out = await studio.run(thread, ask("hi"), retreival_budget_tokens=100)
+    assert "did you mean retrieval_budget_tokens?" in json.dumps(out)
+    assert "InvalidContext" in json.dumps(out)
+    assert "messages" not in out
+    again = await studio.run(thread, ask("What is 2+2?"), learner_id="spelling", retrieval_budget_tokens=100)
+    assert "4" in answer(again), "the thread goes on"
 
 
 async def test_neither_threads_nor_streams_hold_the_playbook(studio: Studio) -> None:
