@@ -33,6 +33,7 @@ from ace_graph.memory.lexicon import (
     root,
     unit_of,
 )
+from ace_graph.memory.text import language_of
 from ace_graph.memory.wording import Token, wording
 
 __all__ = ["Claim", "Quantity", "read"]
@@ -63,16 +64,20 @@ class Claim:
     `subject` is how many of the words belong to the subject for certain: those before the copula (is, means,
     =) where the text is `copular`, else the first one behind a leading article; and all that says when the
     rest holds, before a colon or behind "for", "when" or "if" before a comma. `subject_numbers` counts the
-    numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes.
+    numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes; `opening` is
+    the root of a capitalised first word, which may be a name or not.
     `particles` are words left out that have an opposite (up, in, better), and "then". `clauses` says that a
     comma or a conjunction joins parts which may change places. `pauses` and `prepositions` say how many words
     come before each comma or colon, and before each preposition. Similarity is measured on `key` and `bag`:
-    all that counts, in alphabetical order and as a set; a text of fillers counts as one word.
+    all that counts, in alphabetical order and as a set; a text of fillers counts as one word. `language` is
+    the guess of the tokenizer.
     """
 
+    language: str
     words: tuple[str, ...]
     surfaces: Mapping[str, str]
     exact: frozenset[str]
+    opening: str
     numbers: tuple[Quantity, ...]
     negated: tuple[str, ...]
     bound: tuple[tuple[str, str], ...]
@@ -94,7 +99,7 @@ def read(text: str) -> Claim:
     reader = _Reader()
     for token in wording(text):
         reader.take(token)
-    return reader.claim(text.casefold(), clauses="," in text or ";" in text or reader.joined)
+    return reader.claim(text, clauses="," in text or ";" in text or reader.joined)
 
 
 class _Reader:
@@ -105,6 +110,7 @@ class _Reader:
         self._words: list[str] = []
         self._surfaces: dict[str, str] = {}
         self._exact: set[str] = set()
+        self._opening = ""
         self._numbers: list[Quantity] = []
         self._bound: list[tuple[str, str]] = []
         self._symbols: list[str] = []
@@ -183,6 +189,8 @@ class _Reader:
         key = unit or root(word)
         if (not self._first and token[0].isupper()) or not word.isalpha():
             self._exact.add(key)
+        elif token[0].isupper():
+            self._opening = self._opening or key
         self._words.append(key)
         self._surfaces.setdefault(key, word)
         self._bind(key)
@@ -230,9 +238,11 @@ class _Reader:
         counted = [*self._words, *(f"{number.value}{number.unit}" for number in self._numbers)]
         counted.extend(direction for direction, _ in self._bound)
         return Claim(
+            language=language_of(text),
             words=tuple(self._words),
             surfaces=self._surfaces,
             exact=frozenset(self._exact),
+            opening=self._opening,
             numbers=tuple(self._numbers),
             negated=tuple(sorted(target for direction, target in self._bound if direction == "not")),
             bound=tuple(sorted(pair for pair in self._bound if pair[0] != "not")),
@@ -244,8 +254,8 @@ class _Reader:
             clauses=clauses,
             pauses=tuple(self._pauses),
             prepositions=frozenset(self._prepositions),
-            key=" ".join(sorted(counted)) or text,
-            bag=frozenset(counted or (text,)),
+            key=" ".join(sorted(counted)) or text.casefold(),
+            bag=frozenset(counted or (text.casefold(),)),
         )
 
 

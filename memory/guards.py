@@ -15,13 +15,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ace_graph.memory.claims import Claim, Quantity
-from ace_graph.memory.lexicon import LIGHT, PARTICLES, SEQUENCE, SUFFICING, root, unit_of
+from ace_graph.memory.lexicon import LIGHT, PARTICLES, SEQUENCE, SUFFICING, forms_of_one_word, root, unit_of
 from ace_graph.memory.opposites import contradict, exclude
-from ace_graph.memory.spelling import slips_between
+from ace_graph.memory.spelling import is_slip, may_begin_a_sentence, same_spelling
 
 __all__ = ["Verdict", "judge"]
 
-_WORDS_PER_TYPO = 2
 _KEPT_ORDER = 0.34
 
 
@@ -159,23 +158,29 @@ def _same_subject(a: Claim, b: Claim) -> bool:
 def _difference(a: Claim, b: Claim) -> _Difference:
     """Match words that only one side has: typos to typos, a compound to its parts."""
     mine, yours = Counter(a.words), Counter(b.words)
-    if mine == yours:
+    unlike = [word for word in mine if word in yours and not _forms_of_one_word(a, b, word)]
+    if mine == yours and not unlike:
         return _Difference((), (), {})
-    left_a, left_b = [*(mine - yours).elements()], [*(yours - mine).elements()]
-    if _joined(a, left_a) == _joined(b, left_b):
+    left_a, left_b = [*(mine - yours).elements(), *unlike], [*(yours - mine).elements(), *unlike]
+    if not unlike and _joined(a, left_a) == _joined(b, left_b):
         parts, whole = sorted((tuple(left_a), tuple(left_b)), key=len, reverse=True)
         return _Difference((), (), {}, (parts, whole[0]) if len(whole) == 1 else None, slips=1)
     typos: dict[str, str] = {}
     slips = 0
-    allowed = max(1, min(len(a.words), len(b.words)) // _WORDS_PER_TYPO)
     for word in list(left_a):
-        twin = next((other for other in left_b if _slips(a, word, b, other)), None)
-        if twin is not None and len(typos) < allowed:
-            slips += _slips(a, word, b, twin)
+        twin = next((other for other in left_b if _same_word(a, word, b, other)), None)
+        if twin is None:
+            twin = next((other for other in left_b if _is_slip(a, word, b, other)), None)
+            slips += twin is not None
+        if twin is not None:
             typos[twin] = word
             left_a.remove(word)
             left_b.remove(twin)
     return _Difference(tuple(left_a), tuple(left_b), typos, slips=slips)
+
+
+def _forms_of_one_word(a: Claim, b: Claim, word: str) -> bool:
+    return forms_of_one_word(a.surfaces.get(word, word), b.surfaces.get(word, word))
 
 
 def _joined(claim: Claim, words: Iterable[str]) -> str:
@@ -183,11 +188,18 @@ def _joined(claim: Claim, words: Iterable[str]) -> str:
     return root("".join(claim.surfaces.get(word, word) for word in words))
 
 
-def _slips(a: Claim, x: str, b: Claim, y: str) -> int:
-    """Return how many slips of the pen make one word of the other; 0 for names, units and opposites."""
+def _same_word(a: Claim, x: str, b: Claim, y: str) -> bool:
+    return same_spelling(a.surfaces.get(x, x), b.surfaces.get(y, y))
+
+
+def _is_slip(a: Claim, x: str, b: Claim, y: str) -> bool:
+    """Whether one of two words is the other, mistyped; never names, units and opposites."""
     if x in a.exact or y in b.exact or exclude(x, y) or unit_of(x) or unit_of(y):
-        return 0
-    return slips_between(a.surfaces.get(x, x), b.surfaces.get(y, y))
+        return False
+    first, second = a.surfaces.get(x, x), b.surfaces.get(y, y)
+    if not is_slip(first, second, {"english", a.language, b.language}):
+        return False
+    return x != a.opening or y != b.opening or may_begin_a_sentence(first, second)
 
 
 def _compounded(words: tuple[str, ...], compound: tuple[tuple[str, ...], str] | None) -> tuple[str, ...]:

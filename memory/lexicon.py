@@ -23,6 +23,7 @@ __all__ = [
     "SEQUENCE",
     "SUBORDINATE",
     "SUFFICING",
+    "forms_of_one_word",
     "groups",
     "number_of",
     "root",
@@ -180,6 +181,27 @@ def root(word: str) -> str:
     if len(stripped) > 3 and stripped[-1] == stripped[-2] and stripped[-1] not in "aeiou":
         stripped = stripped[:-1]
     return f"{stripped[:-1]}i" if stripped.endswith("y") and len(stripped) > 3 else stripped
+
+
+def forms_of_one_word(x: str, y: str) -> bool:
+    """Whether two words of one root are one word: plan and planning, not plan and plane, or fill and file."""
+    if x == y or x.endswith(_VERBAL) or y.endswith(_VERBAL) or unit_of(x) is not None:
+        return True
+    return not _bases(x).isdisjoint(_bases(y))
+
+
+def _bases(word: str) -> set[str]:
+    """Return a word and what it may be the plural or the third person of."""
+    found = {word, word.removesuffix("s")}
+    if word.endswith(_SIBILANT):
+        found.add(word[:-2])
+    if word.endswith("ies"):
+        found.add(f"{word[:-3]}y")
+    return found
+
+
+_VERBAL = ("ing", "ings", "ed")
+_SIBILANT = ("ses", "xes", "zes", "ches", "shes", "oes")
 
 
 def _without_suffix(word: str) -> str:

@@ -146,8 +146,9 @@ def _share_hardly_a_word(a: str, b: str) -> bool:
 
 def _judge_respelt(a: str, b: str) -> Verdict | None:
     """Return the verdict on two texts with slips in steering words put right, None where there are none."""
-    first, mine = respelt(a, b)
-    second, yours = respelt(b, a)
+    languages = {"english", read(a).language, read(b).language}
+    first, mine = respelt(a, b, languages)
+    second, yours = respelt(b, a, languages)
     if not mine + yours:
         return None
     verdict = judge(read(first), read(second))
