@@ -16,7 +16,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from functools import lru_cache
+from typing import Literal
 
 from ace_graph.memory.lexicon import (
     AMOUNTS,
@@ -31,6 +33,7 @@ from ace_graph.memory.lexicon import (
     SUBORDINATE,
     number_of,
     root,
+    scale_of,
     unit_of,
 )
 from ace_graph.memory.text import language_of
@@ -40,6 +43,10 @@ __all__ = ["Claim", "Quantity", "read"]
 
 _JOINING = frozenset({"or", "but", "if", "when", "while", "because", "to", "before", "after"})
 _CURRENCIES = frozenset("$€£¥")
+_PLAIN_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
+_DETERMINERS = frozenset("the a an this that these those every each my your our his her its their at on".split())
+_NUMBER_MARK = "#"
+_ORDINAL = ("st", "nd", "rd")
 _OPENING = frozenset({"for", "when", "if", "while", "during", "in", "on", "at", "with", "before", "after"})
 _OPPOSED = frozenset((*PARTICLES.values(), "then"))
 
@@ -57,6 +64,15 @@ class Quantity:
     after: str
 
 
+    @property
+    def amount(self) -> tuple[str, str]:
+        """The number in the smallest unit of its kind: half an hour and 30 minutes are 1,800 seconds."""
+        scale = scale_of(self.unit)
+        if scale is None or not _PLAIN_NUMBER.fullmatch(self.value):
+            return self.value, self.unit
+        return str(Fraction(self.value) * scale[0]), scale[1]
+
+
 @dataclass(frozen=True)
 class Claim:
     """The reading of one text. Words are roots, in the order of the text.
@@ -66,7 +82,8 @@ class Claim:
     rest holds, before a colon or behind "for", "when" or "if" before a comma. `subject_numbers` counts the
     numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes; `opening` is
     the root of a capitalised first word, which may be a name or not.
-    `particles` are words left out that have an opposite (up, in, better), and "then". `clauses` says that a
+    `particles` are words left out that have an opposite (up, in, better), and "then". `first` tells where
+    "first" stands as an adverb: at the opening, where it leads up to the claim, or in it. `clauses` says that a
     comma or a conjunction joins parts which may change places. `pauses` and `prepositions` say how many words
     come before each comma or colon, and before each preposition. Similarity is measured on `key` and `bag`:
     all that counts, in alphabetical order and as a set; a text of fillers counts as one word. `language` is
@@ -83,6 +100,7 @@ class Claim:
     bound: tuple[tuple[str, str], ...]
     symbols: tuple[str, ...]
     particles: frozenset[str]
+    first: Literal["", "opening", "inside"]
     copular: bool
     subject: int
     subject_numbers: int
@@ -120,6 +138,7 @@ class _Reader:
         self._pauses: list[int] = []
         self._prepositions: set[int] = set()
         self._particles: set[str] = set()
+        self._adverb: Literal["", "opening", "inside"] = ""
         self._subordinate = False
         self._copula = False
         self._article = False
@@ -158,11 +177,16 @@ class _Reader:
         if word in PLACES or word in DIRECTIONS:
             self._prepositions.add(len(self._words))
         number = number_of(word)
-        ordinal = number is not None and number.endswith(("st", "nd", "rd"))
-        if number is not None and not (ordinal and (self._first or self._before == "number")):
+        if word == "first" and self._before != "number" and self._last not in _DETERMINERS:
+            self._adverb = "opening" if self._first else "inside"
+        elif number is not None and not (number.endswith(_ORDINAL) and self._before == "number"):
             self._take_number(number)
         elif word in NEGATIONS:
             self._waiting.append("not")
+        elif word == "or":
+            self.joined = True
+            self._bound.append((word, ""))  # A or B is B or A
+            self._before = word
         elif word in DIRECTIONS:
             self.joined = self.joined or word in _JOINING
             self._subordinate = self._subordinate or word in SUBORDINATE
@@ -203,7 +227,7 @@ class _Reader:
         self._range = self._range + 1 if self._before == "number" else 1
         label = self._before if self._names_number() else ""
         self._numbers.append(Quantity(value, unit, label, self._last))
-        self._bind(value)
+        self._bind(f"{_NUMBER_MARK}{len(self._numbers) - 1}")
         self._before = "number"
 
     def _names_number(self) -> bool:
@@ -233,10 +257,17 @@ class _Reader:
         self._bound.extend((direction, target) for direction in self._waiting)
         self._waiting.clear()
 
+    def _named(self, target: str) -> str:
+        """Return what a direction is bound to: a word, or the number that stands there, with its unit known."""
+        if not target.startswith(_NUMBER_MARK):
+            return target
+        return self._numbers[int(target[1:])].amount[0]
+
     def claim(self, text: str, *, clauses: bool) -> Claim:
         self._bind("")
-        counted = [*self._words, *(f"{number.value}{number.unit}" for number in self._numbers)]
-        counted.extend(direction for direction, _ in self._bound)
+        bound = [(direction, self._named(target)) for direction, target in self._bound]
+        counted = [*self._words, *("".join(number.amount) for number in self._numbers)]
+        counted.extend(direction for direction, _ in bound)
         return Claim(
             language=language_of(text),
             words=tuple(self._words),
@@ -244,10 +275,11 @@ class _Reader:
             exact=frozenset(self._exact),
             opening=self._opening,
             numbers=tuple(self._numbers),
-            negated=tuple(sorted(target for direction, target in self._bound if direction == "not")),
-            bound=tuple(sorted(pair for pair in self._bound if pair[0] != "not")),
+            negated=tuple(sorted(target for direction, target in bound if direction == "not")),
+            bound=tuple(sorted(pair for pair in bound if pair[0] != "not")),
             symbols=tuple(sorted(self._symbols)),
             particles=frozenset(self._particles),
+            first=self._adverb,
             copular=self._copula,
             subject=max(self._subject if self._copula else int(self._article), self._scope),
             subject_numbers=self._subject_numbers,

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ace_graph.memory.claims import Claim, Quantity
-from ace_graph.memory.lexicon import LIGHT, PARTICLES, SEQUENCE, SUFFICING, forms_of_one_word, root, unit_of
+from ace_graph.memory.lexicon import LIGHT, PARTICLES, SEQUENCE, SUFFICING, forms_of_one_word, orders, root, unit_of
 from ace_graph.memory.opposites import contradict, exclude
 from ace_graph.memory.spelling import is_slip, may_begin_a_sentence, same_spelling
 
@@ -61,6 +61,8 @@ def judge(a: Claim, b: Claim) -> Verdict:
         return Verdict("negation", LIGHT.issuperset((*difference.only_a, *difference.only_b)))
     if words:
         return _judge_words(a, b, difference)
+    if {a.first, b.first} == {"", "inside"}:
+        return Verdict("words", rival=False)
     if a.particles - b.particles and b.particles - a.particles:
         return Verdict("words", rival=False)
     if _sequence_differs(a, b):
@@ -100,13 +102,22 @@ def _judge_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     if "then" in a.particles & b.particles and first != second:
         return Verdict("direction", rival=True)
     moved = _fronted(first, second, a.pauses) or _fronted(second, first, b.pauses)
+    if first != second and not moved and _ordered(a):
+        return Verdict("direction", rival=True)
     moved = moved or _phrase_moved(first, second, a, b)
     if not (moved or (a.clauses and b.clauses) or _order_kept(first, second, a.clauses or b.clauses)):
         return Verdict("order", rival=True)
     return Verdict(None, rival=False, slips=difference.slips)
 
 
+def _ordered(claim: Claim) -> bool:
+    """Whether a text says what comes first and what next."""
+    return claim.first == "inside" or any(map(orders, claim.words))
+
+
 def _numbers_differ(a: Claim, b: Claim) -> str | None:
+    if sorted(q.amount for q in a.numbers) == sorted(q.amount for q in b.numbers):
+        return None
     if sorted(q.value for q in a.numbers) != sorted(q.value for q in b.numbers):
         return "number"
     if sorted((q.value, q.unit) for q in a.numbers) != sorted((q.value, q.unit) for q in b.numbers):
@@ -116,8 +127,8 @@ def _numbers_differ(a: Claim, b: Claim) -> str | None:
 
 def _sequence_differs(a: Claim, b: Claim) -> bool:
     """Whether numbers or one-letter names changed places: [0, 1] and [1, 0], from y to z and from z to y."""
-    if [q.value for q in a.numbers] != [q.value for q in b.numbers]:
-        return sorted((q.value, q.after) for q in a.numbers) != sorted((q.value, q.after) for q in b.numbers)
+    if [q.amount for q in a.numbers] != [q.amount for q in b.numbers]:
+        return sorted((q.amount, q.after) for q in a.numbers) != sorted((q.amount, q.after) for q in b.numbers)
     return [word for word in a.words if len(word) == 1] != [word for word in b.words if len(word) == 1]
 
 

@@ -26,7 +26,9 @@ __all__ = [
     "forms_of_one_word",
     "groups",
     "number_of",
+    "orders",
     "root",
+    "scale_of",
     "unit_of",
 ]
 
@@ -98,6 +100,25 @@ threshold cap size factor quorum interval duration
 AMOUNTS = frozenset(_AMOUNTS_WORDS.split())
 """Nouns whose "of" leads to an amount, not to a name."""
 
+_ORDERING_WORDS = """
+then next afterwards afterward later finally lastly subsequently thereafter secondly thirdly last
+erst zuerst zunächst dann danach anschließend anschliessend schließlich schliesslich zuletzt
+d'abord ensuite puis enfin finalement primero luego después finalmente entonces
+prima poi dopo infine primeiro depois eerst daarna vervolgens först sedan
+сначала сперва потом затем наконец
+"""
+
+
+def orders(word: str) -> bool:
+    """Whether a root says what comes first and what next, so that the parts of a text keep their places."""
+    return word in _ordering()
+
+
+@lru_cache(maxsize=1)
+def _ordering() -> frozenset[str]:
+    return frozenset(map(root, _ORDERING_WORDS.split()))
+
+
 _SUFFICING_ROOTS = """
 enough recommend requir sufficient fin allow need ideal saf typical normal okai common usual reserv
 mandatori suggest acceptabl
@@ -165,6 +186,24 @@ def unit_of(word: str) -> str | None:
     """Return the unit that a case-folded word names, in one spelling and singular, else None."""
     units = _units()
     return units.get(word) or units.get(word.removesuffix("s")) or units.get(word.removesuffix("es"))
+
+
+_SCALES = """
+second ms 1000 | minute ms 60000 | hour ms 3600000 | day ms 86400000 | week ms 604800000 | ms ms 1
+decade year 10 | century year 100 | year year 1
+km mm 1000000 | m mm 1000 | cm mm 10 | mm mm 1 | kg mg 1000000 | g mg 1000 | mg mg 1 | ton mg 1000000000
+l ml 1000 | ml ml 1 | kw watt 1000 | watt watt 1
+"""
+
+
+def scale_of(unit: str) -> tuple[int, str] | None:
+    """Return how many of the smallest unit of its kind a unit is, and that unit; None where it has none."""
+    return _scales().get(unit)
+
+
+@lru_cache(maxsize=1)
+def _scales() -> Mapping[str, tuple[int, str]]:
+    return MappingProxyType({unit: (int(many), base) for unit, base, many in groups(_SCALES)})
 
 
 @lru_cache(maxsize=32_768)

@@ -31,7 +31,7 @@ where possible | whenever possible | wherever possible | when possible | for sur
 so that | by the way | in other words | in fact | in short | in brief | in summary | in conclusion
 in any case | in any event | from now on | from here on | for the record | for what it's worth
 first of all | first and foremost | above all | after all | all in all | at the end of the day
-at its core | to be clear | to be precise | to sum up | to summarize | to put it simply | simply put
+at its core | in addition | on top of that | to be clear | to be precise | to sum up | to summarize | to put it simply | simply put
 put simply | needless to say | it goes without saying that | as a reminder | as a matter of fact
 as a matter of course | as a general principle | as far as i know | in my view | in my opinion
 in my experience | from experience | from my experience | without fail | without exception
@@ -44,8 +44,9 @@ _STANCES = """
 honestly frankly apparently personally ideally naturally evidently presumably arguably ultimately surely
 undoubtedly absolutely truly crucially notably fundamentally importantly practically
 technically traditionally admittedly hopefully basically
+also additionally moreover furthermore besides likewise incidentally anyway
 """
-"""Words that say how something is meant where a pause follows them at the start."""
+"""Words that say how something is meant, or that it is one more point, where a pause follows them."""
 
 _HEADINGS = """
 tip | pro tip | hint | note | lesson | lesson learned | lessons learned | key lesson | insight | key insight
@@ -72,11 +73,20 @@ instead of > instead | rather than > instead | in place of > instead | fail to >
 fails to > not | failed to > not | failing to > not | no longer > not | not any more > not
 not any longer > not | under no circumstances > not | on no account > not | anything but > not
 no need to > not need | refrain from > not | refrains from > not | in order to > to | so as to > to
-prior to > before | ahead of > before | no one > nobody | e mail > email
+prior to > before | ahead of > before | no one > nobody | e mail > email | as soon as > when
+no more than > at most | not more than > at most | at the most > at most | a maximum of > at most
+no longer than > at most | not longer than > at most
+no less than > at least | not less than > at least | no fewer than > at least | not fewer than > at least
+at the very least > at least | a minimum of > at least
+a quarter of an hour > 15 minutes | quarter of an hour > 15 minutes | a quarter hour > 15 minutes
+three quarters of an hour > 45 minutes | an hour and a half > 90 minutes | one and a half hours > 90 minutes
+half an hour > 30 minutes | a half hour > 30 minutes | half a day > 12 hours | half a dozen > 6
+no later than > at latest | not later than > at latest | at the latest > at latest
 """
 
 _WORDS = """
 avoids avoid | avoiding avoid | avoided avoid | whenever when | each all | every all | everyone all | dont not
+quick fast | quickly fast | rapid fast | rapidly fast | firstly first
 doesnt not | cant not | cannot not | wont not | isnt not | shouldnt not
 """
 

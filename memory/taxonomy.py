@@ -62,11 +62,12 @@ _EXPERIENCE = (
     r"|\b(?:i|my|me|he|she)\b"
 )
 _LEAD = (
-    r"(?:please|always|never|not|first|next|then|do not|don't|carefully|to)[,:]? "
+    r"(?:please|always|never|not|first|next|then|finally|lastly|secondly|afterwards|later|do not|don't|carefully"
+    r"|to)[,:]? "
     r"|(?:before|after|when|if|for|to|in|by|between|from|until|with|without|under|at|on|over|through|because"
     r"|while|during|unless|since|once|even if|[0-9]+) [^,]{1,160}, "
 )
-_ADDRESSED = ("you", "we", ",", ";", ":")
+_LEADING = ("you", "we", "also", "too", ",", ";", ":")
 _VERBS = """
 add apply ask avoid begin break build calculate call change check choose combine compare compute confirm
 convert count create cross cut decide delete divide do draw drop estimate expand factor find fix flip
@@ -99,7 +100,7 @@ def _bare(text: str) -> str:
     """Return a text without the phrases and marks that only lead up to what it says."""
     joined = re.sub(r"(?<=\w)-(?=[^\W\d])", "", text[:_MOST_CHARS])  # a read-only file is no command to read
     words = list(
-        dropwhile(lambda word: word in FILLERS or word in _ADDRESSED, (t.word for t in wording(joined)))
+        dropwhile(lambda word: word in FILLERS or word in _LEADING, (t.word for t in wording(joined)))
     )
     return re.sub(r" (?=[,:])", "", " ".join(words))
 

@@ -38,6 +38,12 @@ _LISTED = re.compile(r"\s*[-*•·+]\s+(?=[^\W\d])")
 _CONTRACTED = re.compile(r"(?<=[a-z])'(?:re|ll|ve|d|m)$")
 
 
+_AFTER_ONCE = frozenset(
+    "the you it they we i he she your its their this that these those there all both done finished".split()
+)
+"""What shows that "once" opens a clause (once the water boils) and counts nothing (once a day)."""
+
+
 class Token(NamedTuple):
     """`kind` is number, measure, word, symbol or pause; `word` is the text case-folded."""
 
@@ -60,8 +66,10 @@ def wording(text: str) -> list[Token]:
         place += 1
         length, meaning = _phrase(found, place - 1) if token.word in starts else (0, ())
         if length:
-            row.extend(Token("word", word, word) for word in meaning)
+            row.extend(Token("number" if word.isdecimal() else "word", word, word) for word in meaning)
             place += length - 1
+        elif token.word == "once" and place < len(found) and found[place].word in _AFTER_ONCE:
+            row.append(Token("word", "when", "when"))
         elif token.word in words:
             row.append(Token("word", words[token.word], words[token.word]))
         elif token.word.endswith("n't"):
