@@ -41,10 +41,31 @@ from ace_graph.memory.wording import Token, wording
 
 __all__ = ["Claim", "Quantity", "read"]
 
-_JOINING = frozenset({"or", "but", "if", "when", "while", "because", "to", "before", "after"})
+_JOINING = frozenset({"but", "if", "when", "while", "because", "to", "before", "after"})
 _CURRENCIES = frozenset("$€£¥")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
-_DETERMINERS = frozenset("the a an this that these those every each my your our his her its their at on".split())
+_DETERMINERS = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "every",
+        "each",
+        "my",
+        "your",
+        "our",
+        "his",
+        "her",
+        "its",
+        "their",
+        "at",
+        "on",
+    ]
+)
 _NUMBER_MARK = "#"
 _ORDINAL = ("st", "nd", "rd")
 _OPENING = frozenset({"for", "when", "if", "while", "during", "in", "on", "at", "with", "before", "after"})
@@ -62,7 +83,6 @@ class Quantity:
     unit: str
     label: str
     after: str
-
 
     @property
     def amount(self) -> tuple[str, str]:
@@ -84,8 +104,8 @@ class Claim:
     the root of a capitalised first word, which may be a name or not.
     `particles` are words left out that have an opposite (up, in, better), and "then". `first` tells where
     "first" stands as an adverb: at the opening, where it leads up to the claim, or in it. `clauses` says that a
-    comma or a conjunction joins parts which may change places. `pauses` and `prepositions` say how many words
-    come before each comma or colon, and before each preposition. Similarity is measured on `key` and `bag`:
+    comma or a conjunction joins parts which may change places. `pauses`, `lists` and `prepositions` say how
+    many words come before each comma or colon, before each "and" and "or", and before each preposition. Similarity is measured on `key` and `bag`:
     all that counts, in alphabetical order and as a set; a text of fillers counts as one word. `language` is
     the guess of the tokenizer.
     """
@@ -106,6 +126,7 @@ class Claim:
     subject_numbers: int
     clauses: bool
     pauses: tuple[int, ...]
+    lists: tuple[int, ...]
     prepositions: frozenset[int]
     key: str
     bag: frozenset[str]
@@ -136,6 +157,7 @@ class _Reader:
         self._subject = 0
         self._subject_numbers = 0
         self._pauses: list[int] = []
+        self._lists: list[int] = []
         self._prepositions: set[int] = set()
         self._particles: set[str] = set()
         self._adverb: Literal["", "opening", "inside"] = ""
@@ -184,7 +206,7 @@ class _Reader:
         elif word in NEGATIONS:
             self._waiting.append("not")
         elif word == "or":
-            self.joined = True
+            self._lists.append(len(self._words))
             self._bound.append((word, ""))  # A or B is B or A
             self._before = word
         elif word in DIRECTIONS:
@@ -195,7 +217,8 @@ class _Reader:
         elif word in COPULAS:
             self._meet_copula()
         elif word in ARTICLES or word in FILLERS:
-            self.joined = self.joined or word == "and"
+            if word == "and":
+                self._lists.append(len(self._words))
             if word in _OPPOSED:
                 self._particles.add(word)
             self._article = self._article or (self._first and word in ("a", "an", "the"))
@@ -285,6 +308,7 @@ class _Reader:
             subject_numbers=self._subject_numbers,
             clauses=clauses,
             pauses=tuple(self._pauses),
+            lists=tuple(self._lists),
             prepositions=frozenset(self._prepositions),
             key=" ".join(sorted(counted)) or text.casefold(),
             bag=frozenset(counted or (text.casefold(),)),

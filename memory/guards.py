@@ -15,13 +15,23 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ace_graph.memory.claims import Claim, Quantity
-from ace_graph.memory.lexicon import LIGHT, PARTICLES, SEQUENCE, SUFFICING, forms_of_one_word, orders, root, unit_of
+from ace_graph.memory.lexicon import (
+    LIGHT,
+    PARTICLES,
+    SEQUENCE,
+    SUFFICING,
+    forms_of_one_word,
+    orders,
+    root,
+    unit_of,
+)
 from ace_graph.memory.opposites import contradict, exclude
 from ace_graph.memory.spelling import is_slip, may_begin_a_sentence, same_spelling
 
 __all__ = ["Verdict", "judge"]
 
 _KEPT_ORDER = 0.34
+_LISTED_WORDS = 3
 
 
 class Verdict(NamedTuple):
@@ -104,8 +114,10 @@ def _judge_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     moved = _fronted(first, second, a.pauses) or _fronted(second, first, b.pauses)
     if first != second and not moved and _ordered(a):
         return Verdict("direction", rival=True)
-    moved = moved or _phrase_moved(first, second, a, b)
-    if not (moved or (a.clauses and b.clauses) or _order_kept(first, second, a.clauses or b.clauses)):
+    moved = moved or _phrase_moved(first, second, a, b) or _list_turned(first, second, a.lists)
+    joined = [bool(claim.clauses or claim.lists) for claim in (a, b)]
+    free = all(joined) and (a.clauses or b.clauses)
+    if not (moved or free or _order_kept(first, second, any(joined))):
         return Verdict("order", rival=True)
     return Verdict(None, rival=False, slips=difference.slips)
 
@@ -128,7 +140,9 @@ def _numbers_differ(a: Claim, b: Claim) -> str | None:
 def _sequence_differs(a: Claim, b: Claim) -> bool:
     """Whether numbers or one-letter names changed places: [0, 1] and [1, 0], from y to z and from z to y."""
     if [q.amount for q in a.numbers] != [q.amount for q in b.numbers]:
-        return sorted((q.amount, q.after) for q in a.numbers) != sorted((q.amount, q.after) for q in b.numbers)
+        return sorted((q.amount, q.after) for q in a.numbers) != sorted(
+            (q.amount, q.after) for q in b.numbers
+        )
     return [word for word in a.words if len(word) == 1] != [word for word in b.words if len(word) == 1]
 
 
@@ -237,6 +251,17 @@ def _phrase_moved(a: Sequence[str], b: Sequence[str], first: Claim, second: Clai
             if from_start or from_end:
                 return True
     return False
+
+
+def _list_turned(a: Sequence[str], b: Sequence[str], lists: Iterable[int]) -> bool:
+    """Whether `b` is `a` with what stands before and behind an "and" or "or" changed round."""
+    return any(
+        (*a[: place - before], *a[place : place + behind], *a[place - before : place], *a[place + behind :])
+        == tuple(b)
+        for place in lists
+        for before in range(1, min(place, _LISTED_WORDS) + 1)
+        for behind in range(1, _LISTED_WORDS + 1)
+    )
 
 
 def _order_kept(a: Sequence[str], b: Sequence[str], clauses: bool) -> bool:

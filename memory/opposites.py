@@ -21,11 +21,14 @@ __all__ = ["contradict", "exclude"]
 
 _CONTRADICTORY = """
 increase=raise decrease=reduce=lower=drop | add subtract | multiply divide
-add multiply | maximize minimize | most least=fewest | more less=fewer | larger=bigger=greater smaller=less | large=big small=little
+add multiply | maximize minimize | most least=fewest | more less=fewer
+larger=bigger=greater smaller=less | large=big small=little
 greatest=largest=biggest least=smallest | highest lowest
 higher lower | high low | longest shortest | longer shorter | long short | wider narrower
-wide=broad narrow | faster=quicker slower | fast=quick=rapid slow | best worst | better worse | good bad | early late
-earlier later | enable disable | allow=permit deny=forbid=block=prohibit | accept reject=refuse=decline | include exclude
+wide=broad narrow | faster=quicker slower | fast=quick=rapid slow | best worst | better worse | good bad
+early late
+earlier later | enable disable | allow=permit deny=forbid=block=prohibit | accept reject=refuse=decline
+include exclude
 true false | yes no | on off | left right | up down | ascending descending | forward backward
 clockwise counterclockwise | positive negative | odd even | prime composite | public private
 local remote global | local global | static dynamic | mutable immutable | sync async
@@ -46,7 +49,8 @@ with without | hungry full | rich poor | young old | before after | above below 
 quiet noisy=loud | tight loose | permanent temporary | permanently temporarily
 encourage discourage | bullish bearish | acidic alkaline | approve decline=reject | beginner expert
 lazy eager | leading trailing | identical separate | upgrade downgrade | warm chill | halve double
-ascending descending | literally figuratively | often=frequently rarely=infrequently=seldom | constantly rarely | clear cloudy
+ascending descending | literally figuratively | often=frequently rarely=infrequently=seldom
+constantly rarely | clear cloudy
 formal casual | narrow broad | heavy light | sweet sour bitter | raw cooked | ripe unripe
 inexpensive expensive | freeze thaw | tighten loosen | lengthen shorten | strengthen weaken
 accelerate decelerate | inflate deflate | expand contract | gain lose

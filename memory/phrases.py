@@ -22,8 +22,12 @@ take the time to | see to it that | do not forget | don't forget | never forget 
 try to | try and | aim to | strive to | seek to | endeavor to | endeavour to | go ahead and | want to
 may want to | might want to | the best thing is to | the best way is to | the trick is to | the key is to
 the rule is to | it never hurts to | it doesn't hurt to | it does not hurt to | it pays to | it pays off to
-it helps to | it makes sense to | it is worth | it's worth | worth taking the time to | worth noting that
-worth knowing that | worth remembering that | take into account that | people should | one should
+it helps to | it makes sense to | it is worth | it's worth | it is worth taking the time to
+it's worth taking the time to | it is worth noting that | it is worth knowing that
+it is worth remembering that
+it's worth noting that | it's worth knowing that | it's worth remembering that | worth taking the time to
+worth noting that | worth knowing that | worth remembering that | you will want to | you'll want to
+we will want to | you would want to | take into account that | people should | one should
 students should | learners should | users should | everybody should | you would do well to
 in general | as a rule | as a rule of thumb | as a general rule | rule of thumb | in practice | of course
 at all times | as well | to be sure | good practice | best practice | a good idea | if possible
@@ -31,7 +35,8 @@ where possible | whenever possible | wherever possible | when possible | for sur
 so that | by the way | in other words | in fact | in short | in brief | in summary | in conclusion
 in any case | in any event | from now on | from here on | for the record | for what it's worth
 first of all | first and foremost | above all | after all | all in all | at the end of the day
-at its core | in addition | on top of that | to be clear | to be precise | to sum up | to summarize | to put it simply | simply put
+at its core | in addition | on top of that | to be clear | to be precise | to sum up | to summarize
+to put it simply | simply put
 put simply | needless to say | it goes without saying that | as a reminder | as a matter of fact
 as a matter of course | as a general principle | as far as i know | in my view | in my opinion
 in my experience | from experience | from my experience | without fail | without exception

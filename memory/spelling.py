@@ -66,7 +66,8 @@ _BRITISH = (
 _RESPELT = """
 centre center | centres centers | theatre theater | fibre fiber | fibres fibers | defence defense
 licence license | offence offense | practise practice | practised practiced | grey gray | programme program
-programmes programs | judgement judgment | fulfil fulfill | enrol enroll | skilful skillful | aluminium aluminum
+programmes programs | judgement judgment | fulfil fulfill | enrol enroll | skilful skillful
+aluminium aluminum
 sulphate sulfate | sulphur sulfur | anaemia anemia | haemoglobin hemoglobin | paediatric pediatric
 oesophagus esophagus | tumour tumor | labour labor | cheque check | instalment installment
 """
@@ -106,7 +107,11 @@ def _swapped(x: str, y: str) -> bool:
 
 def _derived(word: str) -> tuple[str, ...]:
     short = word.removesuffix("e")
-    adverbs = (f"{word}ly", f"{word.removesuffix('y')}ily", word.removesuffix("ly") if word[-2:] == "ly" else "")
+    adverbs = (
+        f"{word}ly",
+        f"{word.removesuffix('y')}ily",
+        word.removesuffix("ly") if word[-2:] == "ly" else "",
+    )
     return (f"{word}ing", f"{short}ing", f"{word}{word[-1]}ing", *adverbs)
 
 

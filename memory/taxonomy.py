@@ -9,6 +9,7 @@ Does not: call a model, or say anything of texts that no rule knows.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import dropwhile
 
@@ -21,6 +22,8 @@ __all__ = ["infer_memory_type", "infer_topic"]
 
 _MOST_CHARS = 4_000
 _MOST_LEADS = 5
+_HYPHEN = re.compile(r"(?<=\w)-(?=[^\W\d])")
+"""Taken out first: a read-only file is no command to read."""
 
 # Patterns are compiled when they are first used; `re` keeps them.
 _FRACTION = r"(?<![\w/.,])[0-9]{1,4}\s?/\s?[1-9][0-9]{0,3}(?![\w/]|[.,][0-9])"
@@ -91,17 +94,14 @@ def infer_memory_type(text: str) -> MemoryType:
     plain = fold(text).casefold().strip(" -*\t\"'")
     if re.search(_STEP, plain):
         return "procedural"
-    if re.search(_EXPERIENCE, plain):
+    words = [token.word for token in wording(_HYPHEN.sub("", text[:_MOST_CHARS]))]
+    if re.search(_EXPERIENCE, _sentence(words)):
         return "episodic"
-    return "procedural" if _instructs(_bare(text)) else "semantic"
+    led = dropwhile(lambda word: word in FILLERS or word in _LEADING, words)
+    return "procedural" if _instructs(_sentence(led)) else "semantic"
 
 
-def _bare(text: str) -> str:
-    """Return a text without the phrases and marks that only lead up to what it says."""
-    joined = re.sub(r"(?<=\w)-(?=[^\W\d])", "", text[:_MOST_CHARS])  # a read-only file is no command to read
-    words = list(
-        dropwhile(lambda word: word in FILLERS or word in _LEADING, (t.word for t in wording(joined)))
-    )
+def _sentence(words: Iterable[str]) -> str:
     return re.sub(r" (?=[,:])", "", " ".join(words))
 
 
