@@ -45,27 +45,10 @@ _JOINING = frozenset({"but", "if", "when", "while", "because", "to", "before", "
 _CURRENCIES = frozenset("$€£¥")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 _DETERMINERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "these",
-        "those",
-        "every",
-        "each",
-        "my",
-        "your",
-        "our",
-        "his",
-        "her",
-        "its",
-        "their",
-        "at",
-        "on",
-    ]
+    ("the", "a", "an", "this", "that", "these", "those", "every", "each", "my", "your", "our", "his", "her")
+    + ("its", "their", "at", "on")
 )
+"""What stands before "first" where it counts: the first attempt."""
 _NUMBER_MARK = "#"
 _ORDINAL = ("st", "nd", "rd")
 _OPENING = frozenset({"for", "when", "if", "while", "during", "in", "on", "at", "with", "before", "after"})
@@ -100,14 +83,14 @@ class Claim:
     `subject` is how many of the words belong to the subject for certain: those before the copula (is, means,
     =) where the text is `copular`, else the first one behind a leading article; and all that says when the
     rest holds, before a colon or behind "for", "when" or "if" before a comma. `subject_numbers` counts the
-    numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes; `opening` is
-    the root of a capitalised first word, which may be a name or not.
-    `particles` are words left out that have an opposite (up, in, better), and "then". `first` tells where
-    "first" stands as an adverb: at the opening, where it leads up to the claim, or in it. `clauses` says that a
-    comma or a conjunction joins parts which may change places. `pauses`, `lists` and `prepositions` say how
-    many words come before each comma or colon, before each "and" and "or", and before each preposition. Similarity is measured on `key` and `bag`:
+    numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes; `opening`
+    is the root of a capitalised first word, which may be a name or not. `particles` are words left out that
+    have an opposite (up, in, better), and "then". `first` tells where "first" stands as an adverb: at the
+    opening, where it leads up to the claim, or in it. `clauses` says that a comma or a conjunction joins parts
+    which may change places. `pauses`, `lists` and `prepositions` say how many words come before each comma or
+    colon, before each "and" and "or", and before each preposition. Similarity is measured on `key` and `bag`:
     all that counts, in alphabetical order and as a set; a text of fillers counts as one word. `language` is
-    the guess of the tokenizer.
+    what the tokenizer guesses.
     """
 
     language: str
@@ -281,7 +264,7 @@ class _Reader:
         self._waiting.clear()
 
     def _named(self, target: str) -> str:
-        """Return what a direction is bound to: a word, or the number that stands there, with its unit known."""
+        """Return what a direction is bound to: a word, or the amount of the number that stands there."""
         if not target.startswith(_NUMBER_MARK):
             return target
         return self._numbers[int(target[1:])].amount[0]

@@ -140,9 +140,8 @@ def _numbers_differ(a: Claim, b: Claim) -> str | None:
 def _sequence_differs(a: Claim, b: Claim) -> bool:
     """Whether numbers or one-letter names changed places: [0, 1] and [1, 0], from y to z and from z to y."""
     if [q.amount for q in a.numbers] != [q.amount for q in b.numbers]:
-        return sorted((q.amount, q.after) for q in a.numbers) != sorted(
-            (q.amount, q.after) for q in b.numbers
-        )
+        mine, yours = (sorted((q.amount, q.after) for q in claim.numbers) for claim in (a, b))
+        return mine != yours
     return [word for word in a.words if len(word) == 1] != [word for word in b.words if len(word) == 1]
 
 

@@ -24,7 +24,7 @@ from types import MappingProxyType
 
 from rapidfuzz.distance import OSA
 
-from ace_graph.memory.lexicon import DIRECTIONS, FILLERS, NEGATIONS, number_of, unit_of
+from ace_graph.memory.lexicon import DIRECTIONS, FILLERS, NEGATIONS, groups, number_of, unit_of
 from ace_graph.memory.text import spaceless, tokens
 from ace_graph.memory.word_list import has_list, is_word
 
@@ -69,7 +69,7 @@ licence license | offence offense | practise practice | practised practiced | gr
 programmes programs | judgement judgment | fulfil fulfill | enrol enroll | skilful skillful
 aluminium aluminum
 sulphate sulfate | sulphur sulfur | anaemia anemia | haemoglobin hemoglobin | paediatric pediatric
-oesophagus esophagus | tumour tumor | labour labor | cheque check | instalment installment
+oesophagus esophagus | tumour tumor | labour labor | instalment installment
 """
 
 
@@ -107,11 +107,8 @@ def _swapped(x: str, y: str) -> bool:
 
 def _derived(word: str) -> tuple[str, ...]:
     short = word.removesuffix("e")
-    adverbs = (
-        f"{word}ly",
-        f"{word.removesuffix('y')}ily",
-        word.removesuffix("ly") if word[-2:] == "ly" else "",
-    )
+    adjective = word.removesuffix("ly") if word.endswith("ly") else ""
+    adverbs = (f"{word}ly", f"{word.removesuffix('y')}ily", adjective)
     return (f"{word}ing", f"{short}ing", f"{word}{word[-1]}ing", *adverbs)
 
 
@@ -217,8 +214,7 @@ def _american(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _respelt_words() -> Mapping[str, str]:
-    pairs = (entry.split() for entry in _RESPELT.replace("\n", "|").split("|") if entry.strip())
-    return MappingProxyType({british: american for british, american in pairs})
+    return MappingProxyType({pair[0]: pair[1] for pair in groups(_RESPELT)})
 
 
 @lru_cache(maxsize=32_768)

@@ -65,8 +65,8 @@ _EXPERIENCE = (
     r"|\b(?:i|my|me|he|she)\b"
 )
 _LEAD = (
-    r"(?:please|always|never|not|first|next|then|finally|lastly|secondly|afterwards|later|do not|don't|carefully"
-    r"|to)[,:]? "
+    r"(?:please|always|never|not|first|next|then|finally|lastly|secondly|afterwards|later|do not|don't"
+    r"|carefully|to)[,:]? "
     r"|(?:before|after|when|if|for|to|in|by|between|from|until|with|without|under|at|on|over|through|because"
     r"|while|during|unless|since|once|even if|[0-9]+) [^,]{1,160}, "
 )

@@ -39,28 +39,8 @@ _CONTRACTED = re.compile(r"(?<=[a-z])'(?:re|ll|ve|d|m)$")
 
 
 _AFTER_ONCE = frozenset(
-    [
-        "the",
-        "you",
-        "it",
-        "they",
-        "we",
-        "i",
-        "he",
-        "she",
-        "your",
-        "its",
-        "their",
-        "this",
-        "that",
-        "these",
-        "those",
-        "there",
-        "all",
-        "both",
-        "done",
-        "finished",
-    ]
+    ("the", "you", "it", "they", "we", "i", "he", "she", "your", "its", "their", "this", "that", "these")
+    + ("those", "there", "all", "both", "done", "finished")
 )
 """What shows that "once" opens a clause (once the water boils) and counts nothing (once a day)."""
 
