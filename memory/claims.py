@@ -44,10 +44,8 @@ __all__ = ["Claim", "Quantity", "read"]
 _JOINING = frozenset({"but", "if", "when", "while", "because", "to", "before", "after"})
 _CURRENCIES = frozenset("$€£¥")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
-_DETERMINERS = frozenset(
-    ("the", "a", "an", "this", "that", "these", "those", "every", "each", "my", "your", "our", "his", "her")
-    + ("its", "their", "at", "on")
-)
+_DETERMINERS_WORDS = "the a an this that these those every each my your our his her its their at on"
+_DETERMINERS = frozenset(_DETERMINERS_WORDS.split())
 """What stands before "first" where it counts: the first attempt."""
 _NUMBER_MARK = "#"
 _ORDINAL = ("st", "nd", "rd")
@@ -86,11 +84,11 @@ class Claim:
     numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes; `opening`
     is the root of a capitalised first word, which may be a name or not. `particles` are words left out that
     have an opposite (up, in, better), and "then". `first` tells where "first" stands as an adverb: at the
-    opening, where it leads up to the claim, or in it. `clauses` says that a comma or a conjunction joins parts
-    which may change places. `pauses`, `lists` and `prepositions` say how many words come before each comma or
-    colon, before each "and" and "or", and before each preposition. Similarity is measured on `key` and `bag`:
-    all that counts, in alphabetical order and as a set; a text of fillers counts as one word. `language` is
-    what the tokenizer guesses.
+    opening, where it leads up to the claim, or in it. `clauses` says that a comma or a conjunction joins
+    parts which may change places. `pauses`, `lists` and `prepositions` say how many words come before each
+    comma or colon, before each "and" and "or", and before each preposition. Similarity is measured on `key`
+    and `bag`: all that counts, in alphabetical order and as a set; a text of fillers counts as one word.
+    `language` is what the tokenizer guesses.
     """
 
     language: str

@@ -38,10 +38,10 @@ _LISTED = re.compile(r"\s*[-*•·+]\s+(?=[^\W\d])")
 _CONTRACTED = re.compile(r"(?<=[a-z])'(?:re|ll|ve|d|m)$")
 
 
-_AFTER_ONCE = frozenset(
-    ("the", "you", "it", "they", "we", "i", "he", "she", "your", "its", "their", "this", "that", "these")
-    + ("those", "there", "all", "both", "done", "finished")
-)
+_CLAUSE_WORDS = """
+the you it they we i he she your its their this that these those there all both done finished
+"""
+_AFTER_ONCE = frozenset(_CLAUSE_WORDS.split())
 """What shows that "once" opens a clause (once the water boils) and counts nothing (once a day)."""
 
 

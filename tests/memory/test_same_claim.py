@@ -183,3 +183,70 @@ def test_another_thing_to_say_is_no_rival(a: str, b: str) -> None:
 )
 def test_an_instruction_stays_one_whatever_leads_up_to_it(text: str) -> None:
     assert infer_memory_type(text) == "procedural"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Erst speichern, dann schließen", "Erst schließen, dann speichern"),
+        ("Zuerst kürzen, danach addieren", "Zuerst addieren, danach kürzen"),
+        ("D'abord enregistrer, ensuite fermer", "D'abord fermer, ensuite enregistrer"),
+        ("Primero guarda, luego cierra", "Primero cierra, luego guarda"),
+        ("Prima salva, poi chiudi", "Prima chiudi, poi salva"),
+        ("Сначала сохрани, потом закрой", "Сначала закрой, потом сохрани"),
+        ("先保存，然后关闭", "先关闭，然后保存"),
+        ("Save it first, close it next", "Close it first, save it next"),
+        ("Dogs chase cats or mice", "Cats or mice chase dogs"),
+    ],
+)
+def test_words_of_order_keep_the_parts_in_their_places(a: str, b: str) -> None:
+    assert compared(a, b).outcome != "same"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Erst speichern, dann schließen", "Dann schließen, erst speichern"),
+        ("Rest for half an hour before a lap", "Rest for 30 minutes before a lap"),
+        ("The meeting takes an hour and a half", "The meeting takes 90 minutes"),
+        ("Wait 2 minutes before the next call", "Wait 120 seconds before the next call"),
+        ("Cut the board to 1.5 m", "Cut the board to 150 cm"),
+        ("Wait no more than 5 seconds", "Wait at most 5 seconds"),
+        ("Use no fewer than 3 samples", "Use at least 3 samples"),
+        ("Use a fast network for the upload", "Use a quick network for the upload"),
+        ("Once the water boils, add the salt", "As soon as the water boils, add the salt"),
+        ("First check the units of the result", "Check the units of the result first"),
+        ("Write the parser in Python or Java", "Write the parser in Java or Python"),
+        ("Use this for lists or tuples", "Use this for tuples or lists"),
+        ("Also, check the units of the result", "Check the units of the result"),
+    ],
+)
+def test_two_wordings_of_one_claim_fire_no_guard(a: str, b: str) -> None:
+    assert compared(a, b).outcome == "same"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Wait 2 minutes before the next call", "Wait 120 minutes before the next call"),
+        ("Rest for half an hour", "Rest for 30 seconds"),
+        ("Use no more than 3 samples", "Use at least 3 samples"),
+        ("Wait no longer than 5 seconds", "Wait no less than 5 seconds"),
+        ("Use a quick network for the upload", "Use a slow network for the upload"),
+        ("Take it once a day", "Take it twice a day"),
+        ("The first attempt counts", "The second attempt counts"),
+        ("Check the units of the result", "Check the units of the result first"),
+        ("Use lists and tuples", "Use lists or tuples"),
+    ],
+)
+def test_what_only_looks_like_another_wording_stays_apart(a: str, b: str) -> None:
+    assert compared(a, b).outcome != "same"
+
+
+@pytest.mark.parametrize(
+    "lead",
+    ["Also, ", "Also ", "Additionally, ", "In addition, ", "Finally, ", "In my view, ", "You will want to "],
+)
+def test_a_lead_does_not_change_the_memory_type(lead: str) -> None:
+    assert infer_memory_type(f"{lead}check the units of the result") == "procedural"
+    assert infer_memory_type("Also, the sky is blue") == "semantic"

@@ -155,17 +155,24 @@ def test_the_bullet_with_more_net_votes_survives_and_the_votes_add_up() -> None:
     assert (merged.id, merged.helpful, merged.topic) == ("a-00001", 4, "fractions")
 
 
-def test_of_equals_the_newest_survives() -> None:
-    old, new = (
-        bullet("x", "a-00001", helpful=1, created_at=OLD),
-        bullet("x", "a-00002", helpful=1, created_at=NEW),
-    )
+@pytest.mark.parametrize(("old_id", "new_id"), [("a-00001", "a-00002"), ("a-00002", "a-00001")])
+def test_of_equals_the_newest_survives(old_id: str, new_id: str) -> None:
+    old = bullet("x", old_id, helpful=1, created_at=OLD, updated_at=NOW)
+    new = bullet("x", new_id, helpful=1, created_at=NEW, updated_at=NEW)
     assert choose_survivor(old, new)[0] == choose_survivor(new, old)[0] == new
 
 
+def test_of_equals_of_one_date_the_last_changed_survives() -> None:
+    left = bullet("x", "a-00002", created_at=OLD, updated_at=OLD)
+    changed = bullet("x", "a-00001", created_at=OLD, updated_at=NOW)
+    assert choose_survivor(left, changed)[0] == choose_survivor(changed, left)[0] == changed
+
+
 def test_harm_counts_against_a_survivor() -> None:
-    harmed = bullet("x", "a-00001", helpful=5, harmful=5, created_at=NEW)
-    assert choose_survivor(harmed, bullet("x", "a-00002", helpful=1))[0].id == "a-00002"
+    harmed = bullet("x", "a-00002", helpful=5, harmful=5, created_at=NEW)
+    assert choose_survivor(harmed, bullet("x", "a-00001", helpful=1, created_at=OLD))[0].id == "a-00001"
+    disliked = bullet("x", "a-00002", harmful=1, created_at=NEW)
+    assert choose_survivor(disliked, bullet("x", "a-00001", created_at=OLD))[0].id == "a-00001"
 
 
 def test_a_merge_unites_what_both_knew() -> None:

@@ -12,7 +12,14 @@ from langchain_core.embeddings import Embeddings
 from benchmarks.quality.duplicates.figures import Judged
 from benchmarks.quality.duplicates.methods import METHODS, Method, semantic_methods
 from benchmarks.quality.duplicates.pairs import APART, Part, read
-from benchmarks.quality.duplicates.tables import merge_table, paraphrase_table, rival_table, size_table
+from benchmarks.quality.duplicates.real_words import read_real_words
+from benchmarks.quality.duplicates.tables import (
+    merge_table,
+    paraphrase_table,
+    rival_table,
+    size_table,
+    table,
+)
 
 __all__ = ["RESULTS", "report"]
 
@@ -43,10 +50,24 @@ def report(embeddings: Embeddings | None = None) -> str:
             rival_table(
                 "Contradictions seen as rivals, ours", {part: judged[part]["ours"] for part in _PARTS}
             ),
+            _real_words(),
             paraphrase_table("Free paraphrases, both parts", _judged(methods, None)),
             _NO_MODEL if embeddings is None else f"Embeddings: {type(embeddings).__name__}.",
         ]
     )
+
+
+def _real_words() -> str:
+    """Return how many pairs of real words merge, compared and in a turn."""
+    found = read_real_words()
+    rows = list[list[str]]()
+    for part in _PARTS:
+        words = {pair: said for pair, said in found.items() if said[0].part == part}
+        for name in ("ours", "ours, in a turn"):
+            merged = [pair for pair, said in words.items() if "same" in METHODS[name](said)]
+            told = ", ".join(map("/".join, merged)) or "-"
+            rows.append([part, name, str(len(words)), str(len(merged)), told])
+    return table("Real words that look alike", ("part", "method", "pairs", "merged", "which"), rows)
 
 
 def _judged(methods: dict[str, Method], part: Part | None) -> dict[str, Judged]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.quality.duplicates.figures import Judged
 from benchmarks.quality.duplicates.pairs import APART, PARAPHRASE, SAME, Pair
 
-__all__ = ["merge_table", "paraphrase_table", "rival_table", "size_table"]
+__all__ = ["merge_table", "paraphrase_table", "rival_table", "size_table", "table"]
 
 _CONTRADICTING = ("number", "unit", "negation", "antonym")
 
@@ -19,7 +19,7 @@ def merge_table(title: str, judged: Mapping[str, Judged]) -> str:
     """Return the share of pairs merged, by method and category: 1 is right left of the dot, 0 right of it."""
     names = (*SAME, "·", *APART)
     rows = [[name, *_shares(found), f"**{found.f1():.3f}**"] for name, found in judged.items()]
-    return _table(title, ("method", *names, "F1"), rows)
+    return table(title, ("method", *names, "F1"), rows)
 
 
 def rival_table(title: str, ours: Mapping[str, Judged]) -> str:
@@ -34,13 +34,13 @@ def rival_table(title: str, ours: Mapping[str, Judged]) -> str:
         for part, found in ours.items()
     ]
     columns = ("part", *_CONTRADICTING, "all four", "false: pairs that do not contradict")
-    return _table(title, columns, rows)
+    return table(title, columns, rows)
 
 
 def paraphrase_table(title: str, judged: Mapping[str, Judged]) -> str:
     """Return the share of free paraphrases that are merged, by method."""
     rows = [[name, _share(*found.merged(PARAPHRASE))] for name, found in judged.items()]
-    return _table(title, ("method", "merged"), rows)
+    return table(title, ("method", "merged"), rows)
 
 
 def size_table(title: str, pairs: Sequence[Pair]) -> str:
@@ -55,7 +55,7 @@ def size_table(title: str, pairs: Sequence[Pair]) -> str:
         ]
         for part, origin in groups
     ]
-    return _table(title, ("pairs", *names, "all"), rows)
+    return table(title, ("pairs", *names, "all"), rows)
 
 
 def _shares(found: Judged) -> list[str]:
@@ -68,6 +68,7 @@ def _share(part: int, whole: int) -> str:
     return "0" if not part else f"{part / whole:.3f}".rstrip("0").rstrip(".")
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown under its title."""
     lines = [columns, ["---", *("--:" for _ in columns[1:])], *rows]
     return "\n".join([f"### {title}", "", *(f"| {' | '.join(line)} |" for line in lines)])
