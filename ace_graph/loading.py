@@ -13,6 +13,7 @@ from typing import cast
 
 from langgraph.config import get_config
 
+from ace_graph.audit import shown_learner
 from ace_graph.errors import StoreError
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.run import Run
@@ -52,7 +53,7 @@ async def load_memory(run: Run) -> Memory:
         "[ACE Memory] Loaded %d bullets from %s for learner=%s",
         len(snapshot.playbook),
         store.name,
-        learner_id.encode("unicode_escape").decode(),
+        shown_learner(learner_id),
     )
     return Memory(snapshot)
 

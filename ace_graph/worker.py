@@ -24,6 +24,7 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.assembly import assemble
+from ace_graph.audit import shown_learner
 from ace_graph.errors import ConfigurationError, StoreError
 from ace_graph.learning.claimed import LearnedItem, learn_claimed
 from ace_graph.learning.lease import Sleep, Terms
@@ -180,7 +181,9 @@ class Worker:
 
     async def _learn(self, item: PendingItem) -> LearnedItem:
         done = await learn_claimed(item, self.store, self._resources, self.terms, self._sleep)
-        logger.info("[ACE Worker] turn %s of learner=%s: %s", done.turn_id, _shown(done.learner_id), done.end)
+        logger.info(
+            "[ACE Worker] turn %s of learner=%s: %s", done.turn_id, shown_learner(done.learner_id), done.end
+        )
         if self._on_learned is not None:
             self._on_learned(done)
         return done
@@ -240,7 +243,3 @@ class Worker:
             slept.cancel()
             woken.cancel()
             await asyncio.gather(slept, woken, return_exceptions=True)
-
-
-def _shown(learner_id: str) -> str:
-    return learner_id.encode("unicode_escape").decode()

@@ -12,7 +12,7 @@ import time
 import traceback
 from pathlib import Path
 
-from ace_graph.cli.console import printable
+from ace_graph.audit import shown_learner
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.logs import with_content
 from ace_graph.cli.one_line import one_line_stdout
@@ -53,7 +53,7 @@ def _answered(url: str | None, base: Path | None, raw: bytes, *, debug: bool) ->
     async def answer(request: Request) -> dict[str, object]:
         store = WatchedStore(open_store(url, settings=ready))
         async with opened_agent(ready, store, base) as agent:
-            learner = printable(str(request.context.learner_id))
+            learner = shown_learner(str(request.context.learner_id))
             logger.info("[ACE Runner] invoking the graph: model=%s learner=%s", agent.choice, learner)
             out: ACEOutput = await agent.graph.ainvoke(request.input, context=request.context)  # type: ignore[assignment]  # LangGraph says dict
             heat = ready.llm_temperature

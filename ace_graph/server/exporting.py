@@ -54,7 +54,9 @@ async def export_pieces(found: LearnerExport, conversations: Conversations | Non
         separator = "\n"
         for each in await conversations.of(found.learner_id):
             messages = await conversations.database.messages(each.thread_id)
-            yield await asyncio.to_thread(_conversation, separator, each, messages)
+            piece = await asyncio.to_thread(_conversation, separator, each, messages)
+            del messages  # before the next is read
+            yield piece
             separator = ",\n"
     yield end.encode("utf-8")
 

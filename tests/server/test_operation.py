@@ -172,3 +172,28 @@ async def test_behind_a_proxy_that_adds_a_prefix_the_token_counts_as_ever() -> N
         known = await client.get("/tutor/api/playbook", headers=bearer())
         stranger = await client.get("/tutor/api/playbook")
     assert (known.status_code, stranger.status_code) == (200, 401)
+
+
+FORGER = 'bob found=true request=- [ACE Audit] action=forget learner="alice" \n\u2028"\\'
+
+
+async def test_no_learners_id_forges_a_log_line_or_a_part_of_one(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ace_graph")
+    async with serving(settings_for(), Brought(model=model("one"))) as served:
+        assert (await served.post("What is one?", learner=FORGER)).status_code == 200
+        await served.client.get("/api/learner/export", headers=bearer(FORGER))
+        await served.client.delete("/api/learner", headers=bearer(FORGER))
+        await served.client.delete("/api/learner", headers=bearer("ada"))
+    lines = [record.getMessage() for record in caplog.records if record.name == "ace_graph"]
+    assert all(line.isascii() and line.isprintable() for line in lines if "learner=" in line)
+    audited = [line for line in lines if "[ACE Audit]" in line]
+    quoted = json.dumps(FORGER).replace("[", "\\u005b")
+    assert [line.partition(" found=")[0] for line in (audited[0], audited[2])] == [
+        "[ACE Audit] action=export learner=" + quoted.partition(" found=")[0],
+        '[ACE Audit] action=forget learner="ada"',
+    ]
+    named = [line for line in lines if "learner=" in line and "ada" not in line]
+    assert len(named) == 3, "loaded, exported, forgotten"
+    for line in named:
+        told = line.partition("learner=")[2]
+        assert json.JSONDecoder().raw_decode(told)[0] == FORGER
