@@ -28,6 +28,7 @@ from ace_graph.memory.portal import portal
 from ace_graph.memory.retrieval import retrieve
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trace import StepKind
+from ace_graph.memory.trajectory import Tracing
 from ace_graph.memory.turn import TurnStatus
 from ace_graph.reasoning.prompt import format_context
 from ace_graph.run import logger
@@ -102,9 +103,10 @@ async def execute_with_learning(
     alone is a success that nobody judged. An exception, cancelling included, is recorded as a failure and
     raised. `learning`: a worker learns later, or it is done before this returns (with `model`, or that of
     the settings). Without `auto_reflect` nothing is learned; without `auto_curate` the playbook stays as
-    it is. Learning that fails is logged and never costs the result. Raises what the task raises; a
-    StoreError when the trajectory can't be started.
+    it is. Learning that fails is logged and never costs the result. `settings`, else the environment, say
+    whether the steps are kept. Raises what the task raises; a StoreError when it can't be started.
     """
+    tracing = (settings or Settings.load()).tracing
     running = await _started(store, learner_id, task, agent, task_type, parent_id, clock)
     plain = Told(learns=auto_reflect, curates=auto_curate)
     try:
@@ -112,11 +114,11 @@ async def execute_with_learning(
     except BaseException as error:
         why = f"{type(error).__name__}: {error}".strip()
         failed = replace(plain, error=why, score=0.0, source="tool")
-        await asyncio.shield(_complete(running, "failure", failed))
+        await asyncio.shield(_complete(running, "failure", failed, tracing))
         raise
     report = _report(returned)
     told = replace(report.told, learns=plain.learns and report.told.learns, curates=auto_curate)
-    pending_id = await _complete(running, report.status, told)
+    pending_id = await _complete(running, report.status, told, tracing)
     if pending_id is not None and learning == "inline":
         await _learn_now(running, pending_id, model, settings)
     return report.result, running.trajectory_id
@@ -175,11 +177,19 @@ def _report(returned: object) -> Reported:
     return Reported(returned, "success", Told(source=None))
 
 
-async def _complete(running: RunningTrajectory, status: TurnStatus, told: Told) -> str | None:
+async def _complete(
+    running: RunningTrajectory, status: TurnStatus, told: Told, tracing: Tracing
+) -> str | None:
     """The outcome is stored, or logged where it can't be: the task is done, whatever comes of its record."""
     try:
         return await complete_trajectory(
-            running.store, running.learner_id, running.trajectory_id, status, told, clock=running.clock
+            running.store,
+            running.learner_id,
+            running.trajectory_id,
+            status,
+            told,
+            tracing=tracing,
+            clock=running.clock,
         )
     except AceError:
         logger.exception("[ACE Trajectory] the outcome of %s could not be stored", running.trajectory_id)

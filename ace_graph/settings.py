@@ -29,6 +29,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ace_graph.errors import ConfigurationError
+from ace_graph.memory.retention import Retention
 from ace_graph.memory.trajectory import Tracing
 from ace_graph.prices import Price, read_prices
 
@@ -53,6 +54,12 @@ def _upper(value: object) -> object:
     return value.upper() if isinstance(value, str) else value
 
 
+def _at_least_a_day(days: float) -> float:
+    if 0 < days < 1:
+        raise ValueError("use 0 (for ever), or at least 1: what is tried again must still be known")
+    return days
+
+
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 Prices = Annotated[
     tuple[Price, ...],
@@ -61,6 +68,7 @@ Prices = Annotated[
 ]
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser())]
 Rate = Annotated[float, Field(allow_inf_nan=False)]
+Days = Annotated[float, Field(ge=0, le=36_500)]
 
 
 class Settings(BaseSettings):
@@ -68,7 +76,8 @@ class Settings(BaseSettings):
 
     `llm_timeout` is in seconds per attempt, `llm_temperature` in [0, 2], `curator_similarity` in [0, 1].
     The decay rates may lie outside [0, 1]; the memory clamps them. `learning` and `log_content` are None
-    where the variable is unset, because their default depends on the command.
+    where the variable is unset, because their default depends on the command. 0 days mean for ever, 0
+    conversations any number.
     """
 
     model_config = SettingsConfigDict(
@@ -96,6 +105,9 @@ class Settings(BaseSettings):
     learning: Literal["inline", "background", "off"] | None = None
     trace_sample: float = Field(default=1.0, ge=0, le=1)
     trace_failures: bool = True
+    trace_days: Days = 30.0
+    record_days: Annotated[Days, AfterValidator(_at_least_a_day)] = 90.0
+    history_kept: int = Field(default=500, ge=1)
     curator_use_llm: bool = False
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
     max_bullets: int = Field(default=1000, ge=1)
@@ -110,6 +122,9 @@ class Settings(BaseSettings):
     jwks: str | None = None
     jwt_audience: str | None = None
     conversations: str | None = Field(default=None, repr=False)
+    conversation_days: Days = 0.0
+    conversations_kept: int = Field(default=0, ge=0)
+    conversation_messages: int = Field(default=400, ge=10)
     server_worker: bool = True
     server_timeout: float = Field(default=120.0, gt=0, le=3600)
     server_grace: float = Field(default=10.0, ge=0, le=600)
@@ -142,6 +157,11 @@ class Settings(BaseSettings):
     def tracing(self) -> Tracing:
         """Whose steps are kept: a share of the successful turns, and all that failed."""
         return Tracing(self.trace_sample, self.trace_failures)
+
+    @property
+    def retention(self) -> Retention:
+        """How long turns, keys and old deltas are kept."""
+        return Retention(self.trace_days or None, self.record_days or None, self.trace_failures)
 
     @property
     def store_url(self) -> str:

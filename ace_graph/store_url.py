@@ -72,6 +72,7 @@ def policy_of(settings: Settings) -> Policy:
         max_bullets=settings.max_bullets,
         similarity=settings.curator_similarity,
         holdout_rate=settings.holdout_rate,
+        history_kept=settings.history_kept,
         decay=DecayRates(
             semantic=settings.decay_semantic,
             episodic=settings.decay_episodic,

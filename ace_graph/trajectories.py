@@ -41,6 +41,7 @@ from ace_graph.memory.trajectory import (
     with_step,
 )
 from ace_graph.memory.turn import MAX_TASK_CHARS, TurnRecord, TurnStatus
+from ace_graph.settings import Settings
 
 __all__ = [
     "Told",
@@ -169,17 +170,19 @@ async def complete_trajectory(
     status: TurnStatus,
     told: Told = Told(),
     *,
-    tracing: Tracing = Tracing(),  # noqa: B008  a frozen value
+    tracing: Tracing | None = None,
     clock: Callable[[], datetime] = _now,
 ) -> str | None:
     """Store the outcome, with the votes and the work for a worker, in one transaction.
 
-    Returns the pending id, None where nothing is left to learn. Raises UsageError for a status that is none
-    of success, failure, partial or a score out of [0, 1]; TrajectoryNotFound; TrajectoryClosed when it was
-    completed before: the first outcome stays.
+    `tracing` says whether its steps are kept; without one the environment does (ACE_TRACE_SAMPLE,
+    ACE_TRACE_FAILURES). Returns the pending id, None where nothing is left to learn. Raises UsageError for a
+    status that is none of success, failure, partial or a score out of [0, 1]; TrajectoryNotFound;
+    TrajectoryClosed when it was completed before: the first outcome stays; ConfigurationError.
     """
     if status not in _STATUSES:
         raise UsageError(f"{str(status)[:40]!r} is no outcome: use one of {', '.join(_STATUSES)}")
+    kept = tracing or Settings.load().tracing
     turn, now = await get_trajectory(store, learner_id, trajectory_id), clock()
     with _explained():
         evidence = _evidence(status, told, turn.agent)
@@ -188,7 +191,7 @@ async def complete_trajectory(
     votes = _votes(ended, evidence) if told.curates else ()
     pending = _pending(ended, told, evidence) if told.learns else None
     base = await store.load(learner_id)
-    amend = Amend(trajectory_id, lambda stored: completed(stored, outcome, now, tracing))
+    amend = Amend(trajectory_id, lambda stored: completed(stored, outcome, now, kept))
     await store.commit(learner_id, _delta(trajectory_id, "complete", now, *votes), base, amend, pending)
     return pending.pending_id if pending else None
 

@@ -10,6 +10,7 @@ import logging
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from ace_graph.cli.console import print_json, printable
@@ -18,10 +19,11 @@ from ace_graph.cli.group import say
 from ace_graph.cli.learned import learned_line
 from ace_graph.cli.trajectory_work import on_trajectories
 from ace_graph.errors import ModelNotConfigured, UsageError
+from ace_graph.housekeeping import cleaning_of, housekeeping
 from ace_graph.judging import FeedbackGiven, give_feedback, reflect_on
 from ace_graph.learning.claimed import LearnedItem
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.models import choose_model, close_model, make_model
 from ace_graph.resources import Resources
 from ace_graph.settings import Settings
@@ -56,7 +58,7 @@ def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) ->
                 )
                 _stop_on_signals(worker)
                 logger.info("[ACE Worker] model=%s store=%s: at work", choice, store.name)
-                await (worker.drain() if once else worker.run())
+                await (worker.drain() if once else _run(worker, store, settings))
             finally:
                 await close_model(model)
 
@@ -67,6 +69,12 @@ def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) ->
     else:
         logger.info("[ACE Worker] stopped: %s", told)
     return 0
+
+
+async def _run(worker: Worker, store: Store, settings: Settings) -> None:
+    chore = cleaning_of(store, settings, lambda: datetime.now(UTC), asyncio.sleep)
+    async with housekeeping([chore], asyncio.sleep):
+        await worker.run()
 
 
 def _stop_on_signals(worker: Worker) -> None:

@@ -1,4 +1,4 @@
-"""The commands `ace-graph learner ...`: everything stored about a learner, as a file or gone for good.
+"""The commands `ace-graph learner ...`: who is there; everything stored about one, as a file or gone for good.
 
 Does not: ask before it forgets unless a person sits at the terminal.
 """
@@ -20,10 +20,30 @@ if TYPE_CHECKING:
 __all__ = ["learner_commands"]
 
 learner_commands = typer.Typer(
-    no_args_is_help=True, help="Everything stored about a learner: hand it out, or delete it."
+    no_args_is_help=True, help="The learners; everything stored about one: hand it out, or delete it."
 )
 
 LearnerId = Annotated[str, typer.Argument(metavar="ID", help="The learner.")]
+
+
+@learner_commands.command("list")
+def list_(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Learners a page.")] = 100,
+    after: Annotated[
+        str, typer.Option("--after", metavar="ID", help="Begin behind this learner: the next page.")
+    ] = "",
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """List the learners in the order of their ids, with the date of the last turn.
+
+    \b
+    ace-graph learner list
+    ace-graph learner list --after ada --json
+    """
+    from ace_graph.cli.learner_list import list_learners
+
+    list_learners(store, limit, after, as_json=as_json)
 
 
 @learner_commands.command("export")

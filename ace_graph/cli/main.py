@@ -204,6 +204,31 @@ def worker(
 
 
 @app.command()
+def gc(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would go; delete nothing.")] = False,
+    learner: Annotated[
+        str | None,
+        typer.Option("--learner", "-l", metavar="ID", help="The memory of this learner only."),
+    ] = None,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Delete what is older than the settings keep; servers and workers do it by themselves.
+
+    \b
+    ace-graph gc --dry-run
+
+    Steps of turns go after ACE_TRACE_DAYS (30) once they were reflected on, records of turns and the keys of
+    commits after ACE_RECORD_DAYS (90); failures stay unless ACE_TRACE_FAILURES=false, and so does what
+    something refers to. Conversations with the web backend go once ACE_CONVERSATION_DAYS or
+    ACE_CONVERSATIONS_KEPT is set. docs/background.md tells the rest.
+    """
+    from ace_graph.cli.gc import run_gc
+
+    raise typer.Exit(run_gc(store, learner, dry_run=dry_run, as_json=as_json))
+
+
+@app.command()
 def reflect(
     ctx: typer.Context,
     trajectory_id: Annotated[

@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 from pydantic import JsonValue
 
 from ace_graph.cli.console import counted, print_json, printable
+from ace_graph.cli.environment import load_settings
 from ace_graph.cli.stored import on_store
 from ace_graph.errors import ConfigurationError, UsageError
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
@@ -111,7 +112,10 @@ def complete(url: str | None, learner: str, id_: str, asked: Ending, *, as_json:
         learns=asked.learn,
     )
     status = cast("TurnStatus", asked.status)
-    pending = on_trajectories(url, lambda store: complete_trajectory(store, learner, id_, status, told))
+    tracing = load_settings().tracing
+    pending = on_trajectories(
+        url, lambda store: complete_trajectory(store, learner, id_, status, told, tracing=tracing)
+    )
     if as_json:
         print_json({"trajectory_id": id_, "status": status, "pending": pending})
     else:

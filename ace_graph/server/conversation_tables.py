@@ -18,7 +18,7 @@ __all__ = ["MIGRATIONS", "Migration", "migrate"]
 
 
 class Migration(NamedTuple):
-    """One step: its statements run in one transaction."""
+    """One step: its statements run in one transaction. A `?` in them is the moment of that."""
 
     name: LiteralString
     statements: tuple[LiteralString, ...]
@@ -65,6 +65,16 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE INDEX ace_runs_by_learner ON ace_runs (learner_id)",
         ),
     ),
+    Migration(
+        "0003_last_use",
+        # What was there before counts as used when this step is applied, so that nothing goes at once.
+        (
+            "ALTER TABLE ace_conversations ADD COLUMN used_at TEXT NOT NULL DEFAULT ''",
+            "UPDATE ace_conversations SET used_at = ?",
+            "CREATE INDEX ace_conversations_by_use ON ace_conversations (used_at)",
+            "CREATE TABLE ace_duties (name TEXT PRIMARY KEY, began_at DOUBLE PRECISION NOT NULL)",
+        ),
+    ),
 )
 
 
@@ -86,7 +96,7 @@ async def migrate(database: Database, now: str) -> None:
             if migration.name in applied:
                 continue
             for statement in migration.statements:
-                await execute(statement, ())
+                await execute(statement, (now,) * statement.count("?"))
             await execute(
                 "INSERT INTO ace_conversation_migrations (name, applied_at) VALUES (?, ?)",
                 (migration.name, now),

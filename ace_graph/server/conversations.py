@@ -87,9 +87,14 @@ class Conversations:
         """
         async with self._database.transaction() as execute:
             new = await execute(
-                "INSERT INTO ace_conversations (learner_id, id, thread_id, created_at) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
-                (turn.learner_id, turn.conversation_id, turn.thread_id, self._clock.now().isoformat()),
+                "INSERT INTO ace_conversations (learner_id, id, thread_id, created_at, used_at) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
+                (
+                    turn.learner_id,
+                    turn.conversation_id,
+                    turn.thread_id,
+                    *(self._clock.now().isoformat(),) * 2,
+                ),
             )
             thread = await self._thread_of(execute, new, turn)
             begun = await execute(
@@ -114,8 +119,8 @@ class Conversations:
 
     async def _thread_of(self, execute: Execute, new: list[Row], turn: Accepted) -> str:
         rows = new or await execute(
-            "SELECT thread_id FROM ace_conversations WHERE learner_id = ? AND id = ?",
-            (turn.learner_id, turn.conversation_id),
+            "UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ? RETURNING thread_id",
+            (self._clock.now().isoformat(), turn.learner_id, turn.conversation_id),
         )
         if not rows:
             raise RequestRefused(409, "busy", "this conversation is being deleted: ask again", retry_after=1)

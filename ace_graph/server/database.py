@@ -41,6 +41,15 @@ class Database(Protocol):
         """Return the messages of a thread, read off the event loop: a conversation may hold megabytes."""
         ...
 
+    @property
+    def thread_deletions(self) -> Sequence[LiteralString]:
+        """The statements that delete all checkpoints of one thread, within a transaction of ours."""
+        ...
+
+    async def size(self) -> int:
+        """Return the bytes that conversations take. Raises StoreUnavailable."""
+        ...
+
     async def prune(self, thread_id: str, run_id: str) -> None:
         """Delete all checkpoints of a thread but the last one of a run.
 

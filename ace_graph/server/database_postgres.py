@@ -42,6 +42,12 @@ _NEWEST = (
     "AND b.version = c.checkpoint->'channel_versions'->>'messages'"
 )
 
+_SIZE = (
+    "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
+    "WHERE c.relkind = 'r' AND pg_table_is_visible(c.oid) AND c.relname IN ('checkpoints', "
+    "'checkpoint_blobs', 'checkpoint_writes', 'ace_conversations', 'ace_runs', 'ace_unsaved')"
+)
+
 _Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
@@ -63,6 +69,12 @@ async def open_postgres(url: str) -> PostgresDatabase:
 
 class PostgresDatabase:
     """See `database.Database`."""
+
+    thread_deletions: Sequence[LiteralString] = (
+        "DELETE FROM checkpoint_writes WHERE thread_id = ?",
+        "DELETE FROM checkpoint_blobs WHERE thread_id = ?",
+        "DELETE FROM checkpoints WHERE thread_id = ?",
+    )
 
     def __init__(self, pool: _Pool, saver: AsyncPostgresSaver) -> None:
         self._pool = pool
@@ -107,6 +119,12 @@ class PostgresDatabase:
             for statement in _PRUNE:
                 await execute(statement, (thread_id, thread_id, run_id))
             await execute(_PRUNE_VALUES, (thread_id, thread_id))
+
+    async def size(self) -> int:
+        """Return the bytes of our tables and LangGraph's, with their indexes."""
+        async with self.transaction() as execute:
+            ((size,),) = await execute(_SIZE, ())
+        return int(cast("int", size))
 
     async def erased(self) -> None:
         """Do nothing: PostgreSQL's vacuum overwrites what was deleted, in its own time."""

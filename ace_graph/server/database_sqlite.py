@@ -64,6 +64,11 @@ async def open_sqlite(path: Path | None) -> SQLiteDatabase:
 class SQLiteDatabase:
     """See `database.Database`. The checkpointer's lock keeps its statements and ours apart."""
 
+    thread_deletions: Sequence[LiteralString] = (
+        "DELETE FROM writes WHERE thread_id = ?",
+        "DELETE FROM checkpoints WHERE thread_id = ?",
+    )
+
     def __init__(self, connection: aiosqlite.Connection, saver: AsyncSqliteSaver) -> None:
         self._connection = connection
         self.saver = saver
@@ -121,6 +126,17 @@ class SQLiteDatabase:
         async with self.transaction() as execute:
             for statement in _PRUNE:
                 await execute(statement, values)
+
+    async def size(self) -> int:
+        """Return the bytes of the file, without its log."""
+        async with self.saver.lock:
+            try:
+                (row,) = await self._connection.execute_fetchall(
+                    "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+                )
+            except sqlite3.Error as error:
+                raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
+        return int(row[0])
 
     async def erased(self) -> None:
         """Empty the log, in which older states of deleted rows can still be read."""

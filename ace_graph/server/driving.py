@@ -28,9 +28,6 @@ from ace_graph.state import ACEInput, ACEOutput
 
 __all__ = ["clean_up", "drive", "shorten", "unsaved_of"]
 
-MOST_MESSAGES = 400
-"""A conversation with more messages loses the older half; the prompt never sees more than a few."""
-
 
 async def drive(
     graph: ACEGraph, turn: Accepted, live: LiveTurn, memory: Awaitable[Snapshot] | None
@@ -74,10 +71,10 @@ async def clean_up(graph: ACEGraph, turn: Accepted) -> None:
         await _remove(graph, turn, messages[found[0] :])
 
 
-async def shorten(graph: ACEGraph, turn: Accepted, out: ACEOutput) -> None:
-    """Drop the older half of a conversation that has grown too long."""
+async def shorten(graph: ACEGraph, turn: Accepted, out: ACEOutput, most: int) -> None:
+    """Drop the older half of a conversation that has more than `most` messages; a prompt sees a few only."""
     messages = out["messages"]
-    if len(messages) <= MOST_MESSAGES:
+    if len(messages) <= most:
         return
     half = next(
         (i for i in range(len(messages) // 2, len(messages)) if isinstance(messages[i], HumanMessage)), 0

@@ -13,6 +13,8 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
 
 from ace_graph.errors import AceError
+from ace_graph.memory.stores.base import can_clean
+from ace_graph.server.conversation_cleaning import count_conversations
 from ace_graph.server.metrics import CONTENT_TYPE_LATEST
 from ace_graph.server.parts import Opened, Parts
 from ace_graph.store_url import NOBODY
@@ -68,6 +70,7 @@ async def ready(parts: Opened) -> JSONResponse:
 async def metrics(parts: Opened) -> Response:
     """Return the numbers in Prometheus' text format."""
     await _count_waiting(parts)
+    await _measure(parts)
     return Response(parts.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -96,3 +99,14 @@ async def _count_waiting(parts: Parts) -> None:
         logger.warning("[ACE Server] pending learning can't be counted: %s", error)
         return
     parts.metrics.waiting(counts.pending, counts.dead)
+
+
+async def _measure(parts: Parts) -> None:
+    if not can_clean(parts.store) or not parts.metrics.must_measure(parts.clock.monotonic()):
+        return
+    database = parts.conversations.database
+    try:
+        sizes, count = await parts.store.sizes(), await count_conversations(database)
+        parts.metrics.stored(sizes, count, await database.size())
+    except AceError as error:
+        logger.warning("[ACE Server] what is stored can't be measured: %s", error)

@@ -5,19 +5,22 @@ Does not: serve; `ace-graph learner` uses it too.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 
 from ace_graph.errors import ConfigurationError
 from ace_graph.server.clock import Clock, SystemClock
+from ace_graph.server.conversation_cleaning import ConversationLimits, clean_conversations
 from ace_graph.server.conversations import Conversations
 from ace_graph.server.database import Database
 from ace_graph.server.owner import new_owner
 from ace_graph.server.place import conversations_place
 from ace_graph.settings import Settings
 
-__all__ = ["conversations_if_any", "forget_conversations", "kept_conversations"]
+__all__ = ["clean_conversations_of", "conversations_if_any", "forget_conversations", "kept_conversations"]
 
 
 @asynccontextmanager
@@ -49,6 +52,17 @@ async def forget_conversations(settings: Settings, learner_id: str) -> int:
     """
     async with conversations_if_any(settings) as conversations:
         return 0 if conversations is None else await conversations.forget(learner_id)
+
+
+async def clean_conversations_of(settings: Settings, now: datetime, *, dry_run: bool) -> int:
+    """Delete the conversations beyond the limits that are set, or count them; return how many."""
+    limits = ConversationLimits.of(settings)
+    if not limits.any:
+        return 0
+    async with conversations_if_any(settings) as conversations:
+        if conversations is None:
+            return 0
+        return await clean_conversations(conversations.database, limits, now, asyncio.sleep, dry_run=dry_run)
 
 
 def _are_kept(settings: Settings) -> bool:

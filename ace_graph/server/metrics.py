@@ -8,11 +8,14 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from ace_graph.memory.stores.base import StoreSizes
 from ace_graph.state import ACEOutput
 
 __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+_MEASURED_EVERY = 60.0
 
 
 class Metrics:
@@ -47,6 +50,20 @@ class Metrics:
             "ace_learning_dead", "Turns whose lessons failed for good.", registry=self.registry
         )
 
+        self._stored = Gauge(
+            "ace_stored",
+            "Rows that the memory and the conversations hold.",
+            ("what",),
+            registry=self.registry,
+        )
+        self._stored_bytes = Gauge(
+            "ace_stored_bytes",
+            "Bytes that they take, where it can be told.",
+            ("where",),
+            registry=self.registry,
+        )
+        self._measured_at: float | None = None
+
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests.labels(method, route, str(status)).inc()
@@ -70,6 +87,27 @@ class Metrics:
         """Say how much learning waits."""
         self._pending.set(pending)
         self._dead.set(dead)
+
+    def must_measure(self, seconds: float) -> bool:
+        """Whether the sizes are to be measured anew, `seconds` being the time: once a minute, not oftener."""
+        if self._measured_at is not None and seconds - self._measured_at < _MEASURED_EVERY:
+            return False
+        self._measured_at = seconds
+        return True
+
+    def stored(self, sizes: StoreSizes, conversations: int, conversation_bytes: int) -> None:
+        """Say how much is stored."""
+        rows = {
+            "learners": sizes.learners,
+            "turns": sizes.turns,
+            "deltas": sizes.deltas,
+            "conversations": conversations,
+        }
+        for what, count in rows.items():
+            self._stored.labels(what).set(count)
+        if sizes.bytes is not None:
+            self._stored_bytes.labels("memory").set(sizes.bytes)
+        self._stored_bytes.labels("conversations").set(conversation_bytes)
 
     def text(self) -> bytes:
         """Return all numbers in Prometheus' text format."""

@@ -16,12 +16,14 @@ from langchain_core.tools import BaseTool
 
 from ace_graph.errors import ConfigurationError
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
+from ace_graph.housekeeping import housekeeping
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.models import close_model, make_model
 from ace_graph.server.caretaker import caretaker
 from ace_graph.server.checkpoints import TurnSaver
+from ace_graph.server.chores import chores_of
 from ace_graph.server.clock import Clock
 from ace_graph.server.exporting import Exports
 from ace_graph.server.forgetting import taken_back
@@ -72,7 +74,7 @@ async def opened(
             snapshots=snapshots,
         )
         wake = await stack.enter_async_context(learner_at_work(settings, model, store, snapshots, clock))
-        limits = TurnLimits(settings.server_turns, settings.server_timeout)
+        limits = TurnLimits(settings.server_turns, settings.server_timeout, settings.conversation_messages)
         turns = Turns(
             graph,
             conversations,
@@ -85,6 +87,8 @@ async def opened(
         )
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(caretaker(turns, conversations, store, clock))
+        chores = chores_of(settings, store, conversations.database, clock)
+        await stack.enter_async_context(housekeeping(chores, clock.sleep))
         yield Parts(settings, graph, store, snapshots, conversations, turns, metrics, clock, Exports())
 
 

@@ -41,10 +41,11 @@ MOST_TRIES = 3
 
 @dataclass(frozen=True)
 class TurnLimits:
-    """Turns at once, of all learners and of one; seconds that one may take."""
+    """Turns at once, of all learners and of one; seconds that one may take; messages of a conversation."""
 
     turns: int
     seconds: float
+    messages: int
 
     @property
     def turns_of_one(self) -> int:
@@ -249,7 +250,7 @@ class Turns:
         Raises RequestRefused when the learner was forgotten while the turn was being stored.
         """
         try:
-            await shorten(self._graph, turn, out)
+            await shorten(self._graph, turn, out, self._limits.messages)
             await self._conversations.database.prune(turn.thread_id, turn.run_id)
             ours = await self._conversations.finish(turn, unsaved_of(turn, out))
             learned = out.get("learning")
