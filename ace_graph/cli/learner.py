@@ -1,4 +1,4 @@
-"""The commands `ace-graph learner ...`: who is there; everything stored about one, as a file or gone for good.
+"""The commands `ace-graph learner ...`: who is stored; all about one learner, as a file or gone for good.
 
 Does not: ask before it forgets unless a person sits at the terminal.
 """

@@ -72,6 +72,7 @@ async def opened(
             checkpointer=TurnSaver(conversations.database.saver, conversations.is_ours),
             learning=learning_of(settings),
             snapshots=snapshots,
+            clock=clock.now,
         )
         wake = await stack.enter_async_context(learner_at_work(settings, model, store, snapshots, clock))
         limits = TurnLimits(settings.server_turns, settings.server_timeout, settings.conversation_messages)

@@ -1,17 +1,27 @@
-"""Old steps go, once somebody has reflected on them; outcome and evidence stay."""
+"""Old steps go, once somebody has reflected on them, and old records; by hand, and of all learners."""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from ace_graph import retention
+from ace_graph.errors import CommitTooOld
+from ace_graph.memory.delta import Add, Delta, Reset
 from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.retention import Retention
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.memory.stores.sqlite import SQLiteStore
 from ace_graph.memory.trace import Step, TurnReflection
-from ace_graph.retention import trim_trajectories
-from ace_graph.testing.conformance.writing import record, touching, write
+from ace_graph.retention import clean_learners, trim_trajectories
+from ace_graph.testing.conformance.writing import adding, record, rewriting, touching, write
+from ace_graph.unsaved import Unsaved, commit_unsaved
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -42,3 +52,95 @@ async def test_old_steps_go_once_they_were_reflected_on(again: bool) -> None:
     assert {name: len(turn.steps) for name, turn in turns.items()} == {"old": 0, "unreflected": 1, "young": 1}
     assert turns["old"].steps_dropped == "retention"
     assert len(turns["old"].evidence) == len(turns["old"].reflections) == 1
+
+
+async def _old_turns(store: PendingStore, learner: str, many: int, days_ago: float = 40) -> None:
+    """Write turns of long ago, then clear the memory, so that none of them is a recent one."""
+    for number in range(many):
+        at = NOON - timedelta(days=days_ago)
+        fields: dict[str, object] = {"started_at": at, "completed_at": at}
+        await write(store, learner, touching(), record(turn_id=f"t{number}").model_copy(update=fields))
+    await write(store, learner, rewriting(Reset()))
+
+
+async def test_all_learners_are_cleaned_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "_PAGE", 2)
+    store, done, slept = InMemoryStore(), list[int](), list[float]()
+    for number in range(5):
+        await _old_turns(store, f"learner {number}", number)
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    swept = await clean_learners(store, Retention(record_days=30), NOON, sleep=sleep, on_learner=done.append)
+    assert (swept.learners, swept.failed, swept.cleaned.turns) == (5, 0, 10)
+    assert done == [1, 2, 3, 4, 5]
+    assert len(slept) == 4
+    assert (await store.sizes()).turns == 0
+
+
+async def test_one_learner_is_cleaned_alone_and_a_dry_run_counts() -> None:
+    store = InMemoryStore()
+    for learner in ("ada", "ben"):
+        await _old_turns(store, learner, 3)
+    kept = Retention(record_days=30)
+    planned = await clean_learners(store, kept, NOON, dry_run=True)
+    assert (planned.cleaned.turns, (await store.sizes()).turns) == (6, 6)
+    assert (await clean_learners(store, kept, NOON, learner_id="ada")).cleaned.turns == 3
+    assert [len(await store.turns(learner)) for learner in ("ada", "ben")] == [0, 3]
+
+
+async def test_a_learner_who_cannot_be_read_holds_up_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with SQLiteStore(tmp_path / "ace.db") as store:
+        for learner in ("ada", "ben", "cy"):
+            await _old_turns(store, learner, 1)
+        with closing(sqlite3.connect(store.path)) as connection, connection:
+            connection.execute("UPDATE ace_turns SET record_json = '{' WHERE user_id = 'ben'")
+        swept = await clean_learners(store, Retention(record_days=30), NOON)
+        assert (swept.learners, swept.failed, swept.cleaned.turns) == (3, 1, 2)
+        assert (await store.sizes()).turns == 1
+    assert "a learner was not cleaned" in caplog.text
+
+
+async def test_turns_of_an_older_version_are_looked_at_once(tmp_path: Path) -> None:
+    async with SQLiteStore(tmp_path / "ace.db") as store:
+        await _old_turns(store, "ada", 1)
+        with closing(sqlite3.connect(store.path)) as connection, connection:
+            connection.execute("UPDATE ace_turns SET has_steps = 1")  # as the migration leaves them
+        await clean_learners(store, Retention(record_days=None), NOON)
+        with closing(sqlite3.connect(store.path)) as connection:
+            assert connection.execute("SELECT has_steps FROM ace_turns").fetchall() == [(0,)]
+
+
+async def test_nothing_old_takes_no_write_lock(tmp_path: Path) -> None:
+    async with SQLiteStore(tmp_path / "ace.db", patience=0.1) as store:
+        await _old_turns(store, "ada", 2, days_ago=1)
+        with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            swept = await clean_learners(store, Retention(), NOON)
+            dry = await clean_learners(store, Retention(record_days=0.5), NOON, dry_run=True)
+    assert (swept.cleaned.turns, dry.cleaned.turns) == (0, 2)
+
+
+async def test_what_a_turn_could_not_save_is_refused_when_late() -> None:
+    store, at = InMemoryStore(Policy(history_kept=1)), NOON - timedelta(days=40)
+    first = await write(store, "ada", adding("Draw a bar"))
+    late = Unsaved(
+        learner_id="ada",
+        epoch=first.version.epoch,
+        delta=Delta(op_id="late", now=at, operations=(Add(content="Estimate first"),)),
+        record=record(turn_id="late").model_copy(update={"started_at": at, "completed_at": at}),
+    ).model_dump_json()
+    assert (await commit_unsaved(store, late)).status == "applied"
+    await write(store, "ada", rewriting(Reset()))
+    kept = Retention(record_days=30)
+    assert (await clean_learners(store, kept, NOON)).cleaned.turns == 1
+    assert (await commit_unsaved(store, late)).status == "repeated", "the history still knows it"
+    for number in range(3):
+        await write(store, "ada", adding(f"Fact {number} is about {number * 7}"))
+    assert (await clean_learners(store, kept, NOON + timedelta(days=31))).cleaned.deltas > 0
+    with pytest.raises(CommitTooOld, match="it may be a repeat"):
+        await commit_unsaved(store, late)
+    assert len((await store.load("ada")).playbook) == 3

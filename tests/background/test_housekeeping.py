@@ -1,0 +1,155 @@
+"""Cleaning happens without being asked, by one process of all, and never holds up what it looks after."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from ace_graph import housekeeping as module
+from ace_graph.cli.background import run_worker
+from ace_graph.errors import StoreUnavailable
+from ace_graph.housekeeping import EVERY_SECONDS, Chore, cleaning_of, housekeeping
+from ace_graph.memory.delta import Reset
+from ace_graph.memory.stores.base import PendingStore, Store
+from ace_graph.memory.stores.in_memory import InMemoryStore, Learners
+from ace_graph.memory.stores.sqlite import SQLiteStore
+from ace_graph.settings import Settings
+from ace_graph.testing.conformance.writing import record, rewriting, touching, write
+from tests.background.conftest import NOON, Time
+
+
+async def _old_turn(store: PendingStore, learner: str, days_ago: float = 100) -> None:
+    """One turn of long ago, and a clear, so that it is no recent one."""
+    at = NOON - timedelta(days=days_ago)
+    fields: dict[str, object] = {"started_at": at, "completed_at": at}
+    await write(store, learner, touching(), record(turn_id="old").model_copy(update=fields))
+    await write(store, learner, rewriting(Reset()))
+
+
+class Waits:
+    """A sleep that ends when the test says so, and notes how long it was to be."""
+
+    def __init__(self) -> None:
+        self.asked = list[float]()
+        self._turns = asyncio.Semaphore(0)
+        self.began = asyncio.Semaphore(0)
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        self.began.release()
+        await self._turns.acquire()
+
+    async def next(self) -> None:
+        """Let it sleep until it sleeps again."""
+        self._turns.release()
+        await self.began.acquire()
+
+
+@asynccontextmanager
+async def _kept(*chores: Chore, chance: float = 0.5) -> AsyncGenerator[Waits]:
+    waits = Waits()
+    async with housekeeping(chores, waits, lambda: chance):
+        await waits.began.acquire()
+        yield waits
+
+
+def _chore(store: Store, time: Time, settings: Settings | None = None) -> Chore:
+    return cleaning_of(store, settings or Settings(), time.clock, time.sleep)
+
+
+async def test_it_waits_a_random_while_first_and_between(time: Time) -> None:
+    for chance in (0.25, 1.0):
+        async with _kept(_chore(InMemoryStore(), time), chance=chance) as waits:
+            await waits.next()
+        assert waits.asked == [60 * chance, 600 * (0.5 + chance)]
+
+
+async def test_of_all_processes_one_cleans_every_six_hours(time: Time) -> None:
+    learners = Learners()
+    one, two = (InMemoryStore(learners=learners) for _ in range(2))
+    await _old_turn(one, "ada")
+    async with _kept(_chore(one, time)) as first, _kept(_chore(two, time)) as second:
+        await second.next()
+        assert (await one.sizes()).turns == 0
+        await _old_turn(one, "ben")
+        time.pass_(EVERY_SECONDS - 60)
+        await first.next()
+        await second.next()
+        assert (await one.sizes()).turns == 1, "it is not due yet"
+        time.pass_(60)
+        await first.next()
+        assert (await one.sizes()).turns == 0
+
+
+async def test_it_goes_by_the_settings(time: Time) -> None:
+    store = InMemoryStore()
+    await _old_turn(store, "ada")
+    async with _kept(_chore(store, time, Settings(trace_days=0, record_days=0))) as waits:
+        await waits.next()
+    assert (await store.sizes()).turns == 1
+
+
+@pytest.mark.parametrize("trouble", [StoreUnavailable("away"), RuntimeError("what a learner said")])
+async def test_a_chore_that_fails_is_logged_and_tried_again(
+    trouble: Exception, time: Time, caplog: pytest.LogCaptureFixture
+) -> None:
+    troubles, store = [trouble], InMemoryStore()
+    await _old_turn(store, "ada")
+
+    async def failing() -> None:
+        if troubles:
+            raise troubles.pop()
+
+    async with _kept(failing, _chore(store, time)) as waits:
+        await waits.next()
+        assert (await store.sizes()).turns == 0, "the next chore is done all the same"
+        await waits.next()
+    assert "cleaning" in caplog.text
+    assert "what a learner said" not in caplog.text
+
+
+class _OldStore:
+    """A store of another make, from before there was cleaning."""
+
+    name = "own"
+
+
+async def test_a_store_that_cannot_be_cleaned_is_told_once(
+    time: Time, caplog: pytest.LogCaptureFixture
+) -> None:
+    chore = _chore(_OldStore(), time)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # lacks most of it
+    await chore()
+    await chore()
+    assert caplog.text.count("can't be cleaned") == 1
+
+
+def test_the_worker_cleans_without_being_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class EndsWithTheFirstCleaning(logging.Filter):
+        def filter(self, record: logging.LogRecord) -> bool:
+            if "[Clean]" in record.getMessage():
+                os.kill(os.getpid(), signal.SIGTERM)
+            return True
+
+    url, ends = f"sqlite:///{tmp_path / 'ace.db'}", EndsWithTheFirstCleaning()
+    store, logger = SQLiteStore(tmp_path / "ace.db"), logging.getLogger("ace_graph")
+    asyncio.run(_old_turn(store, "ada", days_ago=9_000))
+    monkeypatch.setattr(module, "FIRST_SECONDS", 0.0)
+    monkeypatch.setenv("ACE_MODEL", "offline")
+    monkeypatch.chdir(tmp_path)
+    before = (list(logger.handlers), logger.level, logger.propagate)
+    logger.addFilter(ends)
+    try:
+        assert run_worker(url, 1, once=False, debug=False) == 0
+        assert asyncio.run(store.sizes()).turns == 0
+    finally:
+        logger.removeFilter(ends)
+        logger.handlers, logger.level, logger.propagate = before
+        asyncio.run(store.close())
