@@ -112,12 +112,12 @@ def limits(url: str, folder: Path) -> Settings:
 
 
 async def measured(parts: Parts, failures: int) -> dict[str, int]:
-    """What is stored by now; failures stay, so they do not count."""
+    """What is stored by now; the records of failures stay, so they do not count."""
     store, database = cast("CleanableStore", parts.store), parts.conversations.database
     stored, conversations = await store.sizes(), await count_conversations(database)
     return {
         "turns": stored.turns - failures,
-        "deltas": stored.deltas - failures,
+        "deltas": stored.deltas,
         "memory_bytes": stored.bytes or 0,
         "conversations": conversations,
         "conversation_bytes": await database.size(),

@@ -189,3 +189,20 @@ def test_old_steps_go_once_they_were_reflected_on(ace: Commands, monkeypatch: py
     assert (first["steps"], first["steps_dropped"], first["status"]) == ([], "retention", "failure")
     assert first["evidence"] == second["evidence"]
     assert len(second["steps"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("sample", "failures", "kept"), [("0", "true", [0, 1]), ("0", "false", [0, 0]), ("1", "true", [1, 1])]
+)
+def test_the_command_line_samples_as_the_settings_say(
+    ace: Commands, monkeypatch: pytest.MonkeyPatch, sample: str, failures: str, kept: list[int]
+) -> None:
+    monkeypatch.setenv("ACE_TRACE_SAMPLE", sample)
+    monkeypatch.setenv("ACE_TRACE_FAILURES", failures)
+    found = list[int]()
+    for status in ("success", "failure"):
+        name = ace.ok("trajectory", "start", "a task").out.strip()
+        ace.ok("trajectory", "log", name, "action", "did it")
+        ace.ok("trajectory", "complete", name, status, "--no-learn")
+        found.append(len(_show(ace, name)["steps"]))
+    assert found == kept
