@@ -3,10 +3,10 @@
     python dev/growth.py [--turns 2000] [--store URL]
 
 Every turn is three hours after the one before, on a clock of its own. Three learners change their name, ask
-and change conversations; now and then a task of a program's own fails. The server cleans by itself. In the second
-half nothing may be larger than in the first, failures aside: records, deltas, conversations, the bytes of
-both files. At the end every failure is there, the history folds to the state, and a commit from the beginning
-is refused; or it exits 1.
+and change conversations; now and then a task of a program's own fails. The server cleans by itself. In the
+second half nothing may be larger than in the first, failures aside: records, deltas, conversations, the bytes
+of both files. At the end every failure is there, the history folds to the state, and a commit from the
+beginning is refused; or it exits 1.
 
 Does not: time anything.
 """
