@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -71,28 +71,27 @@ async def housekeeping(
 ) -> AsyncGenerator[None]:
     """Look after the chores until the block ends; what is under way then is broken off between two batches.
 
-    It waits a random while first, and between two looks, so that servers started together do not look at
-    once. `chance` gives numbers from 0 to 1.
+    Each has a task of its own, so that a long one holds up no other. It waits a random while first, and
+    between two looks, so that servers started together do not look at once. `chance` gives numbers in [0, 1).
     """
-    task = asyncio.create_task(_look_after(chores, sleep, chance), name="ace-housekeeping")
+    tasks = [asyncio.create_task(_look_after(chore, sleep, chance), name="ace-chore") for chore in chores]
     try:
         yield
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _look_after(chores: Sequence[Chore], sleep: Sleep, chance: Callable[[], float]) -> None:
+async def _look_after(chore: Chore, sleep: Sleep, chance: Callable[[], float]) -> None:
     await sleep(FIRST_SECONDS * chance())
     while True:
-        for chore in chores:
-            try:
-                await chore()
-            except AceError as error:
-                logger.warning("[ACE Memory] cleaning failed, it is tried again: %s", error)
-            except Exception as error:
-                # It must go on whatever happens; the class is told, as the text may hold content.
-                logger.error("[ACE Memory] cleaning: unexpected %s", type(error).__name__)
-                logger.debug("[ACE Memory] where it came from", exc_info=error)
+        try:
+            await chore()
+        except AceError as error:
+            logger.warning("[ACE Memory] cleaning failed, it is tried again: %s", error)
+        except Exception as error:
+            # It must go on whatever happens; the class is told, as the text may hold content.
+            logger.error("[ACE Memory] cleaning: unexpected %s", type(error).__name__)
+            logger.debug("[ACE Memory] where it came from", exc_info=error)
         await sleep(LOOK_SECONDS * (0.5 + chance()))
