@@ -14,13 +14,23 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.machine import describe_machine
-from benchmarks.mutants.mutation import Verdict, change_of, prepare, try_mutants, verdicts
+from benchmarks.mutants.mutation import (
+    CONTROL,
+    Verdict,
+    change_of,
+    mutants_of,
+    prepare,
+    try_mutants,
+    verdicts,
+)
 from benchmarks.mutants.reasons import read_reasons
 from benchmarks.mutants.report import UNSEEN, page
 from benchmarks.mutants.sample import draw
 from benchmarks.mutants.tree import MUTATED, ROOT, TESTS, make_copy, mutated_paths
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
+CONTROLS = 20
+"""So many of the sample's functions are tested without a mutant, too."""
 WORK = ROOT / ".local" / "mutants"
 
 
@@ -42,12 +52,13 @@ def main() -> None:
         "Making mutants and measuring the tests; then every mutant takes a second or a few minutes."
     )
     prepare(tree, options.children)
-    every = verdicts(tree)
-    sample = list(every) if options.files else draw(every, options.sample, options.seed)
+    every = mutants_of(tree)
+    sample = every if options.files else draw(every, options.sample, options.seed)
+    controls = [f"{CONTROL}{name}" for name in draw(sample, min(CONTROLS, len(sample)), options.seed)]
     console.print(f"{len(every)} mutants, {len(sample)} of them are tried.")
-    try_mutants(tree, sample, options.children)
-    after = verdicts(tree)
-    tried: dict[str, Verdict] = {name: after[name] for name in sample}
+    try_mutants(tree, [*controls, *sample], options.children)
+    known = verdicts(tree)
+    tried: dict[str, Verdict] = {name: known[name] for name in sample}
     changes = {name: change_of(tree, name) for name in sample if tried[name] in UNSEEN}
     text = page(tried, changes, read_reasons(), every, describe_machine(None), options.seed)
     console.print(text, markup=False, soft_wrap=True)

@@ -1,8 +1,8 @@
-"""mutmut, called as a program: makes the mutants, measures which test reaches which function, and tries some.
+"""Mutants made by mutmut, and what became of those that were tried.
 
-It keeps its verdicts in files beside the mutants, so a run that was broken off goes on where it was.
+Verdicts are kept in a file beside the mutants, so a run that was broken off goes on where it was.
 
-Does not: choose mutants.
+Does not: choose mutants, or run tests in this process.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-__all__ = ["Change", "Verdict", "change_of", "prepare", "try_mutants", "verdicts"]
+__all__ = ["CONTROL", "Change", "Verdict", "change_of", "mutants_of", "prepare", "try_mutants", "verdicts"]
 
-Verdict = Literal["killed", "timeout", "survived", "no tests", "odd", "not tried"]
+Verdict = Literal["killed", "timeout", "survived", "no tests", "odd"]
 
-_VERDICTS: dict[int | None, Verdict] = {
-    None: "not tried",
+_VERDICTS: dict[int, Verdict] = {
     0: "survived",
     1: "killed",
     3: "killed",
@@ -33,10 +32,12 @@ _VERDICTS: dict[int | None, Verdict] = {
 }
 """By the exit code of pytest, or of the time limit. Any other code is odd, and no kill."""
 
-_PROGRESS = re.compile("^[\u2800-\u28ff] ")
-"""A sign of Braille turns before such a line."""
+CONTROL = "control:"
+"""Before a mutant's name: its tests without the mutant, which must pass."""
 
 _NO_MUTANT = "no-mutant-has-this-name"
+_PROGRESS = re.compile("^[\u2800-\u28ff] ")
+"""A sign of Braille turns before such a line."""
 
 
 class Change(NamedTuple):
@@ -60,23 +61,45 @@ def prepare(tree: Path, children: int = 1) -> None:
         raise RuntimeError(f"mutmut could not begin:\n{_said(done)}")
 
 
-def try_mutants(tree: Path, names: Sequence[str], children: int = 1) -> None:
+def mutants_of(tree: Path) -> list[str]:
+    """Return the names of all mutants, sorted."""
+    paths = (tree / "mutants").rglob("*.py.meta")
+    return sorted(name for path in paths for name in json.loads(path.read_text())["exit_code_by_key"])
+
+
+def try_mutants(tree: Path, names: Iterable[str], children: int = 1) -> None:
     """Run the tests that reach each of the mutants' functions, for those that have no verdict yet.
 
-    `children` mutants are tried at once. Raises RuntimeError with what mutmut said when it stopped.
+    `children` mutants are tried at once. Raises RuntimeError when the trial stopped before its end, and when
+    tests fail without any mutant, for then no verdict means anything.
     """
     known = verdicts(tree)
-    left = [name for name in names if known[name] == "not tried"]
-    if not left:
-        return
-    done = _mutmut(tree, "run", "--max-children", str(children), *left)
-    if done.returncode:
-        raise RuntimeError(f"mutmut stopped:\n{_said(done)}")
+    left = [name for name in names if name not in known]
+    if left:
+        (tree / "names.json").write_text(json.dumps(left))
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.mutants.trial",
+            "names.json",
+            _file(tree).name,
+            str(children),
+        ]
+        done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"the trial stopped:\n{_said(done)}")
+    failed = [
+        name for name, verdict in verdicts(tree).items() if name.startswith(CONTROL) and verdict != "survived"
+    ]
+    if failed:
+        raise RuntimeError(f"tests fail without a mutant, so none can be judged: {failed}")
 
 
 def verdicts(tree: Path) -> dict[str, Verdict]:
-    """Return every mutant's name with what became of it."""
-    return dict(_verdicts(tree))
+    """Return what became of every name that was tried."""
+    file = _file(tree)
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return {name: _VERDICTS.get(code, "odd") for name, code in map(json.loads, lines)}
 
 
 def change_of(tree: Path, name: str) -> Change:
@@ -87,11 +110,8 @@ def change_of(tree: Path, name: str) -> Change:
     return Change(" ".join(gone), " ".join(new))
 
 
-def _verdicts(tree: Path) -> Iterator[tuple[str, Verdict]]:
-    for path in sorted((tree / "mutants").rglob("*.py.meta")):
-        codes: dict[str, int | None] = json.loads(path.read_text())["exit_code_by_key"]
-        for name, code in codes.items():
-            yield name, _VERDICTS.get(code, "odd")
+def _file(tree: Path) -> Path:
+    return tree / "verdicts.jsonl"
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:

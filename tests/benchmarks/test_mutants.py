@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mutants.mutation import Change, verdicts
+from benchmarks.mutants.mutation import Change, try_mutants, verdicts
 from benchmarks.mutants.reasons import REASONS, read_reasons, reason_for
 from benchmarks.mutants.report import page, score_table
 from benchmarks.mutants.sample import draw, group_of, module_of
@@ -45,12 +45,20 @@ def test_a_module_belongs_to_one_group() -> None:
 
 
 def test_verdicts_come_from_the_exit_codes(tmp_path: Path) -> None:
-    codes = {"a": 1, "b": 0, "c": None, "d": 33, "e": -24, "f": -11, "g": 3}
-    (tmp_path / "mutants").mkdir()
-    (tmp_path / "mutants" / "m.py.meta").write_text(json.dumps({"exit_code_by_key": codes}))
+    codes = {"a": 1, "b": 0, "d": 33, "e": -24, "f": -11, "g": 3}
+    (tmp_path / "verdicts.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in codes.items()))
     assert list(verdicts(tmp_path).values()) == [
-        "killed", "survived", "not tried", "no tests", "timeout", "odd", "killed",
+        "killed", "survived", "no tests", "timeout", "odd", "killed",
     ]  # fmt: skip
+    assert verdicts(tmp_path / "nowhere") == {}
+
+
+def test_tests_that_fail_without_a_mutant_judge_none(tmp_path: Path) -> None:
+    (tmp_path / "verdicts.jsonl").write_text('["a", 1]\n["control:a", 1]\n')
+    with pytest.raises(RuntimeError, match="fail without a mutant"):
+        try_mutants(tmp_path, ["a", "control:a"])
+    (tmp_path / "verdicts.jsonl").write_text('["a", 1]\n["control:a", 0]\n')
+    try_mutants(tmp_path, ["a", "control:a"])
 
 
 def test_what_no_test_reaches_and_what_is_odd_lowers_the_score() -> None:
