@@ -112,6 +112,11 @@ def test_no_longer_removes_a_preference() -> None:
     assert playbook.bullets() == ()
 
 
+def test_of_two_statements_that_fit_alike_the_first_is_forgotten() -> None:
+    playbook = _told("Remember that my cat is black.", "Remember that my cat is old.", "Forget about my cat.")
+    assert [bullet.content for bullet in playbook.bullets()] == ["Learner says: my cat is old"]
+
+
 def test_forgetting_what_was_never_said_changes_nothing() -> None:
     playbook = _told("I prefer pictures.", "Forget that I own a boat.")
     assert len(playbook) == 1

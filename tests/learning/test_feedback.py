@@ -15,6 +15,7 @@ ANSWER = "1/2 + 1/3 = 2/5."
         ("that's wrong, it is 5/6", "5/6"),
         ("That is wrong. It is 5/6.", "5/6"),
         ("Hmm, that's not right", None),
+        ("Well, no, that's not right", None),
         ("No, it's 5/6!", "5/6"),
         ("no - the answer is 5/6", "5/6"),
         ("Wrong.", None),

@@ -19,6 +19,10 @@ def call(name: str, argument: str = "", error: str | None = None) -> ToolCallRec
     return {"name": name, "args": {key: argument}, "error": error}
 
 
+def by_file_path(path: str) -> ToolCallRecord:
+    return {"name": "read_file", "args": {"file_path": path}, "error": None}
+
+
 def learn(*calls: ToolCallRecord, outcome: Outcome = "success") -> tuple[str, float] | None:
     found = ExecutionReflector().reflect("q", calls, outcome)
     return (found.category, found.confidence) if found else None
@@ -44,6 +48,8 @@ def learn(*calls: ToolCallRecord, outcome: Outcome = "success") -> tuple[str, fl
         ([call("read_file", "nope", "not found")], ("error_handling", 0.70)),
         ([call("list_files", "."), call("read_file", "nope", "not found")], ("error_handling", 0.70)),
         ([call("bash", "frobnicate", "exit 127")], ("error_handling", 0.65)),
+        ([call("bash", "npm run build install"), call("bash", "cargo test")], ("shell_commands", 0.75)),
+        ([by_file_path("tests/test_a.py"), call("bash", "make test")], ("testing", 0.70)),
         (
             [call("read_file", "nope", "not found"), call("ls", "."), call("read_file", "yes")],
             ("file_operations", 0.75),

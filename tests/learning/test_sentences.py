@@ -30,6 +30,7 @@ def _own_words(message: str) -> list[str]:
         ("«un» “two” `three` 'four' 「five」 six", ["     six"]),
         ("I don't mind, it's Tom's 'own' book", ["I don't mind, it's Tom's  book"]),
         ('an inch is 1" wide', ['an inch is 1" wide']),
+        ("say '' or 'x' twice", ["say '' or  twice"]),
         ('a "quotation\nends" with its line', ['a "quotation', 'ends" with its line']),
         ('"Only quoted."  ...  !', []),
         ("", []),

@@ -112,12 +112,13 @@ def test_quarantined_bullets_are_in_no_prompt() -> None:
 def test_stats_add_up() -> None:
     playbook = Playbook.of(
         [
-            Bullet(id="a-1", section="s", content="c", helpful=3, harmful=1),
+            Bullet(id="a-1", section="s", content="c", helpful=3, harmful=1, neutral=4),
             Bullet(id="a-2", section="t", content="d", memory_type="procedural"),
         ]
     )
     stats = playbook.stats()
     assert (stats.bullets, stats.used, stats.unused) == (2, 1, 1)
+    assert (stats.helpful, stats.harmful, stats.neutral) == (3, 1, 4)
     assert stats.sections == {"s": 1, "t": 1}
     assert stats.memory_types == {"semantic": 1, "procedural": 1}
     assert stats.mean_reliability == pytest.approx((0.75 + 0.5) / 2)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.contest import contests, shared_subject
+from ace_graph.memory.contest import contests, repeats, shared_subject
 from ace_graph.memory.delta import Add, Judge, Pin, Quarantine, Restore
 from ace_graph.memory.effect import Archived
 from tests.memory.life import Life
@@ -113,6 +113,13 @@ def test_what_repeats_the_failed_advice_goes_with_it_and_its_words_are_learned()
     assert {pair.gone for pair in effect.report.superseded} == {old, clone}
     assert other in life.playbook.entries
     assert "estimated" in life[new].keywords
+
+
+def test_two_terms_and_half_of_the_claim_are_enough_to_repeat_failed_advice() -> None:
+    failed, lesson = bullet("Invoices: Harvard style"), bullet("Invoices need red ink", "str-00002")
+    texts = ("Invoices: Harvard", "Invoices: blue", "Harvard", "Harvard style for budgets")
+    others = [bullet(text, f"oth-{n:05d}") for n, text in enumerate(texts)]
+    assert [other.content for other in repeats(failed, lesson, others, 0.9)] == ["Invoices: Harvard"]
 
 
 def test_the_same_claim_about_another_subject_does_not_go_with_failed_advice() -> None:

@@ -86,6 +86,16 @@ def test_the_base_playbook_is_retrieved_together_with_the_own() -> None:
     assert ids(ask([], base=base)) == ["base:1"]
 
 
+def test_failed_advice_of_the_base_gives_way_to_what_was_learned_on_its_subject() -> None:
+    failed = bullet("base:1", "Round money to two places in every bill", helpful=1, harmful=1)
+    base = Playbook.of([failed, bullet("base:2", "Round money to four places in every bill", updated_at=NOW)])
+    question = "How do I round money in a bill?"
+    fine = Playbook(base_votes={"base:1": BaseVotes(helpful=1)})
+    assert ids(ask(fine, question, base=base)) == ["base:1"], "the better one of two rivals"
+    failing = Playbook(base_votes={"base:1": BaseVotes(setbacks=1, helpful=1)})
+    assert ids(ask(failing, question, base=base)) == ["base:2"]
+
+
 def test_a_base_bullet_gives_way_to_an_own_one_that_says_the_same() -> None:
     base = Playbook.of([bullet("base:1", f"Always {LCD}", helpful=30)])
     assert ids(ask([bullet("own")], base=base)) == ["own"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ace_graph.memory import Bullet
 from ace_graph.memory.bullet import MAX_KEYWORDS
 from ace_graph.memory.index import Index
-from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope
+from ace_graph.memory.similarity import choose_survivor, compare, merge, mergeable_scope, taught
 from tests.memory.near_duplicates import LESSONS, SAME
 from tests.memory.other_claims import APART
 
@@ -173,6 +173,16 @@ def test_harm_counts_against_a_survivor() -> None:
     assert choose_survivor(harmed, bullet("x", "a-00001", helpful=1, created_at=OLD))[0].id == "a-00001"
     disliked = bullet("x", "a-00002", harmful=1, created_at=NEW)
     assert choose_survivor(disliked, bullet("x", "a-00001", created_at=OLD))[0].id == "a-00001"
+
+
+def test_a_bullet_is_taught_the_others_words_and_keywords() -> None:
+    mine = bullet("Find the common denominator", keywords=("lcd",))
+    told = taught(mine, bullet("Find the common denominator of taxes", "str-00002", keywords=("lcd", "vat")))
+    assert told.keywords[:2] == ("lcd", "vat")
+    assert any(word.startswith("tax") for word in told.keywords[2:])
+    assert told.model_copy(update={"keywords": mine.keywords}) == mine
+    many = bullet("Find it", "str-00003", keywords=tuple(f"word{n}" for n in range(40)))
+    assert taught(mine, many).keywords == ("lcd", *(f"word{n}" for n in range(31)))
 
 
 def test_a_merge_unites_what_both_knew() -> None:

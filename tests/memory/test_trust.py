@@ -162,5 +162,6 @@ def test_the_lift_is_the_difference_with_newcombes_interval() -> None:
     assert lift(Trial(5, 5, 0, 0)) is None
     found = lift(Trial(56, 14, 48, 32))
     assert found is not None
-    assert found.lift == pytest.approx(0.2)
+    assert (found.with_memory, found.without, found.lift) == pytest.approx((0.8, 0.6, 0.2))
+    assert (found.turns_with, found.turns_without) == (70, 80)
     assert (found.low, found.high) == pytest.approx((0.0524, 0.3339), abs=5e-4)
