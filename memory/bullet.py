@@ -23,6 +23,7 @@ __all__ = [
     "PROFILE_SECTIONS",
     "Bullet",
     "BulletTag",
+    "Danger",
     "Days",
     "MemoryType",
     "Polarity",
@@ -35,6 +36,8 @@ __all__ = [
 MemoryType = Literal["semantic", "episodic", "procedural"]
 Polarity = Literal["strategy", "anti_pattern", "observation"]
 BulletTag = Literal["helpful", "harmful", "neutral"]
+Danger = Literal["instruction", "secret", "link"]
+"""What memory.screen finds in texts."""
 
 AVOID = "AVOID: "
 """What stands before the text of an anti-pattern wherever a model reads it."""
@@ -102,7 +105,8 @@ class Bullet(BaseModel):
     `updated_at`.
     `keywords` are words learned from bullets that this one absorbed: it is found by them, they are
     never shown. `slot` names a profile value of which there is one at a time (name, persona, ...).
-    `quarantine_reason` says why no prompt holds it; None while it is active.
+    `quarantine_reason` says why no prompt holds it; None while it is active. `vouched` are the dangers that
+    its writer, or a person who released it, answers for: the screen lets them pass as long as the text stays.
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
@@ -128,6 +132,7 @@ class Bullet(BaseModel):
     slot: ShortLine | None = None
     status: Literal["active", "quarantined"] = "active"
     quarantine_reason: ShortLine | None = None
+    vouched: Annotated[tuple[Danger, ...], Field(exclude_if=lambda value: not value)] = ()
     created_at: Moment = EPOCH_START
     updated_at: Moment = EPOCH_START
     ttl_days: Days | None = None

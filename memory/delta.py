@@ -12,10 +12,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.bullet import Bullet, BulletTag, Days, MemoryType, Moment, Polarity, Text
+from ace_graph.memory.bullet import Bullet, BulletTag, Danger, Days, MemoryType, Moment, Polarity, Text
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Reflection, Vote
-from ace_graph.memory.screen import Danger
 from ace_graph.memory.uses import Uses
 
 __all__ = [
@@ -29,6 +28,7 @@ __all__ = [
     "Reflect",
     "Release",
     "Remove",
+    "Rescreen",
     "Reset",
     "Restore",
     "Rollback",
@@ -193,6 +193,18 @@ class Release(_Operation):
     bullet_id: BulletRef
 
 
+class Rescreen(_Operation):
+    """Read every bullet again under the rules of the screen as they are now, both ways.
+
+    What they find is kept back; what they kept back and now let pass is released, unless something else has
+    taken its slot. What a person kept back, released or vouched for stays as it is. `kept` are ids that a
+    person released before bullets said so themselves.
+    """
+
+    op: Literal["rescreen"] = "rescreen"
+    kept: tuple[BulletRef, ...] = ()
+
+
 class Pin(_Operation):
     """Make a bullet part of the core, exempt from decay and cap."""
 
@@ -261,6 +273,7 @@ Operation = Annotated[
     | Restore
     | Quarantine
     | Release
+    | Rescreen
     | Pin
     | Unpin
     | Touch

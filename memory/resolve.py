@@ -8,7 +8,10 @@ Does not: apply anything (`effect.apply` does) or know where a playbook is store
 
 from __future__ import annotations
 
+from typing import get_args
+
 from ace_graph.memory.access import Access, stamps_after
+from ace_graph.memory.bullet import Danger, clean_line
 from ace_graph.memory.delta import (
     Add,
     Delta,
@@ -20,6 +23,7 @@ from ace_graph.memory.delta import (
     Reflect,
     Release,
     Remove,
+    Rescreen,
     Reset,
     Restore,
     Rollback,
@@ -32,6 +36,7 @@ from ace_graph.memory.delta import (
 from ace_graph.memory.draft import Draft, Refused
 from ace_graph.memory.effect import Archived, Effect, Reflected
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.rescreen import rescreen
 from ace_graph.memory.resolve_add import (
     add,
     archive_beyond_cap,
@@ -45,7 +50,7 @@ from ace_graph.memory.resolve_bounds import Bounds
 from ace_graph.memory.resolve_judge import Judging, setbacks_after
 from ace_graph.memory.resolve_merge import merge_named, restore
 from ace_graph.memory.resolve_whole import reset, rollback
-from ace_graph.memory.screen import screen
+from ace_graph.memory.screen import is_reason, screen
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.uses import Uses, differences
 
@@ -118,6 +123,8 @@ def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
             restore(draft, operation)
         case Quarantine() | Release():
             _set_status(draft, operation)
+        case Rescreen():
+            rescreen(draft, operation)
         case Pin() | Unpin():
             _set_pinned(draft, operation)
         case Touch():
@@ -144,7 +151,7 @@ def _named(operation: Operation) -> str:
             return operation.bullet.id
         case Reflect():
             return operation.insight
-        case Reset():
+        case Reset() | Rescreen():
             return ""
         case Rollback():
             return str(operation.version)
@@ -208,18 +215,25 @@ def _remove(draft: Draft, operation: Remove) -> None:
 def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
     bullet = draft.locate(operation.bullet_id)
     if isinstance(operation, Quarantine):
-        status, why, note = "quarantined", bounded_reason(operation.why), "quarantined"
+        status, why, note = "quarantined", _reason_of_a_person(operation.why), "quarantined"
+        vouched: tuple[Danger, ...] = ()
     else:
         status, why, note = "active", None, "released"
+        vouched = get_args(Danger)
     if bullet.status == status:
         raise Refused(f"it is {status} already")
-    changed = {"status": status, "quarantine_reason": why, "updated_at": draft.now}
+    changed = {"status": status, "quarantine_reason": why, "vouched": vouched, "updated_at": draft.now}
     moved = bullet.model_copy(update=changed)
     occupant = slot_occupant(draft, moved)
     draft.put(moved)
     draft.note(note, bullet.id)
     if occupant is not None and note == "released":
         supersede(draft, occupant, bullet.id)
+
+
+def _reason_of_a_person(why: str) -> str | None:
+    """The reason as it is kept: never one that the screen would give, so that a new look leaves it alone."""
+    return bounded_reason(f"by hand: {why}" if is_reason(clean_line(why)) else why)
 
 
 def _set_pinned(draft: Draft, operation: Pin | Unpin) -> None:

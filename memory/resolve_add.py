@@ -85,15 +85,22 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
 
 def _screened(draft: Draft, arriving: Bullet, operation: Add) -> Bullet:
     """The bullet in quarantine where its texts belong there, unless somebody let the same text through."""
-    if arriving.status == "quarantined" or (why := screen_bullet(arriving, operation.vouched)) is None:
+    if arriving.status == "quarantined" or screen_bullet(arriving) is None:
         return arriving
+    if (why := screen_bullet(arriving, operation.vouched)) is None:
+        return arriving.model_copy(update={"vouched": operation.vouched})
     if any(_same_text(known, arriving) and known.status == "active" for known in draft.alike(arriving)):
         return arriving
     return arriving.model_copy(update={"status": "quarantined", "quarantine_reason": why})
 
 
 def screened_again(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
-    """Return the new value, in quarantine where its texts, which are other than before, belong there."""
+    """Return the new value, in quarantine where its texts, which are other than before, belong there.
+
+    Who vouched for a text did not vouch for the one that takes its place.
+    """
+    if old.content != new.content:
+        new = new.model_copy(update={"vouched": ()})
     if new.status == "quarantined" or _texts(old) == _texts(new) or (why := screen_bullet(new)) is None:
         return new
     draft.note("quarantined", new.id)

@@ -2,9 +2,8 @@
 
 Everything that is remembered was said by somebody: a learner, a web page, a model that read one. A text that
 is found here is stored in quarantine with the reason, shown to people, and never injected until somebody
-releases it. The rules are tables (screen_orders, screen_foreign, screen_secrets, screen_links), matched on
-the text as a reader would take it: look-alike letters, accents, invisible joiners, digits for letters and
-Base64 are undone first.
+releases it. The rules are tables (screen_orders, screen_foreign, screen_secrets, screen_links), and all of
+them read the text as a reader would take it, after its disguises are undone (screen_reading).
 
 Does not: understand. A table stops what is common, not what is clever; docs/security.md says what got
 through, and the data block around every bullet does not depend on it.
@@ -12,32 +11,23 @@ through, and the data block around every bullet does not depend on it.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
-import unicodedata
-from collections.abc import Collection, Iterator
-from typing import Literal
+from collections.abc import Collection, Iterable, Iterator
 
-from ace_graph.memory.bullet import Bullet, clean_line
+from ace_graph.memory.bullet import Bullet, Danger, clean_line
 from ace_graph.memory.screen_foreign import foreign_order_in
+from ace_graph.memory.screen_joined import disguised_order_in
 from ace_graph.memory.screen_links import has_link
 from ace_graph.memory.screen_orders import order_in
+from ace_graph.memory.screen_reading import as_latin, folded, readings
 from ace_graph.memory.screen_secrets import secret_in
 
-__all__ = ["Danger", "readable", "screen", "screen_bullet"]
+__all__ = ["is_reason", "screen", "screen_bullet"]
 
-Danger = Literal["instruction", "secret", "link"]
-
-_LETTERS_APART = re.compile(r"(?<![^\W_])(?:[^\W\d_][ ._*-]){9,}[^\W\d_](?![^\W_])")
-_ENCODED = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
-_MIXED = re.compile(r"(?<!\w)(?=[a-z@$|]*[0-9@$|])(?=[0-9@$|]*[a-z])[a-z0-9@$|]{3,}(?!\w)")
-_BESIDE = re.compile(r"[a-z][0-9@$|]+[a-z]|(?<![\w@$|])[0-9@$|]+[a-z]{2}")
-_AS_LETTERS = str.maketrans("0134578@$|", "oieastbasi")
-_LOOK_ALIKES = str.maketrans(
-    "авеикмнорстухіјѕԁɡαεικνορτυχɩ",
-    "abeukmhopctyxijsdgaeiknoptuxi",
-)
+_PIECE_CHARS = 2_000
+"""How much is read at once. A match holds the interpreter, so none may take long; a bullet has no more."""
+_OVERLAP = 300
+"""What two pieces share, which is more than nearly all rules span."""
+_SECRET, _LINK, _ORDER = "secret: ", "link", "instruction: "
 
 
 def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
@@ -45,49 +35,50 @@ def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
 
     `vouched` are dangers that the writer answers for, such as links in what learners say of themselves.
     """
-    line = clean_line(text)
-    if "secret" not in vouched and (kind := secret_in(line)) is not None:
-        return f"secret: {kind}"
-    folded = line.casefold() if line.isascii() else unicodedata.normalize("NFKC", line).casefold()
-    if "link" not in vouched and has_link(folded):
-        return "link"
-    if "instruction" in vouched:
-        return None
-    kind = "with its letters set apart" if _LETTERS_APART.search(line) else foreign_order_in(folded)
-    if kind is None and not line.isascii():
-        kind = foreign_order_in(_latin(line))
-    kind = kind or next(filter(None, map(order_in, readable(line))), None)
-    return None if kind is None else f"instruction: {kind}"
+    found = (_screened(piece, vouched) for piece in _pieces(clean_line(text)))
+    return _first(found)
 
 
 def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | None:
-    """Return why a bullet belongs in quarantine: every text of it that a prompt may show is read."""
+    """Return why a bullet belongs in quarantine: every text of it that a prompt may show is read.
+
+    What the bullet itself is vouched for counts as well as `vouched`.
+    """
+    known = {*vouched, *bullet.vouched}
     others = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
-    found = screen(bullet.content, vouched)
-    return found or next((why for text in others if text and (why := screen(text)) is not None), None)
+    return _first(screen(text, known) for text in (bullet.content, *others) if text)
 
 
-def readable(text: str) -> Iterator[str]:
-    """Yield `text` as a reader may take it: plain lower-case letters, then with its disguises undone."""
-    plain = text.casefold() if text.isascii() else _latin(text)
-    yield plain
-    if _BESIDE.search(plain):
-        yield _MIXED.sub(lambda word: word[0].translate(_AS_LETTERS), plain)
-    for encoded in _ENCODED.findall(text):
-        if (decoded := _decoded(encoded)) is not None:
-            yield decoded.casefold()
+def is_reason(why: str | None) -> bool:
+    """Whether a reason for a quarantine is one that this screen gives, and no person's."""
+    return why is not None and (why == _LINK or why.startswith((_SECRET, _ORDER)))
 
 
-def _latin(text: str) -> str:
-    """Lower case, without accents and format characters, look-alikes of other scripts as Latin letters."""
-    plain = unicodedata.normalize("NFKD", text).casefold().translate(_LOOK_ALIKES)
-    return "".join(ch for ch in plain if unicodedata.category(ch) not in ("Mn", "Cf"))
+def _pieces(line: str) -> Iterator[str]:
+    """The text in pieces that overlap, so that nothing is lost where they meet."""
+    yield line[:_PIECE_CHARS]
+    step = _PIECE_CHARS - _OVERLAP
+    for start in range(step, len(line) - _OVERLAP, step):
+        yield line[start : start + _PIECE_CHARS]
 
 
-def _decoded(encoded: str) -> str | None:
-    """The text that is hidden in Base64, None where it is no text."""
-    try:
-        text = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        return None
-    return text if text.isprintable() else None
+def _screened(piece: str, vouched: Collection[Danger]) -> str | None:
+    plain = folded(piece)
+    written = dict.fromkeys((plain, as_latin(plain)))
+    if "secret" not in vouched and (kind := _first(map(secret_in, written))) is not None:
+        return _SECRET + kind
+    if "link" not in vouched and any(has_link(each.casefold()) for each in written):
+        return _LINK
+    if "instruction" not in vouched and (kind := _order_in(plain)) is not None:
+        return _ORDER + kind
+    return None
+
+
+def _order_in(plain: str) -> str | None:
+    read = tuple(readings(plain))
+    named = (order_in(each) or foreign_order_in(each) for each in read)
+    return _first(named) or _first(map(disguised_order_in, read))
+
+
+def _first(found: Iterable[str | None]) -> str | None:
+    return next((each for each in found if each is not None), None)

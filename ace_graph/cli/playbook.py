@@ -231,6 +231,29 @@ def release(
 
 
 @playbook.command()
+def rescreen(
+    learner: Learner = DEFAULT_LEARNER,
+    everybody: Annotated[bool, typer.Option("--all", help="Every learner of the store.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would move, change nothing.")] = False,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Screen what is stored again, after an upgrade has changed the rules: both ways.
+
+    What a person released, kept back or vouched for stays as it is.
+
+    \b
+    ace-graph playbook rescreen --all --dry-run
+    """
+    from ace_graph.cli import playbook_rescreen
+
+    if everybody:
+        playbook_rescreen.rescreen_all(store, dry_run=dry_run, as_json=as_json)
+    else:
+        playbook_rescreen.rescreen(store, learner, dry_run=dry_run, as_json=as_json)
+
+
+@playbook.command()
 def remove(
     bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
 ) -> None:

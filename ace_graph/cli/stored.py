@@ -15,13 +15,13 @@ from ace_graph.cli.environment import load_settings
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Add, Delta, Operation
-from ace_graph.memory.effect import Report
+from ace_graph.memory.effect import Effect, Report
 from ace_graph.memory.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.store_url import open_store
 
-__all__ = ["AUTHOR", "change", "changed", "commit", "on_store"]
+__all__ = ["AUTHOR", "change", "changed", "commit", "on_store", "planned"]
 
 AUTHOR = "ace-graph"
 T = TypeVar("T")
@@ -55,7 +55,7 @@ def change(url: str | None, learner: str, operation: Operation, reason: str) -> 
 
 async def changed(store: Store, learner: str, base: Snapshot, operation: Operation, reason: str) -> Commit:
     """Commit one operation onto `base`. Raises ChangeRefused as `change` does."""
-    _check(resolve(base, _delta([operation], reason), store.policy).report)
+    _check(planned(store, base, [operation], reason).report)
     done = await commit(store, learner, base, [operation], reason)
     _check(done.report)
     return done
@@ -66,6 +66,11 @@ async def commit(
 ) -> Commit:
     """Commit `operations` as one delta of the command line's."""
     return await store.commit(learner, _delta(operations, reason), base)
+
+
+def planned(store: Store, base: Snapshot, operations: Sequence[Operation], reason: str) -> Effect:
+    """Return what a commit of `operations` would change now; nothing is written."""
+    return resolve(base, _delta(operations, reason), store.policy)
 
 
 def _delta(operations: Sequence[Operation], reason: str) -> Delta:

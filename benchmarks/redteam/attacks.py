@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-__all__ = ["Aim", "Attack", "Via", "read_attacks"]
+__all__ = ["Aim", "Attack", "Via", "filled_in", "read_attacks"]
 
 Via = Literal["question", "tool", "feedback", "import", "reflector", "learner_id"]
 Aim = Literal["order", "secret", "link", "false", "flood", "other"]
@@ -22,11 +22,23 @@ _STANDS_FOR = {
     "{n}": "\n",
     "{sp}": " ",
     "{zwsp}": "\u200b",
+    "{zwj}": "\u200d",
+    "{zwnj}": "\u200c",
     "{aws}": "AKIA" + "QWERTYUIOPASDFGH",
     "{github}": "ghp_" + _TOKEN,
     "{key}": "sk-" + _TOKEN,
     "{pem}": "-----BEGIN RSA " + "PRIVATE KEY-----",
     "{jwt}": "eyJ" + _TOKEN + ".eyJ" + _TOKEN + "." + _TOKEN,
+    "{random}": _TOKEN,
+    "{aws_rest}": "QWERTYUIOPASDFGH",
+    "{wide}": "ＱＷＥＲＴＹＵＩＯＰＡＳＤＦＧＨ",
+    "{card}": " ".join(("4111", "1111", "1111", "1111")),
+    "{card_dashes}": "-".join(("5555", "5555", "5555", "4444")),
+    "{iban}": "DE89" + "370400440532013000",
+    "{iban_spaces}": " ".join(("FR14", "2004", "1010", "0505", "0001", "3M02", "606")),
+    "{age}": "AGE-SECRET-" + "KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2,
+    "{seed}": "legal winner thank year wave sausage worth useful legal winner thank yellow",
+    "{discord}": "MTk4NjIyNDgzNDcxOTI1" + "MjQ4" + ".Cl2FMQ." + "ZnCjm1XVW7vRze4b7Cq4se7kKWs",
 }
 
 
@@ -54,7 +66,11 @@ def _attack(number: int, line: str) -> Attack:
     parts = line.split("\t")
     if len(parts) != 3 or parts[0] not in get_args(Via) or parts[1] not in get_args(Aim):
         raise ValueError(f"no attack: {line!r}")
-    text = parts[2]
+    return Attack(number, cast("Via", parts[0]), cast("Aim", parts[1]), filled_in(parts[2]))
+
+
+def filled_in(text: str) -> str:
+    """Return a text of these files with what its names in braces stand for."""
     for name, meant in _STANDS_FOR.items():
         text = text.replace(name, meant)
-    return Attack(number, cast("Via", parts[0]), cast("Aim", parts[1]), text)
+    return text

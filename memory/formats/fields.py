@@ -44,7 +44,8 @@ MAX_NAMED = 30
 
 _COUNTS = ("helpful", "harmful", "neutral", "setbacks", "seen")
 _LONGEST = {"tags": MAX_TAGS, "keywords": MAX_KEYWORDS, "sources": MAX_SOURCES, "consolidated_from": 1_000}
-_BULLET_FIELDS = frozenset(Bullet.model_fields)
+READ_FIELDS = frozenset(Bullet.model_fields) - {"vouched"}
+"""The fields that a file may give a bullet. No file vouches for its own text."""
 _ALWAYS_GIVEN = {"id": "new", "section": "general"}
 
 
@@ -99,8 +100,8 @@ class Collector:
         more = as_fields(source.get(EXTENSION))
         if more is None:
             return dict(fields)
-        self.leave_out_all_but(_BULLET_FIELDS, more)
-        return {**fields, **{key: value for key, value in more.items() if key in _BULLET_FIELDS - {"id"}}}
+        self.leave_out_all_but(READ_FIELDS, more)
+        return {**fields, **{key: value for key, value in more.items() if key in READ_FIELDS - {"id"}}}
 
     def reading(self) -> Reading:
         """Return all that was taken."""

@@ -11,16 +11,14 @@ import json
 from typing import cast
 
 from ace_graph.errors import FormatError, NewerFormat
-from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.fields import Collector, named
+from ace_graph.memory.formats.fields import READ_FIELDS, Collector, named
 from ace_graph.memory.formats.strict_json import as_fields
 from ace_graph.memory.payload import FORMAT, dump_playbook
 from ace_graph.memory.playbook import Playbook
 
 __all__ = ["JsonFormat"]
 
-_KNOWN = frozenset(Bullet.model_fields)
 _BOOKKEEPING = frozenset({"format", "next_id", "version", "bullets"})
 
 
@@ -37,8 +35,8 @@ class JsonFormat:
         """Return the bullets. Raises FormatError, NewerFormat."""
         collector = Collector()
         for name, fields in collector.objects(named(_items(document.value, collector))):
-            collector.leave_out_all_but(_KNOWN, fields)
-            collector.take({key: value for key, value in fields.items() if key in _KNOWN}, name)
+            collector.leave_out_all_but(READ_FIELDS, fields)
+            collector.take({key: value for key, value in fields.items() if key in READ_FIELDS}, name)
         return collector.reading()
 
     def write(self, playbook: Playbook) -> str:

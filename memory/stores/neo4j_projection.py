@@ -59,9 +59,8 @@ def _node(learner: str, bullet: Bullet, taken: set[str]) -> Properties:
     if hash_key in taken:
         hash_key = f"{hash_key}:{bullet.id}"
     taken.add(hash_key)
-    lists = {
-        name: list(getattr(bullet, name)) for name in ("tags", "keywords", "sources", "consolidated_from")
-    }
+    names = ("tags", "keywords", "sources", "consolidated_from", "vouched")
+    lists = {name: list(getattr(bullet, name)) for name in names}
     return {
         **bullet.model_dump(exclude=set(lists)),
         **lists,
