@@ -44,7 +44,7 @@ def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | Non
 
     What the bullet itself is vouched for counts as well as `vouched`.
     """
-    known = {*vouched, *bullet.vouched}
+    known: tuple[Danger, ...] = (*vouched, *bullet.vouched)
     others = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
     return _first(screen(text, known) for text in (bullet.content, *others) if text)
 
