@@ -1,0 +1,37 @@
+"""Questions of one message that an answer leaves open are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.offline_tutor.parts import left_open
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ("What is 1/2 + 1/3? And who was Napoleon?", ['"And who was Napoleon?"']),
+        ("What is 2+2? What is 3*3? How are you?", ['"What is 3*3?"', '"How are you?"']),
+        ("What is 2+2 and 3*3?", ['"3*3"']),
+        ("What is 2+2? Who? Where? When exactly? Why not?", ["and 1 more"]),
+    ],
+)
+def test_what_stays_open_is_named(message: str, named: list[str]) -> None:
+    said = left_open(message) or ""
+    assert said.startswith("I have not answered")
+    assert [part for part in named if part not in said] == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "What is 2+2?",
+        "What is 1.5 + 2? Can you draw it?",
+        "What is the LCM of 4 and 6?",
+        "What is 1/2 + 1/3 and why is that so?",
+        "Who was Napoleon? Where was he born?",
+        "",
+    ],
+)
+def test_one_question_leaves_nothing_open(message: str) -> None:
+    assert left_open(message) is None
