@@ -107,7 +107,7 @@ def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy)
         print(
             f"[{bullet.id}] +{bullet.helpful}/-{bullet.harmful} "
             f"strength={decay_score(bullet, snapshot.access, policy.decay):.2f} "
-            f"used={_last_used(bullet, snapshot)} {_marked(bullet)}: {printable(bullet.content)}"
+            f"{_marked(bullet)}: {printable(bullet.content)}"
         )
 
 
