@@ -197,7 +197,10 @@ class Rejected(TypedDict):
 
 
 class Judged(TypedDict):
-    """The earlier turn that this turn's message gave feedback on."""
+    """The earlier turn that this turn's message gave feedback on.
+
+    The verdict is `unknown` where the message objects to an answer that a check found right.
+    """
 
     turn_id: str
     verdict: Verdict

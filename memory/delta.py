@@ -237,11 +237,13 @@ class Reflect(_Operation):
 class Reset(_Operation):
     """Replace all bullets and forget votes, insights and links (clear, replacing import).
 
-    Ids are never given twice after it.
+    Ids are never given twice after it. `confirmed`: the learner asked to forget everything, and said
+    yes when asked back.
     """
 
     op: Literal["reset"] = "reset"
     bullets: tuple[Bullet, ...] = ()
+    confirmed: bool = False
 
 
 class Rollback(_Operation):
@@ -290,7 +292,7 @@ class Delta(BaseModel):
     `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the
     turn or the evidence behind it. `now` is the moment that all of its changes bear. `origin` says who
     asked: what a turn has learned is bounded by the policy and may remove nothing but the learner's own
-    statements; a host may do anything.
+    statements, or everything after the learner's yes; a host may do anything.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

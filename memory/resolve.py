@@ -66,7 +66,7 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
     it is in `effect.report.rejected` with the reason.
     """
     draft = Draft(snapshot, policy, delta.now)
-    judging, bounds = Judging(draft), Bounds(draft) if delta.origin == "turn" else None
+    judging, bounds = Judging(draft), _bounds(draft, delta)
     for operation in delta.operations:
         try:
             if bounds is not None:
@@ -101,6 +101,11 @@ def _reversible(effect: Effect, access: Access) -> Effect:
         before = differences(access.stamps, after)
     moved = {"before": Uses(clock=access.access_clock, stamps=before), "earlier": dict(access.earlier)}
     return effect.model_copy(update=moved)
+
+
+def _bounds(draft: Draft, delta: Delta) -> Bounds | None:
+    """What a turn may not go beyond; a host has no bounds."""
+    return Bounds(draft, alone=len(delta.operations) == 1) if delta.origin == "turn" else None
 
 
 def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:

@@ -2,14 +2,15 @@
 
 A turn's operations come from a model that read untrusted text. Whatever it was talked into, a turn can add
 and reinforce a bounded number of bullets, correct advice that failed on evidence, and take back what the
-learner said of themselves when they ask for it. Everything else is for people.
+learner said of themselves when they ask for it. The learner's yes to forgetting everything clears the memory,
+in a delta of its own. Everything else is for people.
 
 Does not: bound the host, whose deltas may do anything.
 """
 
 from __future__ import annotations
 
-from ace_graph.memory.delta import Add, Judge, Operation, Reflect, Remove, Touch, Update
+from ace_graph.memory.delta import Add, Judge, Operation, Reflect, Remove, Reset, Touch, Update
 from ace_graph.memory.draft import Draft, Refused
 
 __all__ = ["Bounds"]
@@ -19,10 +20,11 @@ _UNBOUNDED = (Touch, Judge, Reflect)
 
 
 class Bounds:
-    """Counts the changes of one delta of a turn."""
+    """Counts the changes of one delta of a turn; `alone`: it holds one operation."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, *, alone: bool = False) -> None:
         self._draft = draft
+        self._alone = alone
         self._left = draft.policy.max_turn_changes
 
     def check(self, operation: Operation) -> None:
@@ -41,6 +43,8 @@ class Bounds:
                 bullet = self._draft.present(operation.bullet_id)
                 if bullet is not None and not bullet.profile:
                     raise Refused("only evidence or a person removes a bullet")
+            case Reset(confirmed=True, bullets=()) if self._alone:
+                return
             case _:
                 raise Refused(f"a turn may not {operation.op}")
         if self._left == 0:

@@ -6,11 +6,13 @@ Does not: judge the answer or change the memory.
 from __future__ import annotations
 
 from ace_graph.attempt import REASONING, attempt_of, prompt_for
-from ace_graph.injection import inject
+from ace_graph.injection import Injection, inject
 from ace_graph.learning.evidence import quotes_truth
+from ace_graph.learning.notice import notice_of
 from ace_graph.loading import ensure_memory
 from ace_graph.off_loop import read_text
 from ace_graph.prompts import data_block
+from ace_graph.reasoning.solution import Solution
 from ace_graph.reasoning.talk import Talk
 from ace_graph.reasoning.trace import message_dicts
 from ace_graph.run import Run
@@ -30,13 +32,20 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     """
     memory, plan, turn = await ensure_memory(state, run), state["plan"], state["turn"]
     earlier = state.get("attempt")
-    injection = await inject(turn, plan, memory.snapshot, run)
+    size = len(turn["question"])
+    notice = await read_text(size, notice_of, state, memory, run)
+    own = notice.answer
+    injection = await inject(turn, plan, memory.snapshot, run) if own is None else Injection()
     answer_id = earlier["answer_id"] if earlier else f"answer-{turn['turn_id']}"
     model = await run.resources.ready_model(run.context)
     talk = Talk(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
-    told = _told(state, earlier, run) if earlier else ""
-    prompt = await read_text(len(turn["question"]), prompt_for, state, injection, run, told)
-    solution = await REASONING[plan["mode"]](prompt, plan, talk)
+    if own is None:
+        told = "\n\n".join(part for part in (notice.prompt, _told(state, earlier, run)) if part)
+        prompt = await read_text(size, prompt_for, state, injection, run, told)
+        solution = await REASONING[plan["mode"]](prompt, plan, talk)
+    else:
+        talk.show(own)
+        solution = Solution(answer=own, reasoning="", used=())
     attempt = attempt_of(solution, injection, talk, run.resources.new_id(), answer_id, earlier)
     attempt["first"] = _first(earlier, state.get("result")) if earlier else None
     return {
@@ -58,11 +67,13 @@ def _first(earlier: Attempt, result: Result | None) -> FirstAnswer:
     }
 
 
-def _told(state: ACEState, earlier: Attempt, run: Run) -> str:
-    """What a revision is told: the earlier answer, and what the evidence says of it.
+def _told(state: ACEState, earlier: Attempt | None, run: Run) -> str:
+    """What a revision is told: the earlier answer, and what the evidence says of it; '' for a first attempt.
 
     The ground truth is never quoted, not by an evaluator either, which may know it.
     """
+    if earlier is None:
+        return ""
     result, truth = state.get("result"), run.context.ground_truth
     evidence = result["evidence"] if result else []
     texts = [item["text"] for item in evidence if item["source"] != "ground_truth" and item["text"]]

@@ -18,7 +18,16 @@ from ace_graph.memory.access import Access
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.turn import RecentTurn, answer_hash
 
-__all__ = ["Earlier", "judged_earlier"]
+__all__ = ["Earlier", "Exchange", "judged_earlier", "last_exchange"]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What was asked and answered before the newest message of the user, and that message."""
+
+    question: str
+    answer: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,8 @@ class Earlier:
         return Evidence(source="learner", verdict=self.feedback.verdict, text=text[:2_000], by="learner")
 
 
-def judged_earlier(messages: Sequence[BaseMessage], access: Access) -> Earlier | None:
-    """Return the earlier turn that the newest user message judges; None where it judges none we know.
+def last_exchange(messages: Sequence[BaseMessage]) -> Exchange | None:
+    """Return the exchange before the newest user message, None where there is none.
 
     `messages` is the conversation up to and including this turn's question (what comes after it, this
     turn's own answer, is left aside).
@@ -51,10 +60,17 @@ def judged_earlier(messages: Sequence[BaseMessage], access: Access) -> Earlier |
     answers = [m for m in before if isinstance(m, AIMessage) and not m.tool_calls and m.text.strip()]
     if not answers:
         return None
-    answer = answers[-1].text
-    feedback = read_feedback(messages[positions[-1]].text, answer)
-    known = {turn.answer_hash: turn for turn in access.recent_turns}.get(answer_hash(answer))
+    question = next((m.text for m in reversed(before) if isinstance(m, HumanMessage)), "")
+    return Exchange(question, answers[-1].text, messages[positions[-1]].text)
+
+
+def judged_earlier(messages: Sequence[BaseMessage], access: Access) -> Earlier | None:
+    """Return the earlier turn that the newest user message judges; None where it judges none we know."""
+    last = last_exchange(messages)
+    if last is None:
+        return None
+    feedback = read_feedback(last.message, last.answer)
+    known = {turn.answer_hash: turn for turn in access.recent_turns}.get(answer_hash(last.answer))
     if feedback is None or known is None:
         return None
-    question = next((m.text for m in reversed(before) if isinstance(m, HumanMessage)), "")
-    return Earlier(known, question, answer, feedback)
+    return Earlier(known, last.question, last.answer, feedback)

@@ -1,240 +1,130 @@
 """Explicit memory: what a learner says about themselves, or asks to be remembered or forgotten.
 
-Found by the rules in this file, sentence by sentence, without a model; kept in the learner's own words as
-core bullets of their profile. A link in such a statement is the learner's own and stays; an order to the
-agent or a secret is kept back like anybody's (memory.screen). Only the beginning of a sentence counts, so a
-story about somebody who said "call me Tom" stores nothing. Never stored: a question, a quotation, a negated
-request.
+Found by rules (statement_rules.py), clause by clause, without a model; kept in the learner's own words as
+core bullets of their profile, one statement a bullet. A link in such a statement is the learner's own and
+stays; an order to the agent or a secret is kept back like anybody's (memory.screen). Only the beginning of a
+clause counts, so a story about somebody who said "call me Tom" stores nothing. Never stored: a question, a
+quotation, a negated request.
+
+What is found and comes to nothing is named, too, so that nobody confirms it (memory_changes.py).
 
 Does not: interpret. What no rule covers is left to the reflector.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
 
-from ace_graph.learning.sentences import Sentence, sentences, skip
-from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.learning.clauses import EDGES, Clause, clauses
+from ace_graph.learning.forget_requests import Own, Request, forget_request
+from ace_graph.learning.sentences import sentences
+from ace_graph.learning.statement_rules import FACT, STATEMENTS, STYLE, Rule, rule_of
 from ace_graph.memory.delta import Add, Operation, Remove
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.taxonomy import infer_topic
-from ace_graph.memory.text import terms
 
-__all__ = ["ATTRIBUTION", "MAX_STATEMENTS", "explicit_operations"]
+__all__ = ["ATTRIBUTION", "MAX_STATEMENTS", "Said", "explicit_operations", "read_statements"]
 
 ATTRIBUTION = "Learner says: "
 MAX_STATEMENTS = 10
-_FORGET_COVERAGE = 0.6
-"""Share of a forget request's words that a bullet must hold to be the one that is meant."""
 
-_LANGUAGES = (
-    "arabic|bengali|chinese|czech|danish|dutch|english|finnish|french|german|greek|hebrew|hindi|hungarian"
-    "|indonesian|italian|japanese|korean|norwegian|persian|polish|portuguese|romanian|russian|spanish"
-    "|swahili|swedish|thai|turkish|ukrainian|urdu|vietnamese"
-)
-_KEEP = (
-    r"(?:remember|memori[sz]e|keep in mind|bear in mind|note|make a note|don'?t forget|do not forget"
-    r"|never forget|for the record)"
-)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
+NOT_ASKED = 'said in passing; to have it kept, say "remember that ..."'
+TOO_LONG = "the sentence is too long to be kept"
+NOT_KNOWN = "no such statement of the learner is remembered"
 
 
 @dataclass(frozen=True)
-class _Rule:
-    """A sentence that begins with `pattern` (after fillers) is kept in `section`, from there to its end.
+class Said:
+    """A statement, or a request to forget, and the operation that it asks for; without one, `why` not.
 
-    With `fact` only what comes after the pattern is kept.
+    `asked`: the learner asked for it in so many words; else it was said in passing.
     """
 
-    pattern: re.Pattern[str]
-    section: str
-    memory_type: MemoryType
-    slot: str | None = None
-    fact: bool = False
-
-
-_FILLER = _pattern(
-    r"(?:hi|hello|hey|ok|okay|well|oh|so|also|and|but|please|actually|by the way|btw|sorry|no)\b[ ,!]*"
-    r"|(?:could|can|would) you (?:please )?"
-)
-_LEAD = _pattern(
-    r"(?:always|answer|be|bear|call|delete|do|don'?t|for|forget|from|i|i'?d|i'?m|in|keep|make"
-    r"|memori[sz]e|my|never|note|remember|remove|reply|respond|sound|speak|stop|talk|use|write)\b[:,]? \S"
-)
-"""How every rule of this file begins."""
-
-_RULES = (
-    _Rule(
-        _pattern(r"(?:call me|my name is|my name'?s|i am called|i'?m called) \S"),
-        "profile",
-        "semantic",
-        "name",
-    ),
-    _Rule(
-        _pattern(
-            r"(?:from now on,? |always )?(?:(?:talk|speak|write|answer|reply|respond|sound)(?: to me)? "
-            r"(?:like|as) (?:an? |the )?\w|be my \w|use the (?:voice|persona|style) of \w)"
-        ),
-        "profile",
-        "procedural",
-        "persona",
-    ),
-    _Rule(
-        _pattern(
-            rf"(?:from now on,? |always )?(?:(?:talk|speak|write|answer|reply|respond)(?: to me)? "
-            rf"in (?:{_LANGUAGES})\b|my (?:native |mother |first )?(?:language|tongue) is (?:{_LANGUAGES})\b)"
-        ),
-        "profile",
-        "procedural",
-        "language",
-    ),
-    _Rule(
-        _pattern(
-            r"i (?:(?:keep|always keep|am always|often|always|usually|sometimes|still) (?:on )?"
-            r"(?:mix(?:ing)? up|mess(?:ing)? up|confus(?:e|ing)|forget(?:ting)?"
-            r"|get(?:ting)? [^,;:]{1,200} wrong|mistak(?:e|ing)|struggl(?:e|ing)"
-            r"|(?:add|subtract|multiply|divid|swapp|dropp|miss|misread|los|revers|invert|skipp|misspell|mak)"
-            r"ing)"
-            r"|mix up|confuse|struggle with|have trouble with"
-            r"|don'?t understand why|never know (?:when|how|which))\b"
-        ),
-        "misconceptions",
-        "episodic",
-    ),
-    _Rule(
-        _pattern(
-            r"i (?:really |would |much |also |usually ){0,5}"
-            r"(?:prefer|like it when|love it when|hate it when|learn best)\b"
-            r"|i'?d rather\b|i (?:don'?t like|dislike|hate) (?:it when\b|long\b|short\b|too\b)"
-            r"|(?:from now on|in future|in the future|always|never)[, ]{1,2}(?:please )?"
-            r"(?:show|give|use|explain|start|end"
-            r"|include|draw|keep|write|avoid|skip|tell|answer|add|put|format)\b"
-        ),
-        "preferences",
-        "episodic",
-    ),
-    _Rule(_pattern(rf"{_KEEP}(?: this| it)?[:,]?(?: that)?[:,]? (?=\S)"), "profile", "semantic", fact=True),
-)
-_FORGET = _pattern(
-    r"(?:forget|don'?t remember|do not remember|stop remembering|delete|remove from memory)"
-    r"(?: that| about| what i said about)? (?=\S)"
-)
-_CHANGED = _pattern(r"i (?P<no_longer>no longer|don'?t|do not) (?=\w)")
-_ANY_MORE = _pattern(r" any ?more$| any longer$")
-_NEGATED = _pattern(
-    r"(?:do not|don'?t|no need to|you needn'?t|never|please not) (?:need to |have to )?"
-    r"(?:remember|memori[sz]e|keep|store|save|note|call)\b"
-)
-_NOT_NEGATED = _pattern(r"don'?t forget|do not forget")
-_NEXT_STATEMENT = _pattern(
-    r",? (?:and|but) (?=(?:please )?(?:call me|i prefer|i keep|remember that|my name is|i'?d rather)\b)"
-)
+    kind: Literal["keep", "forget"]
+    words: str
+    operation: Operation | None = None
+    why: str = ""
+    asked: bool = True
 
 
 def explicit_operations(text: str, playbook: Playbook, source: str) -> list[Operation]:
-    """Return the operations that a learner's message asks for, of its first 10 statements.
+    """Return the operations that a learner's message asks for, of its first 10 statements."""
+    found = read_statements(text, playbook, source)
+    return [said.operation for said in found if said.operation is not None]
+
+
+def read_statements(text: str, playbook: Playbook, source: str) -> list[Said]:
+    """Return the first 10 statements and requests of a message.
 
     `source` names the turn. The playbook is read to find what a request to forget means.
     """
-    found, meant = list[Operation](), 0
-    own = _Own(playbook)
-    for said in _statements(text):
-        request = _asked_to_forget(said)
-        operation: Operation | None = own.removed(request) if request is not None else None
-        if operation is None:
-            operation = _statement(said, source)
-        if operation is not None:
-            found.append(operation)
-        meant += request is not None or operation is not None
-        if meant == MAX_STATEMENTS:
-            break
-    return found
-
-
-def _statements(text: str) -> Iterator[Sentence]:
-    """Parts of sentences that may be statements: each begins as a rule does, and asks nothing."""
+    found, own = list[Said](), Own(playbook, ATTRIBUTION)
     for sentence in sentences(text):
-        if sentence.asks:
+        if not sentence.asks:
+            found += islice(_said_in(clauses(sentence), own, source), MAX_STATEMENTS)
+        if len(found) >= MAX_STATEMENTS:
+            break
+    return found[:MAX_STATEMENTS]
+
+
+def _said_in(parts: Iterable[Clause], own: Own, source: str) -> Iterator[Said]:
+    """What the clauses of one sentence say. Beside a statement that is kept, plain facts are kept as well."""
+    beside = False
+    for clause in parts:
+        request = forget_request(clause.text, clause.masked)
+        forgotten = list(_forgotten(request, own)) if request is not None else []
+        if forgotten:
+            yield from forgotten
             continue
-        for part in _parts(sentence):
-            begin = skip(_FILLER, part.masked)
-            if _LEAD.match(part.masked, begin):
-                yield Sentence(part.text[begin:], part.masked[begin:], cut=part.cut)
+        said = _stated(clause, source, beside=beside)
+        if said is not None:
+            beside = beside or (said.asked and said.operation is not None)
+            yield said
 
 
-def _parts(sentence: Sentence) -> Iterator[Sentence]:
-    text, masked, begin = sentence.text, sentence.masked, 0
-    for match in _NEXT_STATEMENT.finditer(masked):
-        yield Sentence(text[begin : match.start()], masked[begin : match.start()])
-        begin = match.end()
-    yield Sentence(text[begin:], masked[begin:], cut=sentence.cut)
+def _forgotten(request: Request, own: Own) -> Iterator[Said]:
+    for words, meant in own.meant(request.words):
+        if meant is not None:
+            yield Said("forget", meant.content.removeprefix(ATTRIBUTION), Remove(bullet_id=meant.id))
+        elif request.asked:
+            yield Said("forget", words, why=NOT_KNOWN)
 
 
-def _statement(said: Sentence, source: str) -> Add | None:
-    if _NEGATED.search(said.masked) and not _NOT_NEGATED.search(said.masked):
+def _stated(clause: Clause, source: str, *, beside: bool) -> Said | None:
+    if clause.negated:
         return None
-    for rule in _RULES:
-        match = rule.pattern.match(said.masked)
-        if match is None:
-            continue
-        words = said.text[match.end() if rule.fact else 0 :].strip().rstrip(".!;,。！ ")
-        if not words.strip("\"'`“”«» "):
-            return None
-        return Add(
-            content=ATTRIBUTION + words,
-            section=rule.section,
-            memory_type=rule.memory_type,
-            polarity="observation",
-            slot=rule.slot,
-            topic=infer_topic(words),
-            importance=0.8,
-            sources=(source, "learner"),
-            vouched=("link",),
-        )
-    return None
+    found = rule_of(clause.masked)
+    if found is not None:
+        rule, match = found
+        begin = match.end() if rule.fact else 0
+        inner = rule_of(clause.masked, begin) if rule.fact else None  # remember that my name is ...
+        kept_by = inner[0] if inner is not None and not inner[0].fact else rule
+        return _kept(clause.text[begin:], clause, kept_by, source, asked=rule in STATEMENTS)
+    plain = next((rule for rule in (FACT, STYLE) if rule.pattern.match(clause.masked)), None)
+    if plain is not None and beside:
+        return _kept(clause.text, clause, plain, source, asked=True)
+    told = clause.rest or plain is FACT
+    return Said("keep", clause.words, why=NOT_ASKED, asked=False) if told else None
 
 
-def _asked_to_forget(said: Sentence) -> str | None:
-    """What the learner wants forgotten, in their words; None where they ask nothing like it."""
-    match = _FORGET.match(said.masked)
-    if match is not None:
-        return said.text[match.end() :]
-    match = _CHANGED.match(said.masked)
-    if match is None:
+def _kept(words: str, clause: Clause, rule: Rule, source: str, *, asked: bool) -> Said | None:
+    words = words.strip().rstrip(EDGES)
+    if not words.strip("\"'`“”«» "):
         return None
-    words = said.text[match.end() :].rstrip(".!;,。！ ")
-    kept = _ANY_MORE.sub("", words)
-    return kept if kept != words or match["no_longer"].casefold() == "no longer" else None
-
-
-class _Own:
-    """The learner's own statements, as a request to forget names them."""
-
-    def __init__(self, playbook: Playbook) -> None:
-        self._playbook = playbook
-        self._read: list[tuple[Bullet, set[str]]] | None = None
-
-    def removed(self, request: str) -> Remove | None:
-        """Return the removal of the statement that holds most of the request's words, if one is meant."""
-        found = self._meant(request)
-        return Remove(bullet_id=found.id) if found else None
-
-    def _meant(self, request: str) -> Bullet | None:
-        asked, own = set(terms(request)), self._bullets()
-        for bullet, _ in own:
-            if bullet.slot is not None and bullet.slot in request.casefold():
-                return bullet
-        shares = [(len(asked & words) / len(asked), bullet) for bullet, words in own] if asked else []
-        best = max(shares, key=lambda share: share[0], default=None)
-        return best[1] if best is not None and best[0] >= _FORGET_COVERAGE else None
-
-    def _bullets(self) -> list[tuple[Bullet, set[str]]]:
-        if self._read is None:
-            own = (b for b in self._playbook.bullets() if b.core and b.content.startswith(ATTRIBUTION))
-            self._read = [(bullet, set(terms(bullet.content))) for bullet in own]
-        return self._read
+    if clause.cut:
+        return Said("keep", words, why=TOO_LONG, asked=asked)
+    operation = Add(
+        content=ATTRIBUTION + words,
+        section=rule.section,
+        memory_type=rule.memory_type,
+        polarity="observation",
+        slot=rule.slot,
+        topic=infer_topic(words),
+        importance=0.8,
+        sources=(source, "learner"),
+        vouched=("link",),
+    )
+    return Said("keep", words, operation, asked=asked)

@@ -9,7 +9,7 @@ Does not: choose what to look at (looks.py) or commit (the node or the worker do
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ace_graph.errors import AceError, LearningError
 from ace_graph.learning.curator import (
@@ -43,6 +43,7 @@ class Learned:
     problems: tuple[str, ...] = ()
     error: str | None = None
     judged: Earlier | None = None
+    cleared: tuple[str, ...] = ()
     reflections: tuple[TurnReflection, ...] = ()
 
     def __add__(self, other: Learned) -> Learned:
@@ -55,6 +56,7 @@ class Learned:
             self.problems + other.problems,
             self.error or other.error,
             self.judged or other.judged,
+            self.cleared + other.cleared,
             self.reflections + other.reflections,
         )
 
@@ -69,10 +71,10 @@ async def learn(looks: Looks, snapshot: Snapshot, run: Run, again: AnswerAgain |
 
     `again` answers the question once more, for a reflector with rounds left.
     """
-    learned = Learned(looks.operations)
+    learned = Learned(looks.operations, cleared=looks.cleared)
     if looks.earlier is not None:
         judged, look = looks.earlier
-        learned += await look_back(look, snapshot, run) + Learned(judged=judged)
+        learned += await look_back(look, snapshot, run) + Learned(judged=_counted(judged, look))
     retry = again if may_retry(looks.this.evidence, run) else None
     return learned + await look_back(looks.this, snapshot, run, first_ref=learned.next_ref, again=retry)
 
@@ -80,7 +82,15 @@ async def learn(looks: Looks, snapshot: Snapshot, run: Run, again: AnswerAgain |
 def votes_at_once(looks: Looks) -> Learned:
     """Return what is certain before anybody reflects: uses, statements, and votes for what was cited."""
     votes = (vote for look in looks.all for vote in _votes(look, None))
-    return Learned((*looks.operations, *votes), judged=looks.earlier[0] if looks.earlier else None)
+    judged = _counted(*looks.earlier) if looks.earlier else None
+    return Learned((*looks.operations, *votes), judged=judged, cleared=looks.cleared)
+
+
+def _counted(judged: Earlier, look: Look) -> Earlier:
+    """The feedback as it counts: `unknown` for an objection to an answer that a check found right."""
+    if judged.evidence in look.evidence:
+        return judged
+    return replace(judged, feedback=replace(judged.feedback, verdict="unknown"))
 
 
 async def look_back(

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ace_graph.learning.earlier import Earlier, judged_earlier
+from ace_graph.learning.clearing import Clearing, clearing_of
+from ace_graph.learning.earlier import Earlier, judged_earlier, last_exchange
 from ace_graph.learning.evidence import to_evidence
 from ace_graph.learning.explicit import explicit_operations
 from ace_graph.learning.lesson import Lesson
+from ace_graph.learning.objection import check_objection
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.pending_work import Look
 from ace_graph.learning.reflector import Revision, Subject, worth_reflecting
-from ace_graph.memory.delta import Operation, Touch
+from ace_graph.memory.delta import Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.run import Run
@@ -34,11 +36,13 @@ class Looks:
     """What is certain at once (`operations`: uses and the learner's own statements), and what to look at.
 
     `earlier` is the turn that the message judged, with the look at it; `this` is the look at this turn.
+    `cleared` are the bullets that go because the learner had everything forgotten.
     """
 
     operations: tuple[Operation, ...]
     this: Look
     earlier: tuple[Earlier, Look] | None = None
+    cleared: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[Look, ...]:
@@ -51,6 +55,9 @@ def looks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) ->
     turn, first = state["turn"], attempt.get("first")
     given = _evidence(state["result"])
     evidence = [to_evidence(item) for item in first["evidence"]] if first else given
+    clearing = clearing_of(turn["question"], last_exchange(state["messages"]), snapshot)
+    if clearing is not None:
+        return _at_clearing(clearing, _this_subject(state, attempt, given, run), snapshot)
     stated = explicit_operations(turn["question"], snapshot.playbook, turn["turn_id"])
     earlier = judged_earlier(state["messages"], snapshot.access)
     # A message that is about the answer before it says nothing of the answer that follows.
@@ -69,6 +76,14 @@ def looks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) ->
     )
 
 
+def _at_clearing(clearing: Clearing, subject: Subject, snapshot: Snapshot) -> Looks:
+    """A turn about forgetting everything teaches nothing; after the yes its one operation is the clear."""
+    this = Look(subject=subject, reflects=False)
+    if not clearing.clears:
+        return Looks((), this)
+    return Looks((Reset(confirmed=True),), this, cleared=tuple(snapshot.playbook.entries))
+
+
 def _at_earlier(earlier: Earlier, state: ACEState, snapshot: Snapshot, run: Run) -> Look:
     """The look at the turn before. What stronger sources said of it stands beside the learner's word."""
     votes = snapshot.playbook.votes.get(earlier.turn.turn_id, {})
@@ -85,6 +100,10 @@ def _at_earlier(earlier: Earlier, state: ACEState, snapshot: Snapshot, run: Run)
         cited=earlier.turn.cited,
         topic=state["plan"]["topic"],
     )
+    check = check_objection(earlier, votes)
+    if check is not None and check.right:  # the answer stands, and there is nothing to learn from it
+        checked = () if check.evidence is None else (check.evidence,)
+        return Look(subject=subject, evidence=checked, standing=standing, reflects=False)
     wanted = run.context.reflect_when != "never"
     return Look(subject=subject, evidence=(earlier.evidence,), standing=standing, reflects=wanted)
 

@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from ace_graph.errors import AceError, LearningError, ModelError
 from ace_graph.learning.lesson import Lesson, Reflection, copies, says_nothing
+from ace_graph.learning.platitude import is_platitude
 from ace_graph.learning.retry import AnswerAgain, Retry
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
@@ -244,10 +245,12 @@ def _checked(reflection: Reflection, subject: Subject, run: Run) -> Reflected:
             problems.append("a lesson without a word")
         elif copies(lesson.content, conversation):
             problems.append(f"copied from the conversation or the prompt: {preview(lesson.content, 60)}")
+        elif is_platitude(lesson.content):
+            problems.append(f"it names no subject and fits any question: {preview(lesson.content, 60)}")
         else:
             kept.append(lesson)
     insight = reflection.key_insight.strip()
-    if copies(insight, conversation):
+    if copies(insight, conversation) or is_platitude(insight):
         insight = ""
     return Reflected(reflection, insight, tuple(kept), tuple(problems))
 
@@ -255,5 +258,5 @@ def _checked(reflection: Reflection, subject: Subject, run: Run) -> Reflected:
 def _own_words(run: Run) -> tuple[str, ...]:
     """What the solver and the reflector are told in every turn: no lesson is in it."""
     prompts = run.resources.prompts
-    own = (prompts.texts[name] for name in ("base", "answer", "reflector"))
+    own = (prompts.texts[name] for name in ("base", "answer", "memory_changes", "objection", "reflector"))
     return (*own, run.resources.system_prompt or "")

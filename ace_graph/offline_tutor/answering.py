@@ -15,6 +15,7 @@ from ace_graph.offline_tutor.expression import Refusal
 from ace_graph.offline_tutor.forms import in_form, restated
 from ace_graph.offline_tutor.ideas import explain_idea
 from ace_graph.offline_tutor.learner import Wishes, read_wishes
+from ace_graph.offline_tutor.noted import NOTHING_KEPT, defence, read_noted
 from ace_graph.offline_tutor.reading import Prompt, block, statements
 from ace_graph.offline_tutor.small_talk import (
     CANNOT,
@@ -31,7 +32,6 @@ from ace_graph.offline_tutor.wording import Problem, find_problem
 __all__ = ["Answer", "answer", "problem_of"]
 
 _MAX_CAUTIONS = 2
-_MAX_ECHO = 200
 _GOES_ON = re.compile(
     r"\b(?:it|that|this|again|draw|picture|explain|shorter|why|how come|steps?|the same)\b", re.IGNORECASE
 )
@@ -57,8 +57,11 @@ def problem_of(prompt: Prompt) -> Problem | None:
     said = prompt.question
     if is_statement(said) or is_approval(said) or explain_idea(said) is not None:
         return None  # a wish for the future, praise, or a question about the idea: not about that problem
-    earlier = (find_problem(question) for question in prompt.earlier_questions)
-    return next((found for found in earlier if found is not None), None)
+    for earlier in prompt.earlier_questions:
+        found = find_problem(earlier)
+        if found is not None or (earlier.rstrip().endswith("?") and not _GOES_ON.search(earlier)):
+            return found  # the problem; or a question of another kind, which is what this is about
+    return None
 
 
 def answer(prompt: Prompt) -> Answer:
@@ -86,6 +89,8 @@ def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
     told = _in_words(solution, prompt, wishes, used)
     lines = [
         *used.opening(),
+        *read_noted(prompt.system).beside,
+        *([defended] if (defended := defence(prompt.system)) is not None else []),
         *told.opening,
         *cautions,
         *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
@@ -133,9 +138,10 @@ def _refused(refusal: Refusal, prompt: Prompt, wishes: Wishes) -> Answer:
 
 
 def _without_problem(prompt: Prompt, wishes: Wishes) -> Answer:
-    used = _Used(wishes)
-    said = _said(prompt, wishes.name, used)
-    lines = [*used.opening(), said, *_language(wishes)]
+    used, noted = _Used(wishes), read_noted(prompt.system)
+    said = " ".join(noted.said) or _said(prompt, wishes.name, used)
+    opening = [] if noted.forgot else used.opening()
+    lines = [*opening, said, *_language(wishes)]
     return Answer("\n".join(lines), "There is nothing to calculate in this message.", used.ids())
 
 
@@ -158,8 +164,7 @@ def _said(prompt: Prompt, name: str | None, used: _Used) -> str:
     if known is not None:
         return known
     if is_statement(question):
-        echo = question if len(question) <= _MAX_ECHO else f"{question[:_MAX_ECHO]}…"
-        return f'Understood: "{echo.rstrip(".")}".'
+        return NOTHING_KEPT
     return f"I can't look at pictures. {CANNOT}" if prompt.has_picture else CANNOT
 
 

@@ -21,7 +21,7 @@ Task = Literal["answer", "expand", "score", "reflect"]
 _TASKS: dict[str, Task] = {"expand": "expand", "score": "score", "reflect": "reflect"}
 _DATA = (
     "playbook|voice|reflections|critique|question|path|thoughts|answer|trace|bullets|ground_truth|evidence"
-    "|earlier_answer|lessons|new_answer|new_evidence"
+    "|earlier_answer|lessons|new_answer|new_evidence|memory_changes|check"
 )
 # A block's tags stand at the beginning of a line; a prompt may name one in the middle of a sentence.
 _OPENING = re.compile(rf"^<({_DATA})>\n", re.MULTILINE)

@@ -88,9 +88,7 @@ def _content(judged: _Evidence, kind: Kind | None) -> str | None:
     method = _METHODS.get(kind) if kind is not None else None
     topic = kind.replace("_", " ") if kind is not None else "questions like this"
     if judged.source in ("ground_truth", "learner"):  # they say that, not why
-        if judged.failed:
-            return f"Check the result of {topic} in a second way; an earlier answer was wrong."
-        return method
+        return None if judged.failed else method
     said = " ".join(judged.text.split()[:_MAX_WORDS]).rstrip(".!,;")
     if judged.failed:
         return f"With {topic}, mind what went wrong before: {said}."

@@ -26,6 +26,8 @@ PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
     "base": frozenset(),
     "answer": frozenset(),
     "critique": frozenset({"critique"}),
+    "memory_changes": frozenset({"changes"}),
+    "objection": frozenset({"check"}),
     "retry": frozenset({"lessons"}),
     "react": frozenset({"max_turns"}),
     "tot_expand": frozenset({"breadth", "question", "path"}),

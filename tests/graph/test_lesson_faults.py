@@ -147,13 +147,13 @@ async def test_of_two_sources_that_disagree_the_stronger_one_decides_and_both_ar
     assert (record.verdict, len(record.evidence)) == ("success", 2)
 
 
-async def test_a_learner_who_contradicts_the_truth_is_heard_and_outvoted(
+async def test_a_learner_who_contradicts_the_truth_teaches_nothing(
     build: Build, store: CountingStore
 ) -> None:
     await store.seed("alice", Add(content=RULE, section="math"))
     model = ScriptedModel(
         solver=["<final>5/6</final><used>mat-00001</used>", "<final>It is 5/6.</final>"],
-        reflector=[lessons(), lessons("When adding fractions, add tops and bottoms")],
+        reflector=[lessons()],
     )
     graph = build(model)
     question = {"role": "user", "content": "adding fractions: 1/2 + 1/3?"}
@@ -164,10 +164,9 @@ async def test_a_learner_who_contradicts_the_truth_is_heard_and_outvoted(
         {"role": "user", "content": "that's wrong, it is 2/5"},
     ]
     out = await graph.ainvoke(said(later), context=ACEContext(learner_id="alice"))
-    assert out["learning"]["feedback"]["verdict"] == "failure"
+    assert out["learning"]["feedback"]["verdict"] == "unknown", "the answer was checked, and stands"
     now = await store.now("alice")
     assert counters(now.playbook.get_bullet("mat-00001")) == (1, 0, 0)
-    assert out["learning"]["superseded"] == [], "what the truth confirmed is not contested"
+    assert len(now.playbook) == 1
     assert now.access.recent_turns[0].verdict == "success"
-    prompt = model.calls_of("reflector")[1].messages[0].text
-    assert '"source": "ground_truth", "verdict": "success"' in prompt, "the reflector knows what stands"
+    assert '"answer_before": "right"' in model.calls_of("solver")[1].messages[0].text

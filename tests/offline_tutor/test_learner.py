@@ -214,5 +214,5 @@ def test_only_ids_of_the_playbook_are_ever_used() -> None:
 def test_a_learner_who_tells_something_is_not_told_what_was_known_before() -> None:
     text = final(reply("Actually, call me Countess Ada.", "Learner says: Call me Ada"))
     assert "remembered" not in text
-    assert 'Understood: "Actually, call me Countess Ada"' in text
+    assert "Call me Ada" not in text
     assert "Call me Ada" in final(reply("Tell me what you know about me.", "Learner says: Call me Ada"))

@@ -84,14 +84,19 @@ async def test_evidence_gives_one_short_lesson_about_the_topic() -> None:
     [
         ("wrong, it is 1 3/8 (corrected value: 1 3/8)", "a result above one as a mixed number"),
         ("no, it is 1.375 (corrected value: 1.375)", "as a decimal"),
-        ("no, it is 8/10 (corrected value: 8/10)", "in a second way"),
-        ("that's wrong", "in a second way"),
     ],
 )
 async def test_a_value_that_was_corrected_into_another_form_teaches_the_form(told: str, said: str) -> None:
     judged = f'{{"source": "learner", "verdict": "failure", "text": "{told}"}}'
     [lesson] = await lessons(judged, "What is 7/8 + 1/2?")
     assert said in lesson.content
+
+
+@pytest.mark.parametrize("told", ["no, it is 8/10 (corrected value: 8/10)", "that's wrong"])
+async def test_an_objection_without_a_reason_teaches_nothing(told: str) -> None:
+    judged = f'{{"source": "learner", "verdict": "failure", "text": "{told}"}}'
+    assert await lessons(judged, "What is 7/8 + 1/2?") == []
+    assert await lessons(judged, "Who was Napoleon?") == []
 
 
 async def test_a_forged_judgement_in_the_question_is_no_evidence() -> None:
@@ -133,7 +138,6 @@ async def test_a_demanding_schema_is_filled_with_what_it_allows() -> None:
 @pytest.mark.parametrize(
     ("evidence", "said"),
     [
-        ('{"source": "ground_truth", "verdict": "failure", "text": "it differs"}', "second way"),
         ('{"source": "evaluator", "verdict": "success", "text": "the bars helped"}', "the bars helped"),
         ("source: evaluator, verdict: failure, text: the sign was wrong", "the sign was wrong"),
     ],

@@ -1,0 +1,143 @@
+"""An objection to an answer that can be checked: "that's wrong, it's 54" about 7 x 8 = 56.
+
+A calculation is worked out again; a check that judged the answer when it was given (ground truth, a tool, the
+host's evaluator) counts as it stands. An answer that the check found right is defended: the objection is no
+evidence against it. What is corrected is often the form (7/4 and 1.75), and that is no objection.
+
+Does not: check anything but one plain calculation by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ace_graph.learning.earlier import Earlier
+from ace_graph.learning.evidence import matches_ground_truth
+from ace_graph.learning.numerals import numerals, parse_number
+from ace_graph.learning.sentences import sentences, skip
+from ace_graph.memory.evidence import Evidence, EvidenceSource
+from ace_graph.memory.playbook import Vote
+from ace_graph.prompts import Prompts, data_block
+from ace_graph.tools.calculator import calculate
+
+__all__ = ["Check", "check_objection", "told_check"]
+
+_LEAD = re.compile(
+    r"(?:and|so|ok|okay|please|now|what is|what's|whats|how much is|calculate|compute|evaluate|work out"
+    r"|solve)\b[ ,:]{0,3}"
+)
+_TIMES = re.compile(r"(?<=[\d) ])x(?=[\d( ])")
+_IN_WORDS = (
+    (" multiplied by ", "*"),
+    (" divided by ", "÷"),
+    (" times ", "*"),
+    (" plus ", "+"),
+    (" minus ", "-"),
+)
+_WRITTEN = re.compile(r"[\d.,+\-*/÷×·−^() ]+")
+_OPERATION = re.compile(r"[\d)] ?[+\-*/÷×·−^] ?[\d(.-]")
+_EXACTLY = re.compile(r"\(exactly (-?\d+/\d+)\)")
+_MAX_CHARS = 300
+_STRONGER: tuple[EvidenceSource, ...] = ("ground_truth", "tool", "evaluator")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was checked, by whom, and whether the answer was right; `value` is the right one, if known."""
+
+    right: bool
+    by: str
+    asked: str = ""
+    value: str = ""
+    claimed: str = ""
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The calculation as evidence for the answer; of an earlier check the vote is there already."""
+        if not self.asked or not self.right:
+            return None
+        return Evidence(source="tool", verdict="success", text=f"{self.asked} = {self.value}", by=self.by)
+
+
+def check_objection(earlier: Earlier, votes: Mapping[EvidenceSource, Vote]) -> Check | None:
+    """Return the check of the answer that `earlier` objects to; None where nothing is known of it.
+
+    `votes` are those on that turn, by source.
+    """
+    feedback = earlier.feedback
+    claimed = _number(feedback.correction) if feedback.correction else None
+    if feedback.verdict != "failure" or (feedback.correction and claimed is None):
+        return None
+    asked = _calculation(earlier.question)
+    value = _value(asked) if asked is not None else None
+    if asked is None or value is None:
+        return _earlier_check(earlier.answer, claimed, votes)
+    right = matches_ground_truth(earlier.answer, str(value))
+    if right == (claimed == value):  # the form is corrected; or neither value is the right one
+        return None
+    return Check(right, "calculator", asked, str(value), feedback.correction or "")
+
+
+def told_check(check: Check | None, prompts: Prompts) -> str:
+    """Return the part of the solver's prompt that says what was checked, '' where nothing was."""
+    if check is None:
+        return ""
+    told = {
+        "answer_before": "right" if check.right else "wrong",
+        "by": check.by,
+        "calculation": check.asked,
+        "value": check.value,
+        "learner_says": check.claimed,
+    }
+    line = json.dumps({name: text for name, text in told.items() if text}, ensure_ascii=False)
+    return prompts.render("objection", check=data_block("check", line))
+
+
+def _earlier_check(
+    answer: str, claimed: Fraction | None, votes: Mapping[EvidenceSource, Vote]
+) -> Check | None:
+    """The check that judged the answer when it was given, if the answer passed the strongest there was."""
+    judged = [source for source in _STRONGER if source in votes and votes[source].verdict != "unknown"]
+    if not judged or votes[judged[0]].verdict != "success":
+        return None
+    if claimed is not None and matches_ground_truth(answer, str(claimed)):
+        return None  # the same value in another form
+    return Check(right=True, by=judged[0])
+
+
+def _calculation(question: str) -> str | None:
+    """The one calculation that a sentence of the question consists of."""
+    found = [each for each in (_written(s.text) for s in sentences(question)) if each is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _written(sentence: str) -> str | None:
+    if len(sentence) > _MAX_CHARS:
+        return None
+    said = sentence.casefold()
+    said = said[skip(_LEAD, said) :].rstrip(" ?=.!")
+    for words, sign in _IN_WORDS:
+        said = said.replace(words, f" {sign} ")
+    said = _TIMES.sub("*", said)
+    if _WRITTEN.fullmatch(said) is None or _OPERATION.search(said) is None:
+        return None
+    two_ways = said.count("/") + said.count("÷") > 1 and ("÷" in said or " / " in said)
+    return None if two_ways else said.replace("*", "×")
+
+
+def _value(expression: str) -> Fraction | None:
+    said = calculate(expression)
+    exact = _EXACTLY.search(said)
+    return None if said.startswith("Error") else parse_number(exact[1] if exact else said)
+
+
+def _number(text: str) -> Fraction | None:
+    """The number that a correction begins with, or the only one in it."""
+    found = numerals(text)
+    if not found or (len(found) > 1 and not text.lstrip("-−").startswith(found[0].written.lstrip("-")[0])):
+        return None
+    return found[0].value
