@@ -21,16 +21,14 @@ MAX_CORRECTION_CHARS = 300
 _SENTENCES_READ = 2
 
 
-def _rule(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives), re.IGNORECASE)
-
-
-_FILLER = _rule(
-    r"(?:hm{1,9}|um{1,9}|uh|oh|well|ok|okay|sorry|hey|wait|but|and|actually|yes|yeah|ah|hi)\b[ ,.!…-]*"
+_FILLER = re.compile(
+    r"(?:hm{1,9}|um{1,9}|uh|oh|well|ok|okay|sorry|hey|wait|but|and|actually|yes|yeah|ah|hi)\b[ ,.!…-]*",
+    re.IGNORECASE,
 )
-_NO = _rule(r"(?:no|nope)[ ,.!:;-]+")
-_THANKS = _rule(
-    r"(?:thanks|thank you|great|perfect|super|nice|cool|wow|awesome)(?: so much| a lot)?[ ,.!:;-]+"
+_NO = re.compile(r"(?:no|nope)[ ,.!:;-]+", re.IGNORECASE)
+_THANKS = re.compile(
+    r"(?:thanks|thank you|great|perfect|super|nice|cool|wow|awesome)(?: so much| a lot)?[ ,.!:;-]+",
+    re.IGNORECASE,
 )
 _THAT = (
     r"(?:that(?:'?s| is| was)?|this(?: is| was)?|it(?:'?s| is| was)"
@@ -41,46 +39,53 @@ _VERY = (
 )
 _SHOULD = r"should (?:be|have been)"
 
-_WRONG = _rule(
+_WRONG = re.compile(
     rf"{_THAT} {_VERY}(?:wrong|incorrect|false|mistaken"
-    r"|not (?:right|correct|true|what i (?:asked|meant|wanted)))\b",
-    r"(?:wrong|incorrect|nope|not (?:right|correct|quite))\b(?! (?:way|place|order|side|question))",
+    r"|not (?:right|correct|true|what i (?:asked|meant|wanted)))\b"
+    r"|(?:wrong|incorrect|nope|not (?:right|correct|quite))\b(?! (?:way|place|order|side|question))",
+    re.IGNORECASE,
 )
-_FAILED = _rule(
+_FAILED = re.compile(
     r"(?:that|this|it) (?:did ?n[o']t|does ?n[o']t|didnt|doesnt|isn'?t|wasn'?t) "
-    r"(?:work|help|right|correct|true)\b",
-    r"(?:that|this) (?:failed|makes no sense)\b",
-    r"you (?:made|have) (?:a |an )?(?:mistake|error)\b",
-    r"you got (?:it|that) wrong\b",
-    r"there(?:'s| is) (?:a |an )?(?:mistake|error) in (?:your|that|the)\b",
+    r"(?:work|help|right|correct|true)\b"
+    r"|(?:that|this) (?:failed|makes no sense)\b"
+    r"|you (?:made|have) (?:a |an )?(?:mistake|error)\b"
+    r"|you got (?:it|that) wrong\b"
+    r"|there(?:'s| is) (?:a |an )?(?:mistake|error) in (?:your|that|the)\b",
+    re.IGNORECASE,
 )
-_BUT = _rule(
-    rf"the (?:right |correct )?(?:answer|result) (?:is|{_SHOULD}) \S",
-    rf"it(?:'?s| is| {_SHOULD}| must be) \S",
-    rf"that {_SHOULD} \S",
+_BUT = re.compile(
+    rf"the (?:right |correct )?(?:answer|result) (?:is|{_SHOULD}) \S"
+    rf"|it(?:'?s| is| {_SHOULD}| must be) \S"
+    rf"|that {_SHOULD} \S",
+    re.IGNORECASE,
 )
 """What makes a "no" before it feedback: the value that is said to be right."""
-_SHOULD_BE = _rule(
-    rf"the (?:right|correct|real) (?:answer|result|value) (?:is|was|{_SHOULD}) \S",
-    rf"(?:it|that|the answer) {_SHOULD} \S",
+_SHOULD_BE = re.compile(
+    rf"the (?:right|correct|real) (?:answer|result|value) (?:is|was|{_SHOULD}) \S"
+    rf"|(?:it|that|the answer) {_SHOULD} \S",
+    re.IGNORECASE,
 )
-_AGAIN = _rule(
-    r"you (?:already|just) (?:told|said|explained|showed|gave)\b",
-    r"(?:you said|i know) that already\b",
-    r"i already know (?:that|this)\b",
+_AGAIN = re.compile(
+    r"you (?:already|just) (?:told|said|explained|showed|gave)\b"
+    r"|(?:you said|i know) that already\b"
+    r"|i already know (?:that|this)\b",
+    re.IGNORECASE,
 )
-_RIGHT = _rule(
-    rf"{_THAT} {_VERY}(?:right|correct|true|it|what i (?:needed|wanted|meant)|perfect)\b",
-    r"(?:that|this|it) (?:really |finally |totally |just )?"
-    r"(?:worked|works|helped|helps|makes sense now|did it|did the trick|solved it)\b",
-    r"(?:correct|exactly|right)(?= ?(?:[.!,]|$))",
-    r"(?:now )?i (?:finally |really )?(?:get|got|understand|understood) it(?: now)?(?= ?(?:[.!,]|$))",
+_RIGHT = re.compile(
+    rf"{_THAT} {_VERY}(?:right|correct|true|it|what i (?:needed|wanted|meant)|perfect)\b"
+    r"|(?:that|this|it) (?:really |finally |totally |just )?"
+    r"(?:worked|works|helped|helps|makes sense now|did it|did the trick|solved it)\b"
+    r"|(?:correct|exactly|right)(?= ?(?:[.!,]|$))"
+    r"|(?:now )?i (?:finally |really )?(?:get|got|understand|understood) it(?: now)?(?= ?(?:[.!,]|$))",
+    re.IGNORECASE,
 )
-_CORRECTION = _rule(
+_CORRECTION = re.compile(
     r"\b(?:(?:the )?(?:right |correct |real )?(?:answer|result|value)|it|that|this)"
     rf"(?:'?s| is| was| {_SHOULD}| must be)(?: actually| really)? "
     r"(?!(?:still |completely |totally |just ){0,5}(?:wrong|incorrect|false|not|mistaken|right|correct)\b)"
-    r"(?=\S)"
+    r"(?=\S)",
+    re.IGNORECASE,
 )
 
 

@@ -66,12 +66,13 @@ class Own:
         self._read: list[tuple[Bullet, set[str]]] | None = None
 
     def meant(self, words: str) -> list[tuple[str, Bullet | None]]:
-        """Return the bullet that is meant; where none is, that of every part: "my dog and my cat"."""
+        """Return the bullet that is meant, None for none, or one for each part ("my dog and my cat")."""
+        split = [part for part in _PARTS.split(words) if part.strip()]
+        parts = [(part, self._one(part)) for part in split] if 1 < len(split) <= _MOST_PARTS else []
+        if parts and all(bullet is not None for _, bullet in parts):
+            return parts
         whole = self._one(words)
-        parts = _PARTS.split(words)
-        if whole is not None or not 1 < len(parts) <= _MOST_PARTS:
-            return [(words, whole)]
-        return [(part, self._one(part)) for part in parts if part.strip()]
+        return [(words, whole)] if whole is not None or not parts else parts
 
     def _one(self, words: str) -> Bullet | None:
         """The statement in the slot that is named, or the one that holds most of the words."""

@@ -7,12 +7,16 @@ Does not: answer, except where the program answers by itself (clearing.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage
 
 from ace_graph.learning.clearing import clearing_of
 from ace_graph.learning.earlier import judged_earlier, last_exchange
 from ace_graph.learning.memory_changes import memory_changes, told_changes
-from ace_graph.learning.objection import check_objection, told_check
+from ace_graph.learning.objection import Check, check_objection, told_check
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.run import Run
 from ace_graph.state import ACEState, Memory
 
@@ -36,11 +40,16 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
         return Notice(clearing.answer)
     resources = run.resources
     changes = memory_changes(message, snapshot, resources.store.policy, resources.clock(), closed=closed)
-    earlier = judged_earlier(messages, snapshot.access) if snapshot is not None else None
-    votes = snapshot.playbook.votes.get(earlier.turn.turn_id, {}) if snapshot and earlier else {}
-    check = check_objection(earlier, votes) if earlier is not None else None
+    check = _checked(messages, snapshot)
     told = (told_changes(changes, resources.prompts), told_check(check, resources.prompts))
     return Notice(prompt="\n\n".join(part for part in told if part))
+
+
+def _checked(messages: Sequence[BaseMessage], snapshot: Snapshot | None) -> Check | None:
+    earlier = judged_earlier(messages, snapshot.access) if snapshot is not None else None
+    if earlier is None or snapshot is None:
+        return None
+    return check_objection(earlier, snapshot.playbook.votes.get(earlier.turn.turn_id, {}))
 
 
 def _closed(memory: Memory, run: Run) -> str | None:

@@ -101,12 +101,14 @@ def _earlier_check(
     answer: str, claimed: Fraction | None, votes: Mapping[EvidenceSource, Vote]
 ) -> Check | None:
     """The check that judged the answer when it was given, if the answer passed the strongest there was."""
-    judged = [source for source in _STRONGER if source in votes and votes[source].verdict != "unknown"]
-    if not judged or votes[judged[0]].verdict != "success":
+    source: EvidenceSource | None = next(
+        (s for s in _STRONGER if s in votes and votes[s].verdict != "unknown"), None
+    )
+    if source is None or votes[source].verdict != "success":
         return None
     if claimed is not None and matches_ground_truth(answer, str(claimed)):
         return None  # the same value in another form
-    return Check(right=True, by=judged[0])
+    return Check(right=True, by=source)
 
 
 def _calculation(question: str) -> str | None:

@@ -28,10 +28,6 @@ __all__ = [
 ]
 
 
-def _pattern(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives), re.IGNORECASE)
-
-
 @dataclass(frozen=True)
 class Rule:
     """A clause that begins with `pattern` is kept in `section`, from there to its end.
@@ -55,102 +51,117 @@ _KEEP = (
     r"(?:remember|memori[sz]e|keep in mind|bear in mind|note|make a note|don'?t forget|do not forget"
     r"|never forget|for the record)"
 )
-FILLER = _pattern(
-    r"(?:hi|hello|hey|ok|okay|well|oh|so|also|and|but|please|actually|by the way|btw|sorry|no)\b[ ,!]*",
-    r"(?:could|can|would) you (?:please )?",
-    r"(?:i want you to|i'd like you to|i would like you to|you should|you must) ",
+FILLER = re.compile(
+    r"(?:hi|hello|hey|ok|okay|well|oh|so|also|and|but|please|actually|by the way|btw|sorry|no)\b[ ,!]*"
+    r"|(?:could|can|would) you (?:please )?"
+    r"|(?:i want you to|i'd like you to|i would like you to|you should|you must) ",
+    re.IGNORECASE,
 )
 """What may stand before any statement or request."""
 
-LEAD = _pattern(
+LEAD = re.compile(
     r"(?:always|answer|avoid|be|bear|call|clear|delete|discard|do|don'?t|drop|erase|for|forget|from"
     r"|i|i'?d|i'?m|i'?ve|in|keep|make|memori[sz]e|my|never|note|remember|remove|reply|reset|respond|skip|sound"
-    r"|speak|stop|talk|use|wipe|write)\b[:,]? \S"
+    r"|speak|stop|talk|use|wipe|write)\b[:,]? \S",
+    re.IGNORECASE,
 )
 """How every rule here, and every request to forget, begins."""
 
-NEGATED = _pattern(
+NEGATED = re.compile(
     r"(?:do not|don'?t|no need to|you needn'?t|never|please not) (?:need to |have to )?"
-    r"(?:remember|memori[sz]e|keep|store|save|note|call)\b"
+    r"(?:remember|memori[sz]e|keep|store|save|note|call)\b",
+    re.IGNORECASE,
 )
 
 STATEMENTS = (
     Rule(
-        _pattern(r"(?:call me|my name is|my name'?s|i am called|i'?m called) \S"),
+        re.compile(r"(?:call me|my name is|my name'?s|i am called|i'?m called) \S", re.IGNORECASE),
         "profile",
         "semantic",
         "name",
     ),
     Rule(
-        _pattern(
+        re.compile(
             r"(?:from now on,? |always )?(?:(?:talk|speak|write|answer|reply|respond|sound)(?: to me)? "
-            r"(?:like|as) (?:an? |the )?\w|be my \w|use the (?:voice|persona|style) of \w)"
+            r"(?:like|as) (?:an? |the )?\w|be my \w|use the (?:voice|persona|style) of \w)",
+            re.IGNORECASE,
         ),
         "profile",
         "procedural",
         "persona",
     ),
     Rule(
-        _pattern(
+        re.compile(
             rf"(?:from now on,? |always )?(?:(?:talk|speak|write|answer|reply|respond)(?: to me)? "
-            rf"in (?:{_LANGUAGES})\b|my (?:native |mother |first )?(?:language|tongue) is (?:{_LANGUAGES})\b)"
+            rf"in (?:{_LANGUAGES})\b"
+            rf"|my (?:native |mother |first )?(?:language|tongue) is (?:{_LANGUAGES})\b)",
+            re.IGNORECASE,
         ),
         "profile",
         "procedural",
         "language",
     ),
     Rule(
-        _pattern(
+        re.compile(
             r"i (?:(?:keep|always keep|am always|often|always|usually|sometimes|still) (?:on )?"
             r"(?:mix(?:ing)? up|mess(?:ing)? up|confus(?:e|ing)|forget(?:ting)?"
             r"|get(?:ting)? [^,;:]{1,200} wrong|mistak(?:e|ing)|struggl(?:e|ing)"
             r"|(?:add|subtract|multiply|divid|swapp|dropp|miss|misread|los|revers|invert|skipp|misspell|mak)"
             r"ing)"
             r"|mix up|confuse|struggle with|have trouble with"
-            r"|don'?t understand why|never know (?:when|how|which))\b"
+            r"|don'?t understand why|never know (?:when|how|which))\b",
+            re.IGNORECASE,
         ),
         "misconceptions",
         "episodic",
     ),
     Rule(
-        _pattern(
+        re.compile(
             r"i (?:really |would |much |also |usually ){0,5}"
-            r"(?:prefer|like it when|love it when|hate it when|learn best)\b",
-            r"i'?d rather\b",
-            r"i (?:don'?t like|dislike|hate) (?:it when\b|long\b|short\b|too\b)",
-            r"(?:from now on|in future|in the future|always|never)[, ]{1,2}(?:please )?"
+            r"(?:prefer|like it when|love it when|hate it when|learn best)\b"
+            r"|i'?d rather\b"
+            r"|i (?:don'?t like|dislike|hate) (?:it when\b|long\b|short\b|too\b)"
+            r"|(?:from now on|in future|in the future|always|never)[, ]{1,2}(?:please )?"
             r"(?:show|give|use|explain|start|end"
             r"|include|draw|keep|write|avoid|skip|tell|answer|add|put|format)\b",
+            re.IGNORECASE,
         ),
         "preferences",
         "episodic",
     ),
-    Rule(_pattern(rf"{_KEEP}(?: this| it)?[:,]?(?: that)?[:,]? (?=\S)"), "profile", "semantic", fact=True),
+    Rule(
+        re.compile(rf"{_KEEP}(?: this| it)?[:,]?(?: that)?[:,]? (?=\S)", re.IGNORECASE),
+        "profile",
+        "semantic",
+        fact=True,
+    ),
 )
 
 _YEARS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|last|final"
 PLAIN_FACTS = (
     Rule(
-        _pattern(
-            r"i(?:'?m| am) (?:almost |nearly |about )?[\w-]{1,20}(?: and a half)? years? old\b",
-            r"i (?:just )?turned \d{1,3}\b",
+        re.compile(
+            r"i(?:'?m| am) (?:almost |nearly |about )?[\w-]{1,20}(?: and a half)? years? old\b"
+            r"|i (?:just )?turned \d{1,3}\b",
+            re.IGNORECASE,
         ),
         "profile",
         "semantic",
         "age",
     ),
     Rule(
-        _pattern(
+        re.compile(
             rf"i(?:'?m| am) (?:a pupil |a student )?in (?:the |my )?"
             rf"(?:(?:\d{{1,2}}(?:st|nd|rd|th)|{_YEARS})[ -](?:grade|class|year|form)"
-            r"|(?:grade|class|year|form) \w)",
-            r"i(?:'?m| am) an? (?:\d{1,2}(?:st|nd|rd|th)|\w{1,20})[ -]grader\b",
+            r"|(?:grade|class|year|form) \w)"
+            r"|i(?:'?m| am) an? (?:\d{1,2}(?:st|nd|rd|th)|\w{1,20})[ -]grader\b",
+            re.IGNORECASE,
         ),
         "profile",
         "semantic",
         "grade",
     ),
-    Rule(_pattern(r"i live in \w"), "profile", "semantic", "home"),
+    Rule(re.compile(r"i live in \w", re.IGNORECASE), "profile", "semantic", "home"),
 )
 
 _NO_FACT = (
@@ -161,17 +172,22 @@ _NO_FACT = (
 _NO_THING = (
     "question|problem|doubt|request|issue|task|exercise|homework|feeling|look|try|idea|point|suggestion"
 )
-_ABOUT = _pattern(
+_ABOUT = re.compile(
     rf"i(?:'?m| am|'?ve| have)(?: got)? (?!(?:{_NO_FACT})\b)"
-    rf"(?!(?:an? |one |some |this |another |two |more )?(?:quick |small |new |last )?(?:{_NO_THING})s?\b)\w",
-    r"i (?:live|like|love|speak|play|study|was born|come from|go to) \w",
-    r"my (?:favou?rite \w+|birthday|mother|mom|mum|father|dad|brother|sister|family|parents|dog|cat|pet"
+    rf"(?!(?:an? |one |some |this |another |two |more )?(?:quick |small |new |last )?(?:{_NO_THING})s?\b)\w"
+    r"|i (?:live|like|love|speak|play|study|was born|come from|go to) \w"
+    r"|my (?:favou?rite \w+|birthday|mother|mom|mum|father|dad|brother|sister|family|parents|dog|cat|pet"
     r"|teacher|school|class|hobby|hobbies|job|age|religion|address|email)s? (?:is|are|has|have) \w",
+    re.IGNORECASE,
 )
 FACT = Rule(_ABOUT, "profile", "semantic")
 """A plain clause about the learner. In passing it is not kept: it may be about health, belief, origin."""
 
-STYLE = Rule(_pattern(r"(?:please )?(?:use|keep|be|avoid|skip|don'?t|do not) \w"), "preferences", "episodic")
+STYLE = Rule(
+    re.compile(r"(?:please )?(?:use|keep|be|avoid|skip|don'?t|do not) \w", re.IGNORECASE),
+    "preferences",
+    "episodic",
+)
 """A wish on how to answer, as it stands behind another one: "answer in German and keep it short"."""
 
 

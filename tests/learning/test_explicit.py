@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ace_graph.learning.explicit import explicit_operations
+from ace_graph.learning.explicit import explicit_operations, read_statements
 from ace_graph.memory.delta import Add, Delta, Remove
 from ace_graph.memory.effect import apply
 from ace_graph.memory.playbook import Playbook
@@ -83,6 +83,76 @@ def test_each_sentence_counts_on_its_own() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("My name is Mia and I have dyslexia.", ["My name is Mia", "I have dyslexia"]),
+        (
+            "My name is Mia, I'm in 5th grade, and I live in Rome",
+            ["My name is Mia", "I'm in 5th grade", "I live in Rome"],
+        ),
+        ("Call me Mia, please.", ["Call me Mia"]),
+        ("Call me Mia and explain fractions to me.", ["Call me Mia"]),
+        ("Call me Mia and keep it short.", ["Call me Mia", "keep it short"]),
+        ("Answer in German and use pictures.", ["Answer in German", "use pictures"]),
+        ("Talk like a pirate and a robot.", ["Talk like a pirate and a robot"]),
+        ("Remember that I'm ten and I have dyslexia.", ["I'm ten", "I have dyslexia"]),
+        ("Remember that my sister and I share a room.", ["my sister and I share a room"]),
+        ("Remember that my sister and I prefer tea.", ["my sister and I prefer tea"]),
+        ("From now on, show every step, and use colours.", ["From now on, show every step", "use colours"]),
+        ("Call me Tom and don't forget that my exam is on Friday", ["Call me Tom", "my exam is on Friday"]),
+        ("I want you to call me Sam", ["call me Sam"]),
+        ("I'm 10 years old.", ["I'm 10 years old"]),
+        ("I am a 6th grader", ["I am a 6th grader"]),
+        ("My name is Mia and I have a question about fractions.", ["My name is Mia"]),
+        ("I have dyslexia.", []),
+        ("I'm stuck and I have no idea.", []),
+        ("Please use pictures.", []),
+    ],
+)
+def test_one_statement_is_one_bullet(said: str, kept: list[str]) -> None:
+    found = [op.content for op in explicit_operations(said, Playbook(), "t") if isinstance(op, Add)]
+    assert found == [f"Learner says: {words}" for words in kept]
+
+
+def test_a_slot_replaces_only_itself() -> None:
+    playbook = _told("My name is Mia and I have dyslexia.", "Actually, call me Mimi.")
+    assert {b.content for b in playbook.bullets()} == {
+        "Learner says: I have dyslexia",
+        "Learner says: call me Mimi",
+    }
+    playbook = _told(
+        "I'm 10 years old. I live in Rome.", "I'm 11 years old now.", "Remember that I live in Oslo"
+    )
+    assert {b.content for b in playbook.bullets()} == {
+        "Learner says: I'm 11 years old now",
+        "Learner says: I live in Oslo",
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("I have dyslexia.", ["I have dyslexia"]),
+        ("I'm 10 years old and I am allergic to nuts", ["I am allergic to nuts"]),
+        ("Call me Mia and explain fractions.", ["explain fractions"]),
+        ("Remember that " + "x" * 3_000, ["x" * 1_986]),
+        ("Forget my name and my dog.", ["my name", "my dog"]),
+        ("Delete my notes about cats.", ["my notes about cats"]),
+        ("Forget it.", ["it"]),
+        ("Delete the denominators.", []),
+        ("I no longer like cats.", []),
+        ("What is 2+2?", []),
+        ("I have a question.", []),
+    ],
+)
+def test_what_comes_to_nothing_is_named_with_the_reason(said: str, left: list[str]) -> None:
+    found = read_statements(said, Playbook(), "t")
+    undone = [each for each in found if each.operation is None]
+    assert [each.words for each in undone] == left
+    assert all(each.why for each in undone)
+
+
 def test_said_again_it_reinforces() -> None:
     playbook = _told("I prefer pictures.", "I prefer pictures!")
     [bullet] = playbook.bullets()
@@ -115,6 +185,21 @@ def test_no_longer_removes_a_preference() -> None:
 def test_of_two_statements_that_fit_alike_the_first_is_forgotten() -> None:
     playbook = _told("Remember that my cat is black.", "Remember that my cat is old.", "Forget about my cat.")
     assert [bullet.content for bullet in playbook.bullets()] == ["Learner says: my cat is old"]
+
+
+def test_two_things_are_forgotten_in_one_sentence() -> None:
+    playbook = _told(
+        "Remember that I have a dog.",
+        "Remember that my aunt is Swiss.",
+        "Call me Sam.",
+        "Forget my dog and my name.",
+    )
+    assert [b.content for b in playbook.bullets()] == ["Learner says: my aunt is Swiss"]
+
+
+def test_a_slot_is_named_by_a_whole_word() -> None:
+    playbook = _told("I'm 10 years old.", "Remember that I speak two languages.", "Forget my languages.")
+    assert [b.slot for b in playbook.bullets()] == ["age"]
 
 
 def test_forgetting_what_was_never_said_changes_nothing() -> None:

@@ -33,8 +33,6 @@ BOUNDED = {
 """Where a pattern is, and how many characters it is shown at most: bullets and the tutor's questions."""
 
 MADE_AT_IMPORT = {
-    "ace_graph.learning.explicit:text",
-    "ace_graph.learning.feedback:'|'.join(alternatives)",
     "ace_graph.memory.screen_rule:f'(?:{folded(unless_before)})$'",
     "ace_graph.memory.screen_rule:folded(pattern)",
     "ace_graph.memory.screen_rule:folded(unless_after)",
