@@ -45,7 +45,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
         solution = await REASONING[plan["mode"]](prompt, plan, talk)
     else:
         talk.show(own)
-        solution = Solution(answer=own, reasoning="", used=())
+        solution = Solution(answer=own, reasoning="", used=(), raw=own)
     attempt = attempt_of(solution, injection, talk, run.resources.new_id(), answer_id, earlier)
     attempt["first"] = _first(earlier, state.get("result")) if earlier else None
     return {
