@@ -80,7 +80,10 @@ def content_hash(text: str) -> str:
 
 
 def _utc(moment: datetime) -> datetime:
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("write a time that lies between the years 1 and 9999 in UTC, too") from error
 
 
 def _cleaned(value: object) -> object:

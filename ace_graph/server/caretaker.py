@@ -43,6 +43,8 @@ async def _look_after(turns: Turns, conversations: Conversations, store: Store, 
     while True:
         try:
             if not turns.draining:
+                for ended in await conversations.give_up(turns.names):
+                    logger.error("[ACE Server] a turn is given up: run=%s: %s", ended.run_id, ended.reason)
                 for turn in await conversations.take_over(turns.names):
                     turns.resume(turn)
                 await _save_again(conversations, store)

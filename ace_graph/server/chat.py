@@ -22,7 +22,7 @@ __all__ = ["routes"]
 
 routes = APIRouter(prefix="/api/ai", tags=["chat"])
 
-_ERRORS = documented(408, 409, 413, 502, 504)
+_ERRORS = documented(408, 409, 413, 501, 502, 504)
 
 
 @routes.post("/chat", responses=_ERRORS, response_model_exclude_none=True)
@@ -57,9 +57,10 @@ async def chat_stream_again(
 ) -> StreamingResponse:
     """Listen to a turn again, from the event after `Last-Event-ID`.
 
-    For turns under way, and for the last ones that ended, on the server that works on them.
+    For turns under way, and for the last ones that ended, on the server that works on them; for turns that
+    were given up, on every server.
     """
-    turn = parts.turns.find(stream_id, learner)
+    turn = parts.turns.find(stream_id, learner) or await parts.turns.given_up(stream_id, learner)
     if turn is None:
         raise RequestRefused(404, "not_found", "no such turn is under way or has just ended")
     return told(turn, int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else 0)

@@ -11,6 +11,7 @@ Does not: keep them; the saver that it was given does.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -40,15 +41,20 @@ class TurnSaver(BaseCheckpointSaver[str]):
     """LangGraph's checkpointer for turns of this graph, one node at a time, with durability "sync"."""
 
     def __init__(
-        self, saver: BaseCheckpointSaver[str], still_ours: Callable[[str], Awaitable[bool]] | None = None
+        self,
+        saver: BaseCheckpointSaver[str],
+        still_ours: Callable[[str], Awaitable[bool]] | None = None,
+        translated: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
+        """`translated` turns the errors of the saver's database into ours."""
         super().__init__(serde=saver.serde)
         self._saver = saver
         self._still_ours = still_ours
+        self._translated = translated
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[str]:
         """Return one whose saver reads these types too."""
-        return TurnSaver(self._saver.with_allowlist(extra_allowlist), self._still_ours)
+        return TurnSaver(self._saver.with_allowlist(extra_allowlist), self._still_ours, self._translated)
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Return the version after `current`, as the saver counts."""
@@ -58,7 +64,8 @@ class TurnSaver(BaseCheckpointSaver[str]):
         """Return what was written last."""
         if config.get("configurable", {}).get(NOTHING_KNOWN):
             return None
-        return await self._saver.aget_tuple(config)
+        with self._translated():
+            return await self._saver.aget_tuple(config)
 
     async def alist(
         self,
@@ -69,8 +76,9 @@ class TurnSaver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield what was written, the newest first."""
-        async for found in self._saver.alist(config, filter=filter, before=before, limit=limit):
-            yield found
+        with self._translated():
+            async for found in self._saver.alist(config, filter=filter, before=before, limit=limit):
+                yield found
 
     async def aput(
         self,
@@ -91,7 +99,8 @@ class TurnSaver(BaseCheckpointSaver[str]):
         )
         if learns_next and self._still_ours and isinstance(run, str) and not await self._still_ours(run):
             raise RequestRefused(409, "lost", "the conversation was deleted, or another server has it")
-        return await self._saver.aput(config, checkpoint, metadata, checkpoint["channel_versions"])
+        with self._translated():
+            return await self._saver.aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -100,7 +109,8 @@ class TurnSaver(BaseCheckpointSaver[str]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a conversation's checkpoints."""
-        await self._saver.adelete_thread(thread_id)
+        with self._translated():
+            await self._saver.adelete_thread(thread_id)
 
 
 def _is_on_the_way(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:

@@ -75,6 +75,14 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE TABLE ace_duties (name TEXT PRIMARY KEY, began_at DOUBLE PRECISION NOT NULL)",
         ),
     ),
+    Migration(
+        "0004_given_up",
+        (
+            "CREATE TABLE ace_given_up (run_id TEXT PRIMARY KEY, learner_id TEXT NOT NULL, "
+            "conversation_id TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL)",
+            "CREATE INDEX ace_given_up_by_learner ON ace_given_up (learner_id)",
+        ),
+    ),
 )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Literal, LiteralString, cast
 
 from ace_graph.errors import RequestRefused
@@ -22,9 +23,13 @@ from ace_graph.server.conversation_tables import migrate
 from ace_graph.server.database import Database, Execute, Row
 from ace_graph.server.owner import is_gone
 
-__all__ = ["LEASE_SECONDS", "Accepted", "Conversation", "Conversations", "Unsaved"]
+__all__ = ["LEASE_SECONDS", "Accepted", "Conversation", "Conversations", "GivenUp", "Unsaved"]
 
 LEASE_SECONDS = 10.0
+MOST_TAKEN_OVER = 1
+"""A turn that the server that began it and one more did not survive is given up."""
+_GIVEN_UP_KEPT = timedelta(days=30)
+_WHY = "two servers stopped, or did not get on, while they worked on this message"
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,17 @@ class Unsaved:
     turn_id: str
     learner_id: str
     text: str
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """A turn that ended without an answer because no server should try it again, and why."""
+
+    run_id: str
+    conversation_id: str
+    learner_id: str
+    reason: str
+    at: str
 
 
 class Conversations:
@@ -162,7 +178,7 @@ class Conversations:
                 )
             known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
         if not known:
-            await self._database.saver.adelete_thread(turn.thread_id)
+            await self._database.delete_thread(turn.thread_id)
         return bool(ended)
 
     async def put_back(self, turn: Accepted) -> None:
@@ -181,21 +197,62 @@ class Conversations:
         """
         taken: list[Accepted] = []
         async with self._database.transaction() as execute:
-            rows = await execute(
-                "SELECT thread_id, run_id, learner_id, asked_json, owner, lease_until, tries, "
-                "conversation_id FROM ace_runs ORDER BY lease_until LIMIT 200",
-                (),
-            )
-            for row in rows:
-                if len(taken) < most and row[1] not in busy and self._is_free(row):
+            for row, turn in await self._orphans(execute, busy):
+                if turn.tries <= MOST_TAKEN_OVER and len(taken) < most:
                     mine = await execute(
                         "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
                         "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
                         "RETURNING run_id",
                         (self._owner, self._until(), *row[:2], *row[4:6]),
                     )
-                    taken += [_accepted(row)] if mine else []
+                    taken += [turn] if mine else []
         return taken
+
+    async def give_up(self, busy: Collection[str] = ()) -> list[GivenUp]:
+        """End the turns that two servers did not survive, with the reason; return them.
+
+        A turn whose text stops whoever works on it would go on to stop one server after the other.
+        """
+        given_up: list[GivenUp] = []
+        now = self._clock.now()
+        async with self._database.transaction() as execute:
+            for row, turn in await self._orphans(execute, busy):
+                if turn.tries > MOST_TAKEN_OVER:
+                    mine = await execute(
+                        "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? "
+                        "AND lease_until = ? RETURNING run_id",
+                        (*row[:2], *row[4:6]),
+                    )
+                    ended = GivenUp(turn.run_id, turn.conversation_id, turn.learner_id, _WHY, now.isoformat())
+                    given_up += [ended] if mine else []
+            for each in given_up:
+                await execute(
+                    "INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) "
+                    "VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
+                    (each.run_id, each.conversation_id, each.learner_id, each.reason, each.at),
+                )
+            if given_up:
+                await execute("DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_KEPT).isoformat(),))
+        return given_up
+
+    async def given_up(self, learner_id: str) -> list[GivenUp]:
+        """Return the turns of a learner that were given up, the oldest first."""
+        async with self._database.transaction() as execute:
+            rows = await execute(
+                "SELECT run_id, conversation_id, learner_id, reason, at FROM ace_given_up "
+                "WHERE learner_id = ? ORDER BY at, run_id",
+                (learner_id,),
+            )
+        return [GivenUp(*map(str, row)) for row in rows]
+
+    async def _orphans(self, execute: Execute, busy: Collection[str]) -> list[tuple[Row, Accepted]]:
+        """Turns whose server is gone, as they are after one more try."""
+        rows = await execute(
+            "SELECT thread_id, run_id, learner_id, asked_json, owner, lease_until, tries, "
+            "conversation_id FROM ace_runs ORDER BY lease_until LIMIT 200",
+            (),
+        )
+        return [(row, _accepted(row)) for row in rows if row[1] not in busy and self._is_free(row)]
 
     def _is_free(self, row: Row) -> bool:
         owner, until = str(row[4]), float(cast("float", row[5]))
@@ -232,7 +289,7 @@ class Conversations:
                 await execute(statement, (learner_id,))
         gone = await self.of(learner_id)
         for each in gone:
-            await self._database.saver.adelete_thread(each.thread_id)
+            await self._database.delete_thread(each.thread_id)
         async with self._database.transaction() as execute:
             await execute("DELETE FROM ace_conversations WHERE learner_id = ?", (learner_id,))
         await self._database.erased()
@@ -245,6 +302,7 @@ class Conversations:
 _DELETE_WORK: Sequence[LiteralString] = (
     "DELETE FROM ace_runs WHERE learner_id = ?",
     "DELETE FROM ace_unsaved WHERE learner_id = ?",
+    "DELETE FROM ace_given_up WHERE learner_id = ?",
 )
 
 

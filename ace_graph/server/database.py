@@ -8,7 +8,7 @@ Does not: know what is kept.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import LiteralString, Protocol
 
 from langchain_core.messages import AnyMessage
@@ -35,6 +35,17 @@ class Database(Protocol):
 
     def schema_change(self) -> AbstractAsyncContextManager[Execute]:
         """Run statements that change tables together, while nobody else does. Raises StoreUnavailable."""
+        ...
+
+    def translated(self) -> AbstractContextManager[None]:
+        """Raise StoreUnavailable for the errors of the database's driver within the block.
+
+        LangGraph's checkpointer raises them as they are.
+        """
+        ...
+
+    async def delete_thread(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread. Raises StoreUnavailable."""
         ...
 
     async def messages(self, thread_id: str) -> list[AnyMessage]:

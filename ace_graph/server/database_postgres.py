@@ -6,8 +6,8 @@ Does not: know what is kept.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import LiteralString, cast
 
 from langchain_core.messages import AnyMessage
@@ -83,7 +83,7 @@ class PostgresDatabase:
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Execute]:
         """Run statements together on one connection."""
-        try:
+        with self.translated():
             async with self._pool.connection() as connection, connection.transaction():
 
                 async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
@@ -93,9 +93,20 @@ class PostgresDatabase:
                     return [tuple(cast("dict[str, object]", row).values()) for row in await cursor.fetchall()]
 
                 yield execute
+
+    @contextmanager
+    def translated(self) -> Generator[None]:
+        """Raise StoreUnavailable for the driver's errors."""
+        try:
+            yield
         except (Error, PoolTimeout) as error:
             what = type(error).__name__
             raise StoreUnavailable(f"the conversations' PostgreSQL can't be used: {what}") from error
+
+    async def delete_thread(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread."""
+        with self.translated():
+            await self.saver.adelete_thread(thread_id)
 
     @asynccontextmanager
     async def schema_change(self) -> AsyncGenerator[Execute]:

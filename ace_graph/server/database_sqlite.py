@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import LiteralString, cast
 
@@ -108,13 +108,24 @@ class SQLiteDatabase:
             await self._connection.rollback()
             await self._connection.execute_fetchall("BEGIN IMMEDIATE")
 
+    @contextmanager
+    def translated(self) -> Generator[None]:
+        """Raise StoreUnavailable for the driver's errors."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
+
+    async def delete_thread(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread."""
+        with self.translated():
+            await self.saver.adelete_thread(thread_id)
+
     async def messages(self, thread_id: str) -> list[AnyMessage]:
         """Return the messages of a thread's newest checkpoint."""
         async with self.saver.lock:
-            try:
+            with self.translated():
                 rows = list(await self._connection.execute_fetchall(_NEWEST, (thread_id,)))
-            except sqlite3.Error as error:
-                raise StoreUnavailable(f"conversations can't be read: {error}") from error
         if not rows:
             return []
         kept = await asyncio.to_thread(self.saver.serde.loads_typed, tuple(rows[0]))

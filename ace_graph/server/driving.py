@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
 from ace_graph.context import ACEContext
+from ace_graph.errors import RequestRefused
 from ace_graph.graph import ACEGraph
 from ace_graph.loading import READ_AHEAD
 from ace_graph.memory.snapshot import Snapshot
@@ -27,6 +28,9 @@ from ace_graph.server.live_turn import LiveTurn
 from ace_graph.state import ACEInput, ACEOutput
 
 __all__ = ["clean_up", "drive", "shorten", "unsaved_of"]
+
+INTERRUPT = "__interrupt__"
+"""The key of LangGraph's update when a node was interrupted."""
 
 
 async def drive(
@@ -52,6 +56,7 @@ async def drive(
             elif kind == "custom":
                 _tell_bullets(live, event)
             elif kind == "updates":
+                _check_not_interrupted(event)
                 _tell_mode(live, event)
             else:
                 last = event
@@ -143,6 +148,14 @@ def _tell_answer(live: LiveTurn, out: ACEOutput) -> None:
 def _tell_bullets(live: LiveTurn, event: object) -> None:
     if isinstance(event, dict) and "injected" in event:
         live.tell("bullets", {"bullets": cast("dict[str, object]", event)["injected"]})
+
+
+def _check_not_interrupted(event: object) -> None:
+    """Raise RequestRefused where a tool waits for a person's answer: nobody is there who could give one."""
+    if isinstance(event, dict) and INTERRUPT in event:
+        raise RequestRefused(
+            501, "interrupted", "a tool wanted to ask something in between, which this server can't pass on"
+        )
 
 
 def _tell_mode(live: LiveTurn, event: object) -> None:

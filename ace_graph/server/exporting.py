@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage
 from ace_graph.errors import RequestRefused
 from ace_graph.learner_document import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.memory.stores.base import LearnerExport
-from ace_graph.server.conversations import Conversation, Conversations
+from ace_graph.server.conversations import Conversation, Conversations, GivenUp
 
 __all__ = ["Exports", "export_pieces"]
 
@@ -52,9 +52,10 @@ async def export_pieces(found: LearnerExport, conversations: Conversations | Non
     yield begin.encode("utf-8")
     if conversations is not None:
         separator = "\n"
+        given_up = await conversations.given_up(found.learner_id)
         for each in await conversations.of(found.learner_id):
             messages = await conversations.database.messages(each.thread_id)
-            piece = await asyncio.to_thread(_conversation, separator, each, messages)
+            piece = await asyncio.to_thread(_conversation, separator, each, messages, given_up)
             del messages  # before the next is read
             yield piece
             separator = ",\n"
@@ -72,12 +73,19 @@ def _next(pieces: Iterator[str]) -> bytes:
     return "".join(taken).encode("utf-8")
 
 
-def _conversation(separator: str, each: Conversation, messages: Sequence[AnyMessage]) -> bytes:
-    """A conversation: its id, when it began, and what was said, the oldest first."""
+def _conversation(
+    separator: str, each: Conversation, messages: Sequence[AnyMessage], given_up: Sequence[GivenUp]
+) -> bytes:
+    """A conversation: its id, when it began, what was said, and which turns were given up."""
     said = [
         {"role": _SPEAKERS.get(message.type, message.type), "content": message.text}
         for message in messages
         if message.text  # without one it is a call of a tool
     ]
-    told = {"id": each.id, "created_at": each.created_at, "messages": said}
+    ended = [
+        {"turn_id": turn.run_id, "reason": turn.reason, "at": turn.at}
+        for turn in given_up
+        if turn.conversation_id == each.id
+    ]
+    told = {"id": each.id, "created_at": each.created_at, "messages": said, "given_up": ended}
     return (separator + json.dumps(told, ensure_ascii=False)).encode("utf-8")

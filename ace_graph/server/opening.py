@@ -61,7 +61,7 @@ async def opened(
         if brought.model is None:
             stack.push_async_callback(close_model, model)
         conversations = await stack.enter_async_context(kept_conversations(settings, clock))
-        snapshots = SnapshotCache()
+        database, snapshots = conversations.database, SnapshotCache()
         graph = build_ace_graph(
             settings=settings,
             model=model,
@@ -69,7 +69,7 @@ async def opened(
             tools=brought.tools,
             system_prompt=brought.system_prompt,
             base_playbook=brought.base_playbook,
-            checkpointer=TurnSaver(conversations.database.saver, conversations.is_ours),
+            checkpointer=TurnSaver(database.saver, conversations.is_ours, database.translated),
             learning=learning_of(settings),
             snapshots=snapshots,
             clock=clock.now,

@@ -34,6 +34,7 @@ _MEANING = {
     422: "The request is not as described.",
     429: "Too many requests of this learner; see Retry-After.",
     500: "Something went wrong inside.",
+    501: "A tool asked for something that this server can't ask a person.",
     502: "The model gave no answer.",
     503: "The server is busy or stopping, or its memory can't be reached.",
     504: "The answer took too long.",

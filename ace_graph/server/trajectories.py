@@ -9,10 +9,11 @@ import re
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
+from ace_graph.memory.bullet import Moment
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, TurnStatus
 from ace_graph.server.asking import Said
@@ -34,7 +35,7 @@ def _written_out(value: object) -> object:
     return value
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_written_out)]
+WrittenMoment = Annotated[Moment, BeforeValidator(_written_out)]
 Absent = SkipJsonSchema[None]
 """A query has no null; what is not named is left out."""
 
@@ -49,8 +50,8 @@ class TrajectoriesQuery(BaseModel):
     agent: Annotated[Said, Field(max_length=256, description="Who did it.")] | Absent = None
     task_type: Annotated[Said, Field(max_length=256)] | Absent = None
     status: TurnStatus | Absent = None
-    since: Annotated[Moment, Field(description="Completed then or later.")] | Absent = None
-    until: Annotated[Moment, Field(description="Completed then or earlier.")] | Absent = None
+    since: Annotated[WrittenMoment, Field(description="Completed then or later.")] | Absent = None
+    until: Annotated[WrittenMoment, Field(description="Completed then or earlier.")] | Absent = None
 
     def wanted(self) -> TrajectoryFilter:
         """Return the filter that they make."""

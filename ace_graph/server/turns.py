@@ -21,7 +21,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.answering import reply_of
 from ace_graph.server.asking import ChatRequest
 from ace_graph.server.clock import Clock
-from ace_graph.server.conversations import LEASE_SECONDS, Accepted, Conversations
+from ace_graph.server.conversations import LEASE_SECONDS, Accepted, Conversations, GivenUp
 from ace_graph.server.driving import clean_up, drive, shorten, unsaved_of
 from ace_graph.server.failures import place_of, refusal_of
 from ace_graph.server.live_turn import LiveTurn
@@ -33,10 +33,9 @@ __all__ = ["TurnLimits", "Turns", "Watcher"]
 
 logger = logging.getLogger("ace_graph")
 
+_NOT_OURS = frozenset({"lost", "given_up"})
 KEPT = 200
 """Ended turns whose events are kept, for clients that come back."""
-MOST_TRIES = 3
-"""A turn with which that many servers died is given up."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +132,15 @@ class Turns:
         found = self._live.get(run_id) or self._ended.get(run_id)
         return found if found is not None and found.learner_id == learner_id else None
 
+    async def given_up(self, run_id: str, learner_id: str) -> LiveTurn | None:
+        """Return a turn of this learner that was given up, on whichever server: all it tells is why."""
+        for ended in await self._conversations.given_up(learner_id):
+            if ended.run_id == run_id:
+                live = LiveTurn(run_id, ended.conversation_id, learner_id)
+                live.fail(_given_up(ended))
+                return live
+        return None
+
     async def stop_learner(self, learner_id: str) -> None:
         """End a learner's turns and forget what they told."""
         mine = {name for name, live in self._live.items() if live.learner_id == learner_id}
@@ -214,8 +222,6 @@ class Turns:
         self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None
     ) -> ACEOutput:
         """Run the turn while its lease holds and its time has not run out."""
-        if turn.tries > MOST_TRIES:
-            raise RequestRefused(500, "given_up", "this turn was tried too often")
         run = asyncio.create_task(drive(self._graph, turn, live, memory))
         alarms = {
             asyncio.create_task(self._too_late()),
@@ -242,7 +248,8 @@ class Turns:
                 logger.warning("[ACE Server] a lease could not be renewed: %s", error)
                 continue
             if not held:
-                raise RequestRefused(409, "lost", "the conversation was deleted, or another server has it")
+                ended = await self.given_up(turn.run_id, turn.learner_id)
+                raise (ended and ended.refusal) or _lost()
 
     async def _close(self, turn: Accepted, out: ACEOutput) -> None:
         """Put the conversation in order. The answer stands, whatever goes wrong here.
@@ -267,13 +274,17 @@ class Turns:
         if refusal.status >= 500:
             logger.warning("[ACE Server] a turn failed: %s: %s", refusal.code, place_of(error))
         logger.debug("[ACE Server] why a turn failed", exc_info=error)
-        try:
-            if refusal.code != "lost":
-                await clean_up(self._graph, turn)
-            await self._conversations.finish(turn)
-        except Exception as second:
-            logger.warning("[ACE Server] a failed turn could not be closed: %s", type(second).__name__)
+        if refusal.code not in _NOT_OURS:
+            await self._tried(clean_up(self._graph, turn))
+        await self._tried(self._conversations.finish(turn))
         live.fail(refusal)
+
+    async def _tried(self, closing: Awaitable[object]) -> None:
+        """Do one part of the closing of a failed turn; one that fails holds up no other."""
+        try:
+            await closing
+        except Exception as error:
+            logger.warning("[ACE Server] a failed turn could not be closed: %s", type(error).__name__)
 
     async def _stopped(self, turn: Accepted, live: LiveTurn, why: tuple[object, ...]) -> None:
         """A cancelled turn is left to the next server, unless its learner was forgotten."""
@@ -286,6 +297,14 @@ class Turns:
             live.fail(_forgotten())
         else:
             live.fail(_left())
+
+
+def _lost() -> RequestRefused:
+    return RequestRefused(409, "lost", "the conversation was deleted, or another server has it")
+
+
+def _given_up(ended: GivenUp) -> RequestRefused:
+    return RequestRefused(409, "given_up", f"{ended.reason}: ask in other words, or ask something shorter")
 
 
 def _forgotten() -> RequestRefused:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.types import interrupt
 
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.delta import Add
@@ -265,3 +270,52 @@ async def test_a_conversation_that_grows_long_loses_its_older_half() -> None:
     assert len(found) == 210
     assert found[0]["role"] == "user"
     assert found[-1] == {"role": "assistant", "content": "fine"}
+
+
+@tool
+def ask_a_person(question: str) -> str:
+    """Ask a person."""
+    return str(interrupt(question))
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_a_tool_that_waits_for_a_person_ends_the_turn_and_nothing_else(begun: bool) -> None:
+    call = {"name": "ask_a_person", "args": {"question": "May I?"}, "id": "c1", "type": "tool_call"}
+    calling = AIMessage(content="", tool_calls=[call])
+    answers = ["<final>Hello</final>"] * begun
+    scripted = ScriptedModel(
+        solver=[*answers, calling, calling, "<final>fine</final>"], reflector=[NO_LESSON] * 3
+    )
+    async with serving(settings_for(), Brought(model=scripted, tools=[ask_a_person])) as served:
+        if begun:
+            await served.ask("My cat is called Tom", "c1")
+        asked = await served.post("Ask a person", "c1", mode="react")
+        body = {"message": "Ask a person", "conversationId": "c1", "mode": "react"}
+        streamed = await served.client.post("/api/ai/chat/stream", json=body)
+        await served.ask("What is one?", "c1")
+        (kept,) = (await served.client.get("/api/learner/export")).json()["conversations"]
+    assert (asked.status_code, asked.json()["code"]) == (501, "interrupted")
+    assert "tool" in asked.json()["error"]
+    assert '"code":"interrupted","status":501' in streamed.text
+    before = ["My cat is called Tom", "Hello"] * begun
+    assert [m["content"] for m in kept["messages"]] == [*before, "What is one?", "fine"]
+
+
+@pytest.mark.parametrize("table", ["checkpoints", "ace_conversations"])
+async def test_conversations_that_can_not_be_read_are_503(table: str, tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path), Brought(model=model("Hello", "Tom"))) as served:
+        await served.ask("My cat is called Tom", "c1")
+        with closing(sqlite3.connect(tmp_path / "ace-conversations.db")) as connection:
+            connection.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
+        asked = await served.post("What is its name?", "c1")
+        gone = await served.client.delete("/api/learner")
+        streamed = await served.client.post(
+            "/api/ai/chat/stream", json={"message": "Its name?", "conversationId": "c1"}
+        )
+        with closing(sqlite3.connect(tmp_path / "ace-conversations.db")) as connection:
+            connection.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
+        again = await served.ask("What is its name?", "c1")
+    for reply in (asked, gone):
+        assert (reply.status_code, reply.json()["code"]) == (503, "memory_unavailable")
+    assert '"memory_unavailable"' in streamed.text
+    assert again["answer"] in ("Hello", "Tom")

@@ -126,6 +126,44 @@ async def test_a_turn_is_taken_over_once_when_its_lease_has_run_out(place: str) 
         assert await two.finish(TURN)
 
 
+async def test_a_turn_that_two_servers_did_not_survive_is_given_up_by_the_third(place: str) -> None:
+    clock = HandClock()
+    async with (
+        opened(place, clock) as one,
+        opened(place, clock, "two") as two,
+        opened(place, clock, "x") as x,
+    ):
+        await clean(one)
+        await one.accept(TURN)
+        clock.move(LEASE_SECONDS + 1)
+        assert await x.give_up() == []
+        (taken,) = await two.take_over()
+        clock.move(LEASE_SECONDS + 1)
+        assert await x.give_up(busy={"r1"}) == [], "whoever works on it does not give it up"
+        assert await x.take_over() == [], "a third server does not touch it"
+        (ended,) = await x.give_up()
+        assert (await x.give_up(), await x.take_over()) == ([], [])
+        assert await x.given_up("alice") == [ended]
+        assert await x.given_up("bob") == []
+        assert "two servers" in ended.reason
+        assert not await two.finish(taken), "it has ended"
+        assert (await x.accept(replace(TURN, run_id="r2"))).known == "conversation"
+        clock.move(31 * 24 * 3600)
+        await x.forget("alice")
+        assert await x.given_up("alice") == []
+
+
+async def test_orderly_stops_are_no_reason_to_give_a_turn_up(place: str) -> None:
+    clock = HandClock()
+    async with opened(place, clock) as one:
+        await clean(one)
+        await one.accept(TURN)
+        for _ in range(5):
+            await one.put_back(TURN)
+            assert await one.give_up() == []
+            assert len(await one.take_over()) == 1
+
+
 async def test_a_turn_that_is_put_back_can_be_taken_at_once(place: str) -> None:
     clock = HandClock()
     async with opened(place, clock) as one, opened(place, clock, "two") as two:

@@ -19,8 +19,9 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.in_memory import InMemoryStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import Brought
+from ace_graph.server.conversations import LEASE_SECONDS
 from ace_graph.testing import ScriptedModel
-from tests.server.serving import HeldModel, Served, serving, settings_for, until
+from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
 from tests.server.test_chat import NO_LESSON, model
 
 
@@ -150,6 +151,40 @@ async def test_who_asked_a_server_that_stops_is_told_apart_from_who_may_ask_agai
     assert "retry-after" not in accepted.headers
     assert (refused.status_code, refused.json()["code"]) == (503, "stopping")
     assert "retry-after" in refused.headers
+
+
+async def test_a_turn_that_stops_two_servers_ends_and_its_conversation_goes_on(tmp_path: Path) -> None:
+    settings, clocks = settings_for(tmp_path), [HandClock(), HandClock(), HandClock()]
+    for n, clock in enumerate(clocks):
+        clock.seconds = n * (LEASE_SECONDS + 1)
+    held = [HeldModel(solver=["<final>never</final>"]) for _ in range(2)]
+    scripted = model("fine")
+    async with (
+        serving(settings, Brought(model=held[0]), clocks[0]) as one,
+        one.stream("What stops you?", "c1") as events,
+    ):
+        stream = str((await anext(events)).json()["streamId"])
+        await held[0].begun.wait()
+        async with serving(settings, Brought(model=held[1]), clocks[1]) as two:
+            await held[1].begun.wait()
+            async with serving(settings, Brought(model=scripted), clocks[2]) as three:
+                given_up = three.app.state.parts.turns.given_up
+                await until(lambda: given_up(stream, "alice"))
+                told = await listen(three, stream, "0")
+                hers = await three.client.get(f"/api/ai/chat/stream/{stream}", headers=bearer("bob"))
+                later = await three.post("What is one?", "c1")
+                kept = (await three.client.get("/api/learner/export")).json()["conversations"]
+                for clock in clocks[:2]:
+                    clock.move(LEASE_SECONDS / 3)
+                last = [event async for event in events][-1]
+                again = await listen(two, stream, "0")
+    assert not scripted.calls_of("solver")[0].messages[-1].text.startswith("What stops")
+    for event in (told[-1], last, again[-1]):
+        assert (event.event, event.json()["code"], event.json()["status"]) == ("error", "given_up", 409)
+    assert hers.status_code == 404
+    assert later.json()["answer"] == "fine"
+    assert [m["content"] for m in kept[0]["messages"]] == ["What is one?", "fine"]
+    assert [each["turn_id"] for each in kept[0]["given_up"]] == [stream]
 
 
 class PlainStore:

@@ -127,6 +127,16 @@ async def test_trajectories_are_the_learners_own_turns_the_newest_first() -> Non
     assert (none, wrong.status_code) == ([], 422)
 
 
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-00:01"])
+@pytest.mark.parametrize("name", ["since", "until"])
+async def test_a_time_that_utc_does_not_have_is_422(name: str, moment: str) -> None:
+    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+        wrong = await served.client.get("/api/trajectories", params={name: moment})
+        right = await served.client.get("/api/trajectories", params={name: moment[:19] + "Z"})
+    assert (wrong.status_code, right.status_code) == (422, 200)
+    assert name in wrong.json()["error"]
+
+
 async def test_an_export_is_complete_and_a_forgotten_learner_leaves_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
