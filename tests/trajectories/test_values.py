@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
-from ace_graph.memory.trace import Step, TurnFeedback
-from ace_graph.memory.trajectory import Tracing, effective_score, sampled, with_feedback
+from ace_graph.memory.trace import Step, TurnFeedback, TurnReflection
+from ace_graph.memory.trajectory import Tracing, effective_score, sampled, with_feedback, with_reflections
 from ace_graph.memory.turn import TurnRecord, TurnStatus
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -72,3 +72,24 @@ def test_the_effective_score_weighs_by_age() -> None:
     assert effective_score(judged, now, "average") == 0.5
     assert effective_score(judged, now) == pytest.approx(0.25 / 1.25)
     assert effective_score(turn(), now) is None
+
+
+def test_of_scores_at_one_moment_the_one_given_last_is_the_latest() -> None:
+    judged = with_feedback(with_feedback(turn(score=1.0), said(0.2)), said(0.6))
+    assert effective_score(judged, NOON, "latest") == 0.6
+    assert effective_score(judged, NOON, "average") == pytest.approx(0.6)
+    assert effective_score(judged, NOON - timedelta(days=9)) == pytest.approx(0.6), "none weighs more than 1"
+
+
+def test_the_newest_twenty_pieces_of_feedback_are_kept_each_once() -> None:
+    judged = turn()
+    for n in (*range(23), 22):
+        judged = with_feedback(judged, said(n / 100))
+    assert [round(each.score * 100) for each in judged.feedback] == list(range(3, 23))
+
+
+def test_the_newest_three_reflections_are_kept_each_once() -> None:
+    looks = [TurnReflection(turn_id="t1", at=NOON, insight=f"insight {n}") for n in range(5)]
+    reflected = with_reflections(with_reflections(turn(), looks[:3]), looks[1:4])
+    assert [each.insight for each in reflected.reflections] == ["insight 1", "insight 2", "insight 3"]
+    assert with_reflections(reflected, looks[4:]).reflections == tuple(looks[2:])

@@ -6,7 +6,6 @@ Does not: filter. That is for those who read them.
 from __future__ import annotations
 
 from ace_graph.errors import LearnerForgotten
-from ace_graph.memory.access import RECENT_TURNS_KEPT
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.writing import adding, new_learner, record, touching, write
@@ -65,13 +64,13 @@ async def two_attempts_at_one_turn_are_both_kept(subject: Subject) -> None:
 async def the_access_part_holds_the_last_turns(subject: Subject) -> None:
     """The last 20 turns are in the access part, the oldest first, what was injected and cited with them."""
     learner = new_learner()
-    made = [record(n) for n in range(RECENT_TURNS_KEPT + 3)]
+    made = [record(n) for n in range(23)]
     async with subject.open() as store:
         snapshot = Snapshot()
         for item in made:
             snapshot = (await store.commit(learner, touching(), snapshot, item)).snapshot
         loaded = await store.load(learner)
-    assert loaded.access.recent_turns == tuple(item.recent() for item in made[-RECENT_TURNS_KEPT:])
+    assert loaded.access.recent_turns == tuple(item.recent() for item in made[-20:])
 
 
 async def a_refused_commit_leaves_no_record(subject: Subject) -> None:
