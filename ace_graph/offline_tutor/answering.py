@@ -16,6 +16,7 @@ from ace_graph.offline_tutor.forms import in_form, restated
 from ace_graph.offline_tutor.ideas import explain_idea
 from ace_graph.offline_tutor.learner import Wishes, read_wishes
 from ace_graph.offline_tutor.noted import NOTHING_KEPT, defence, read_noted
+from ace_graph.offline_tutor.parts import left_open
 from ace_graph.offline_tutor.reading import Prompt, block, statements
 from ace_graph.offline_tutor.small_talk import (
     CANNOT,
@@ -27,6 +28,7 @@ from ace_graph.offline_tutor.small_talk import (
     small_talk,
 )
 from ace_graph.offline_tutor.solving import Solution, solve
+from ace_graph.offline_tutor.why import asked_number, explain_number
 from ace_graph.offline_tutor.wording import Problem, find_problem
 
 __all__ = ["Answer", "answer", "problem_of"]
@@ -55,7 +57,8 @@ def problem_of(prompt: Prompt) -> Problem | None:
     if len(prompt.question.split()) > _GOES_ON_WORDS or not _GOES_ON.search(prompt.question):
         return None
     said = prompt.question
-    if is_statement(said) or is_approval(said) or explain_idea(said) is not None:
+    told = is_statement(said) or is_approval(said) or explain_idea(said) is not None
+    if told and asked_number(said) is None:
         return None  # a wish for the future, praise, or a question about the idea: not about that problem
     for earlier in prompt.earlier_questions:
         found = find_problem(earlier)
@@ -73,11 +76,23 @@ def answer(prompt: Prompt) -> Answer:
     solution = solve(problem)
     if isinstance(solution, Refusal):
         return _refused(solution, prompt, wishes)
-    return _solved(solution, prompt, wishes)
+    why = None if find_problem(prompt.question) else _why(solution, prompt, wishes)
+    return why or _solved(solution, prompt, wishes)
+
+
+def _why(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer | None:
+    """The answer to a question about one number of an earlier solution, where it is that."""
+    number = asked_number(prompt.question)
+    explained = explain_number(solution, number) if number is not None else None
+    if explained is None:
+        return None
+    used = _Used(wishes, prompt)
+    lines = [*used.opening(), explained, *_language(wishes), *used.closing()]
+    return Answer("\n".join(lines), f"{number} in {solution.question}", used.ids())
 
 
 def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
-    used = _Used(wishes)
+    used = _Used(wishes, prompt)
     checked = check(prompt.calculated, solution)
     cautions = _cautions(solution, wishes, used)
     steps = [] if wishes.short else list(solution.steps)
@@ -98,6 +113,7 @@ def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
         *([checked.text] if checked.text and not wishes.short else []),
         *_language(wishes),
         " ".join(["The answer is", f"{told.answer}.", *used.closing()]),
+        *([still_open] if (still_open := left_open(prompt.question)) is not None else []),
     ]
     return Answer("\n".join(lines), _working(solution, wishes, checked), used.ids())
 
@@ -128,7 +144,7 @@ def _in_words(solution: Solution, prompt: Prompt, wishes: Wishes, used: _Used) -
 
 
 def _refused(refusal: Refusal, prompt: Prompt, wishes: Wishes) -> Answer:
-    used = _Used(wishes)
+    used = _Used(wishes, prompt)
     calculated = prompt.calculated
     if calculated is not None and not calculated.startswith("Error"):
         said = f"I used the calculator for this. The answer is {calculated.strip()}."
@@ -138,7 +154,7 @@ def _refused(refusal: Refusal, prompt: Prompt, wishes: Wishes) -> Answer:
 
 
 def _without_problem(prompt: Prompt, wishes: Wishes) -> Answer:
-    used, noted = _Used(wishes), read_noted(prompt.system)
+    used, noted = _Used(wishes, prompt), read_noted(prompt.system)
     said = " ".join(noted.said) or _said(prompt, wishes.name, used)
     opening = [] if noted.forgot else used.opening()
     lines = [*opening, said, *_language(wishes)]
@@ -196,10 +212,15 @@ def _working(solution: Solution, wishes: Wishes, checked: Check) -> str:
 
 
 class _Used:
-    """The greeting and farewell of this learner, and the ids of what was really followed."""
+    """The greeting and farewell of this learner, and the ids of what was really followed.
 
-    def __init__(self, wishes: Wishes) -> None:
+    A conversation is opened once: a greeting stands before its first answer, and where a name was just told.
+    """
+
+    def __init__(self, wishes: Wishes, prompt: Prompt) -> None:
         self._wishes = wishes
+        named_now = wishes.name is not None and wishes.sources.get("name") is None
+        self._opens = not prompt.earlier_questions or named_now
         self._ids: list[str] = []
 
     def add(self, *ids: str) -> None:
@@ -212,6 +233,8 @@ class _Used:
 
     def opening(self) -> list[str]:
         name, voice = self._wishes.name, self._wishes.voice
+        if not self._opens:
+            return []
         if name is not None:
             self.wish("name")
         if voice is not None:

@@ -60,6 +60,17 @@ def test_a_chat_that_its_learner_corrected_does_better_the_next_time(ace: Comman
     assert "The answer is 9/4." in ace.ok("chat", "--learner", "ben", stdin="What is 3/2 + 3/4?\n").out
 
 
+def test_a_learner_is_greeted_once_and_a_number_is_explained_in_other_words(ace: Commands) -> None:
+    _chat(ace, "Call me Ann.")
+    out = _chat(
+        ace, "What is 2/3 + 1/4?", "i dont get it why 12?", "What is 1/2 + 1/3? And who was Napoleon?"
+    )
+    assert out.count("Ann, here you are.") == 1
+    assert "12 is the first number in both times tables: 3, 6, 9, 12 and 4, 8, 12." in out
+    assert out.count("The answer is 11/12.") == 1
+    assert 'I have not answered "And who was Napoleon?" here' in out
+
+
 def test_the_conversation_so_far_is_known(ace: Commands) -> None:
     assert "The answer is 3/4." in _chat(ace, "What is 1/2 + 1/4?", "can you draw it?").partition("draw")[0]
     assert "[##..]" in _chat(ace, "What is 1/2 + 1/4?", "can you draw it?")
