@@ -112,8 +112,8 @@ def _question(message: str, snapshot: Snapshot) -> str:
     alone = sum(1 for _ in sentences(message)) == 1
     unread = "" if alone else " I have done nothing of the rest of your message yet."
     return (
-        f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer leaves '
-        f"it as it is.{unread} {_LEFT} {_ASKED}"
+        f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer '
+        f"changes nothing.{unread} {_LEFT} {_ASKED}"
     )
 
 

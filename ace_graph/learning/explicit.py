@@ -33,7 +33,7 @@ MAX_STATEMENTS = 10
 
 NOT_ASKED = 'said in passing; to have it kept, say "remember that ..."'
 TOO_LONG = "the sentence is too long to be kept"
-NOT_KNOWN = "no such statement of the learner is remembered"
+NOT_KNOWN = "no such statement is remembered"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _said_in(parts: Iterable[Clause], own: Own, source: str) -> Iterator[Said]:
         if forgotten:
             yield from forgotten
             continue
-        said = _stated(clause, source, beside=beside)
+        said = _stated(clause, source, beside=beside or own.says(clause.words))
         if said is not None:
             beside = beside or (said.asked and said.operation is not None)
             yield said

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.text import terms
 
@@ -64,6 +64,11 @@ class Own:
         self._playbook = playbook
         self._attribution = attribution
         self._read: list[tuple[Bullet, set[str]]] | None = None
+
+    def says(self, words: str) -> bool:
+        """Whether the learner has said exactly this before, case and spacing aside."""
+        told = content_hash(f"{self._attribution}{words}")
+        return any(bullet.content_hash == told for bullet, _ in self._bullets())
 
     def meant(self, words: str) -> list[tuple[str, Bullet | None]]:
         """Return the bullet that is meant, None for none, or one for each part ("my dog and my cat")."""

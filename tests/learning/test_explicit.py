@@ -115,6 +115,12 @@ def test_one_statement_is_one_bullet(said: str, kept: list[str]) -> None:
     assert found == [f"Learner says: {words}" for words in kept]
 
 
+def test_what_is_kept_already_is_reinforced_when_said_in_passing() -> None:
+    playbook = _told("Remember that I have dyslexia.", "I have dyslexia!")
+    [bullet] = playbook.bullets()
+    assert bullet.seen == 2
+
+
 def test_a_slot_replaces_only_itself() -> None:
     playbook = _told("My name is Mia and I have dyslexia.", "Actually, call me Mimi.")
     assert {b.content for b in playbook.bullets()} == {

@@ -10,6 +10,12 @@ from ace_graph.learning.lesson import BulletVerdict, Lesson, Reflection, copies,
 SAID = "one two three four five six seven eight nine ten eleven twelve thirteen"
 
 
+def test_twelve_consecutive_words_are_a_copy_and_eleven_are_not() -> None:
+    words = SAID.split()
+    assert copies(f"so {' '.join(words[:12])} it is", [SAID])
+    assert not copies(f"so {' '.join(words[:11])} it is", [SAID])
+
+
 def test_the_six_parts_and_the_lessons_are_read() -> None:
     reply = """{
         "reasoning": "The tops and the bottoms were added.",

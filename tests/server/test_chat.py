@@ -14,6 +14,7 @@ from langgraph.types import interrupt
 
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.delta import Add
+from ace_graph.offline_tutor import OfflineTutor
 from ace_graph.server import Brought
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
@@ -319,3 +320,17 @@ async def test_conversations_that_can_not_be_read_are_503(table: str, tmp_path: 
         assert (reply.status_code, reply.json()["code"]) == (503, "memory_unavailable")
     assert '"memory_unavailable"' in streamed.text
     assert again["answer"] in ("Hello", "Tom")
+
+
+async def test_everything_is_forgotten_after_a_yes_over_http() -> None:
+    async with serving(settings_for(), Brought(model=OfflineTutor())) as served:
+        told = await served.ask("My name is Mia and I have dyslexia.", "c1")
+        assert 'I will remember: "My name is Mia"; "I have dyslexia".' in told["answer"]
+        asked = await served.ask("Forget everything you know about me.", "c1")
+        assert "Shall I forget everything" in asked["answer"]
+        assert len((await served.client.get("/api/playbook")).json()["bullets"]) == 2
+        elsewhere = await served.ask("yes", "c2")
+        assert "forgotten" not in elsewhere["answer"], "the yes belongs to the conversation that asked"
+        done = await served.ask("yes", "c1")
+        assert "I have forgotten all 2 things" in done["answer"]
+        assert (await served.client.get("/api/playbook")).json()["bullets"] == []

@@ -1,0 +1,80 @@
+"""What a newcomer typed into the chat with the offline tutor, and the answers that a user would want."""
+
+from __future__ import annotations
+
+from tests.cli.commands import Commands
+
+
+def _chat(ace: Commands, *lines: str) -> list[str]:
+    """The answers with their "learned: ..." lines, one text a turn."""
+    shown = " ".join(ace.ok("chat", stdin="\n".join(lines) + "\n").out.split())
+    told, turns = shown, list[str]()
+    while told:
+        answer, mark, rest = told.partition("learned: ")
+        turns.append(answer)
+        told = rest if mark else ""
+    return turns
+
+
+def _kept(ace: Commands) -> set[str]:
+    return {bullet["content"].removeprefix("Learner says: ") for bullet in ace.bullets()}
+
+
+def test_a_new_name_replaces_the_name_only(ace: Commands) -> None:
+    first, second, *_ = _chat(ace, "My name is Mia and I have dyslexia.", "Actually, call me Mimi.")
+    assert 'I will remember: "My name is Mia"; "I have dyslexia".' in first
+    assert 'I will remember: "call me Mimi".' in second
+    assert _kept(ace) == {"I have dyslexia", "call me Mimi"}
+
+
+def test_only_what_was_kept_is_confirmed(ace: Commands) -> None:
+    told, other, *_ = _chat(ace, "I'm 10 years old. I have dyslexia. I live in Rome.", "I think so.")
+    assert 'I will remember: "I\'m 10 years old"; "I live in Rome".' in told
+    assert 'I have not kept "I have dyslexia"' in told
+    assert 'say "remember that ..."' in told
+    assert _kept(ace) == {"I'm 10 years old", "I live in Rome"}
+    assert "kept nothing" in other
+    assert "Understood" not in told + other
+
+
+def test_only_what_was_forgotten_is_confirmed(ace: Commands) -> None:
+    before, _, after, *_ = _chat(ace, "Forget my name.", "Call me Mia.", "Forget my name.")
+    assert 'I have not forgotten "my name"' in before
+    assert 'I have forgotten: "Call me Mia".' in after
+    assert _kept(ace) == set()
+
+
+def test_forgetting_everything_is_asked_once_and_done_after_a_yes(ace: Commands) -> None:
+    _, asked, refused, again, done, known, *_ = _chat(
+        ace,
+        "Call me Mia. I live in Rome.",
+        "Forget everything you know about me.",
+        "no",
+        "Delete my data.",
+        "yes",
+        "what do you know about me?",
+    )
+    assert "Shall I forget everything that I remember about you?" in asked
+    assert "learner forget" in asked
+    assert "forgotten" not in refused
+    assert "Shall I forget everything" in again
+    assert "I have forgotten all 2 things" in done
+    assert "told nothing about you" in known
+    assert _kept(ace) == set()
+    nothing, *_ = _chat(ace, "Forget everything you know about me.")
+    assert "nothing to forget" in nothing
+
+
+def test_a_wrong_objection_is_answered_and_teaches_nothing(ace: Commands) -> None:
+    out = ace.ok("chat", stdin="What is 7 x 8?\nThat's wrong, it's 54\nThat's wrong.\n").out
+    assert "I have checked it again: 7 × 8 = 56, not 54." in out
+    assert out.count("The answer is 56.") == 3
+    assert "the answer before was checked, and stands" in out
+    assert _kept(ace) == set()
+
+
+def test_a_correction_of_a_refusal_leaves_no_platitude(ace: Commands) -> None:
+    said = ("What is 7 x 8?", "who was napoleon?", "That's wrong, he was an emperor of France.")
+    *_, last = [turn for turn in _chat(ace, *said) if turn.strip()][:3]
+    assert "56" not in last, "it is not about the calculation before"
+    assert _kept(ace) == set()
