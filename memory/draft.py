@@ -89,6 +89,7 @@ class Draft:
         self.access_reset = False
         self.restamped: Uses | None = None
         self.upheld: set[str] = set()
+        self.blamed: dict[str, None] = {}
         self._next_id = snapshot.playbook.next_id
         self._first_free = snapshot.playbook.next_id
         self._granted: set[str] = set()

@@ -36,7 +36,7 @@ __all__ = [
 REFLECTIONS_KEPT = 3
 VOTES_KEPT = 200
 
-ArchiveReason = Literal["removed", "pruned", "merged", "superseded", "reset"]
+ArchiveReason = Literal["removed", "harmful", "pruned", "merged", "superseded", "reset"]
 Ids = tuple[str, ...]
 
 

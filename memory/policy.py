@@ -33,6 +33,8 @@ class Policy(BaseModel):
     `similarity` (0-1) is what two texts must reach to count as the same lesson, guards aside.
     `setbacks_allowed` is how many failures on evidence a bullet may have since its last success and still be
     shown; the next one keeps it out of prompts until a success names it again. Pinned bullets are spared.
+    `harm_limit` is how many more failures than successes archive a bullet, at the vote that brings it there;
+    the core is spared, and `Restore` brings it back.
     `prune_threshold` keeps weaker bullets out of retrieval, never out of the store; 0 is off.
     `holdout_rate` is the share of turns on which unproven bullets are withheld, so that their worth can be
     measured (memory.trust); 0 turns trust off. `max_turn_changes` is how many operations that change bullets
@@ -46,6 +48,7 @@ class Policy(BaseModel):
     similarity: Annotated[float, Field(ge=0, le=1)] = 0.9
     decay: DecayRates = DecayRates()
     setbacks_allowed: Annotated[int, Field(ge=0)] = 1
+    harm_limit: Annotated[int, Field(ge=1)] = 3
     prune_threshold: Annotated[float, Field(ge=0)] = 0.0
     holdout_rate: Annotated[float, Field(ge=0, le=0.5)] = 0.05
     max_turn_changes: Annotated[int, Field(ge=0)] = 20

@@ -39,13 +39,13 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.rescreen import rescreen
 from ace_graph.memory.resolve_add import (
     add,
-    archive_beyond_cap,
     bounded_reason,
     checked_text,
     screened_again,
     slot_occupant,
     supersede,
 )
+from ace_graph.memory.resolve_archive import archive_beyond_cap, archive_harmful
 from ace_graph.memory.resolve_bounds import Bounds
 from ace_graph.memory.resolve_judge import Judging, setbacks_after
 from ace_graph.memory.resolve_merge import merge_named, restore
@@ -74,6 +74,7 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
             _resolve_one(draft, judging, operation)
         except Refused as refusal:
             draft.reject(operation.op, _named(operation), str(refusal))
+    archive_harmful(draft)
     archive_beyond_cap(draft)
     draft.close()
     effect = Effect(
@@ -190,6 +191,8 @@ def _update(draft: Draft, operation: Update) -> None:
         return
     draft.put(screened_again(draft, old, changed.model_copy(update={"updated_at": draft.now})))
     draft.note("updated", old.id)
+    if operation.harmful:
+        draft.blamed[old.id] = None
 
 
 def _tag(draft: Draft, operation: Tag) -> None:
@@ -201,6 +204,8 @@ def _tag(draft: Draft, operation: Tag) -> None:
     }
     draft.put(bullet.model_copy(update=raised))
     draft.note("tagged", bullet.id)
+    if operation.tag == "harmful":
+        draft.blamed[bullet.id] = None
 
 
 def _supersede(draft: Draft, operation: Supersede) -> None:

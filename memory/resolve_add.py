@@ -7,11 +7,9 @@ share its rare words.
 from __future__ import annotations
 
 from datetime import datetime
-from heapq import nsmallest
 
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, clean_line, content_hash
 from ace_graph.memory.contest import contests, repeats
-from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta import Add
 from ace_graph.memory.draft import Draft, Refused
 from ace_graph.memory.effect import Archived
@@ -21,7 +19,6 @@ from ace_graph.memory.taxonomy import infer_memory_type
 
 __all__ = [
     "add",
-    "archive_beyond_cap",
     "bounded_reason",
     "checked_text",
     "screened_again",
@@ -188,29 +185,3 @@ def _append(draft: Draft, operation: Add, arriving: Bullet) -> str:
     if arriving.status == "quarantined":
         draft.note("quarantined", bullet_id)
     return bullet_id
-
-
-def archive_beyond_cap(draft: Draft) -> None:
-    """Archive the weakest bullets until the cap holds: by decay score, helpful, then the oldest.
-
-    Those in quarantine go first, of the profile or not. The core is exempt, and so does not count towards the
-    cap's room either way: when all that is left is core, the playbook may exceed the cap.
-    """
-    excess = len(draft.entries) - draft.policy.max_bullets
-    if excess <= 0:
-        return
-    access, rates = draft.access, draft.policy.decay
-    ordinary = (
-        (
-            bullet.status == "active",
-            decay_score(bullet, access, rates),
-            bullet.helpful,
-            bullet.created_at,
-            place,
-            bullet,
-        )
-        for place, bullet in enumerate(draft.entries.values())
-        if not bullet.core or bullet.status == "quarantined"
-    )
-    for _, score, _, _, _, bullet in nsmallest(excess, ordinary):
-        draft.prune(bullet, score)

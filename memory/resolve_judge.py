@@ -130,6 +130,8 @@ class Judging:
             "updated_at": self._draft.now,
         }
         self._draft.put(bullet.model_copy(update=moved))
+        if tag == "harmful" and by > 0:
+            self._draft.blamed[bullet_id] = None
 
     def _move_base(self, bullet_id: str, tag: BulletTag, by: int) -> None:
         old = self._base.get(bullet_id, BaseVotes())

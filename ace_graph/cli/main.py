@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from ace_graph.cli import playbook_curation  # noqa: F401  its commands are those of `playbook`, too
 from ace_graph.cli.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
 from ace_graph.cli.console import tolerant_streams
 from ace_graph.cli.group import AceGroup, debugging

@@ -257,7 +257,7 @@ def rescreen(
 def remove(
     bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
 ) -> None:
-    """Archive a bullet; `rollback` brings it back."""
+    """Archive a bullet; `restore` brings it back."""
     from ace_graph.cli import playbook_change
 
     playbook_change.remove(store, learner, bullet_id, as_json=as_json)

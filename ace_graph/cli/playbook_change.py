@@ -5,12 +5,41 @@ Does not: decide what a delta changes. An operation that was refused is an error
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ace_graph.cli.console import console, print_json, printable
 from ace_graph.cli.stored import change
+from ace_graph.errors import UsageError
+from ace_graph.memory.bullet import BulletTag
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta import Add, Pin, Quarantine, Release, Remove, Reset, Unpin, Update
+from ace_graph.memory.delta import (
+    Add,
+    Merge,
+    Pin,
+    Quarantine,
+    Release,
+    Remove,
+    Reset,
+    Supersede,
+    Tag,
+    Unpin,
+    Update,
+)
 
-__all__ = ["add", "clear", "edit", "pin", "quarantine", "release", "remove", "report_json", "unpin"]
+__all__ = [
+    "add",
+    "clear",
+    "edit",
+    "merge",
+    "pin",
+    "quarantine",
+    "release",
+    "remove",
+    "report_json",
+    "supersede",
+    "tag",
+    "unpin",
+]
 
 
 def add(url: str | None, learner: str, operation: Add, *, as_json: bool) -> None:
@@ -55,8 +84,37 @@ def release(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> 
 def remove(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
     """Archive a bullet."""
     done = change(url, learner, Remove(bullet_id=bullet_id), "playbook remove")
-    back = f"playbook rollback {done.version.n - 1} brings it back"
-    _tell(done, f"{bullet_id}: removed; {back}", as_json=as_json)
+    _tell(done, f"{bullet_id}: removed; playbook restore {bullet_id} brings it back", as_json=as_json)
+
+
+def merge(
+    url: str | None, learner: str, ids: Sequence[str], text: str | None, *, force: bool, as_json: bool
+) -> None:
+    """Make one bullet of several."""
+    if len(ids) < 2:
+        raise UsageError("playbook merge takes the ids of two bullets or more")
+    operation = Merge(bullet_ids=tuple(ids), content=text, force=force)
+    done = change(url, learner, operation, "playbook merge")
+    kept = done.report.merged[-1].kept
+    gone = ", ".join(pair.gone for pair in done.report.merged)
+    back = f"playbook rollback {done.version.n - 1} undoes it"
+    _tell(done, f"{kept}: holds what {gone} said{_kept_back(done, kept)}; {back}", as_json=as_json)
+
+
+def supersede(url: str | None, learner: str, bullet_id: str, by: str, *, as_json: bool) -> None:
+    """Archive a bullet in favour of another one."""
+    done = change(url, learner, Supersede(bullet_id=bullet_id, by=by), "playbook supersede")
+    _tell(
+        done, f"{bullet_id}: replaced by {by}; playbook restore {bullet_id} brings it back", as_json=as_json
+    )
+
+
+def tag(url: str | None, learner: str, bullet_id: str, vote: BulletTag, by: int, *, as_json: bool) -> None:
+    """Move one counter of a bullet."""
+    done = change(url, learner, Tag(bullet_id=bullet_id, tag=vote, by=by), "playbook tag")
+    bullet = done.snapshot.playbook.get_bullet(bullet_id)
+    now = f"+{bullet.helpful}/-{bullet.harmful}" if bullet else "archived, as it did too much harm"
+    _tell(done, f"{bullet_id}: {now}", as_json=as_json)
 
 
 def clear(url: str | None, learner: str, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""What `playbook history`, `diff` and `rollback` do: read the content changes, compare, go back.
+"""What `playbook history`, `diff`, `rollback`, `archived` and `restore` do: read changes, compare, go back.
 
 Going back is a change like any other: it is in the history, and can itself be undone.
 
@@ -17,10 +17,10 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, HistoryEntry, playbook_at
 from ace_graph.memory.effect import Report
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.rollback import rollback_to
+from ace_graph.memory.rollback import Left, archived, restore_of, rollback_to
 from ace_graph.memory.stores.base import Store
 
-__all__ = ["diff", "history", "rollback"]
+__all__ = ["archive", "diff", "history", "restore", "rollback"]
 
 _COUNTED = (
     "added", "reinforced", "updated", "tagged", "merged", "superseded", "removed", "pruned", "restored",
@@ -86,6 +86,52 @@ def rollback(url: str | None, learner: str, version: int, *, as_json: bool) -> N
         return
     held = counted(len(done.snapshot.playbook), "bullet")
     console().print(f"version {done.version.n} holds the {held} of version {version}", soft_wrap=True)
+
+
+def archive(url: str | None, learner: str, *, as_json: bool, limit: int) -> None:
+    """Print the bullets that left the playbook and are not back, the latest first."""
+
+    async def job(store: Store) -> list[Left]:
+        present = await store.load(learner)
+        return list(archived(await store.history(learner), present.playbook))
+
+    found = on_store(url, job)[:limit]
+    if as_json:
+        print_json({"bullets": [_left_json(left) for left in found]})
+        return
+    if not found:
+        console(error=True).print(f"No bullet of learner {printable(learner)} has left its playbook.")
+    for left in found:
+        why = f"{left.why} (now {left.into})" if left.into else left.why
+        line = f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, {why}: {left.bullet.content}"
+        console().print(printable(line), soft_wrap=True)
+
+
+def restore(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
+    """Bring one archived bullet back as it was."""
+
+    async def job(store: Store) -> Commit:
+        base = await store.load(learner)
+        back = restore_of(await store.history(learner), base, bullet_id)
+        done = await commit(store, learner, base, [back], "playbook restore")
+        if not done.report.restored:
+            raise ChangeRefused(f"{bullet_id} is in the playbook again: somebody else brought it back")
+        return done
+
+    done = on_store(url, job)
+    if as_json:
+        print_json(report_json(done))
+        return
+    bullet = done.snapshot.playbook.entries[bullet_id]
+    hidden = "; it does more harm than good, so no prompt shows it" if bullet.harmful > bullet.helpful else ""
+    console().print(printable(f"{bullet_id}: back{hidden}"), soft_wrap=True)
+
+
+def _left_json(left: Left) -> dict[str, object]:
+    return {
+        **left.bullet.model_dump(mode="json"),
+        "left": {"version": left.n, "at": left.at.isoformat(), "why": left.why, "into": left.into},
+    }
 
 
 def _entry_json(entry: HistoryEntry) -> dict[str, object]:

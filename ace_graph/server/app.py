@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from ace_graph.errors import AceError, RequestRefused
-from ace_graph.server import chat, feedback, health, learner, playbook, trajectories
+from ace_graph.server import chat, feedback, health, learner, playbook, playbook_curation, trajectories
 from ace_graph.server.auth import make_gate
 from ace_graph.server.body import too_large
 from ace_graph.server.clock import Clock, SystemClock
@@ -35,7 +35,7 @@ from ace_graph.settings import Settings
 
 __all__ = ["create_app"]
 
-_ROUTES = (chat, playbook, trajectories, feedback, learner, health)
+_ROUTES = (chat, playbook_curation, playbook, trajectories, feedback, learner, health)
 # Its spans and logs hold queries, what was sent, and errors' texts; ours hold ids.
 _SILENT: TelemetryConfig = {
     "tracing": False,

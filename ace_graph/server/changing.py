@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta import Delta, Operation
-from ace_graph.memory.effect import Report
+from ace_graph.memory.effect import Merged, Report
 from ace_graph.memory.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.parts import Parts
@@ -26,7 +26,10 @@ _NOT_THERE = frozenset({"unknown id", "not in the playbook"})
 
 
 class ChangeReply(BaseModel):
-    """What a change really changed, in ids, and the playbook's version after it."""
+    """What a change really changed, in ids, and the playbook's version after it.
+
+    Of two ids, `kept` is the one that lives on and `gone` the one that it absorbed or replaced.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,6 +37,9 @@ class ChangeReply(BaseModel):
     updated: list[str] = []
     tagged: list[str] = []
     removed: list[str] = []
+    restored: list[str] = []
+    merged: list[Merged] = []
+    superseded: list[Merged] = []
 
 
 async def changed(
@@ -66,6 +72,9 @@ def reply_of_commit(done: Commit) -> ChangeReply:
         updated=updated,
         tagged=list(report.tagged),
         removed=list(report.removed),
+        restored=list(report.restored),
+        merged=list(report.merged),
+        superseded=list(report.superseded),
     )
 
 

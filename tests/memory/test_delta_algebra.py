@@ -179,7 +179,7 @@ def _judged(votes: Sequence[Judge]) -> Playbook:
     """Four bullets after these votes, one delta each."""
     start = Snapshot(Playbook.of(bullet(n) for n in range(1, 5)))
     sequence = [Delta(op_id=f"op-{n}", now=NOON, operations=(vote,)) for n, vote in enumerate(votes)]
-    life = _live(sequence, Policy(), start)
+    life = _live(sequence, Policy(harm_limit=99), start)
     return life[-1][1].playbook if life else start.playbook
 
 
