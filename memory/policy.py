@@ -37,7 +37,8 @@ class Policy(BaseModel):
     the core is spared, and `Restore` brings it back.
     `prune_threshold` keeps weaker bullets out of retrieval, never out of the store; 0 is off.
     `holdout_rate` is the share of turns on which unproven bullets are withheld, so that their worth can be
-    measured (memory.trust); 0 turns trust off. `max_turn_changes` is how many operations that change bullets
+    measured (memory.trust); 0 turns trust off. `max_turn_rewrites` is how many bullets that are there a turn
+    may give another text, merge or remove. `max_turn_changes` is how many operations that change bullets
     one turn may bring. `history_kept` is how many effects stay readable before they
     are folded into a snapshot.
     """
@@ -51,5 +52,6 @@ class Policy(BaseModel):
     harm_limit: Annotated[int, Field(ge=1)] = 3
     prune_threshold: Annotated[float, Field(ge=0)] = 0.0
     holdout_rate: Annotated[float, Field(ge=0, le=0.5)] = 0.05
+    max_turn_rewrites: Annotated[int, Field(ge=0)] = 5
     max_turn_changes: Annotated[int, Field(ge=0)] = 20
     history_kept: Annotated[int, Field(ge=1)] = 500

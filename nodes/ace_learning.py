@@ -52,6 +52,7 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
         now=run.resources.clock(),
         operations=learned.operations,
         author="ace_learning",
+        reason=learned.reason,
         source=turn_id,
         origin="turn",
     )

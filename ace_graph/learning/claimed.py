@@ -124,7 +124,7 @@ async def _commit(
         now=run.resources.clock(),
         operations=learned.operations,
         author=AUTHOR,
-        reason="learned in the background",
+        reason="; ".join(part for part in ("learned in the background", learned.reason) if part),
         source=item.turn_id,
         origin="turn",
     )

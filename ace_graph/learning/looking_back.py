@@ -18,9 +18,11 @@ from ace_graph.learning.curator import (
     judge_bullets,
     lessons_to_operations,
 )
+from ace_graph.learning.decisions import Decided
 from ace_graph.learning.earlier import Earlier
+from ace_graph.learning.lesson import BulletVerdict
 from ace_graph.learning.looks import Looks
-from ace_graph.learning.model_curator import curate_with_model
+from ace_graph.learning.model_curator import Curated, curate_with_model
 from ace_graph.learning.pending_work import Look
 from ace_graph.learning.reflector import Reflected, Spend, reflect
 from ace_graph.learning.retry import AnswerAgain, may_retry
@@ -31,12 +33,15 @@ from ace_graph.memory.trace import TurnReflection
 from ace_graph.models import Usage
 from ace_graph.run import Run, logger
 
+MAX_REASON_CHARS = 450
+"""Of the reason for a delta: a little less than it may hold, for what a worker puts before it."""
+
 __all__ = ["Learned", "learn", "look_back", "votes_at_once"]
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned, what it cost by role, what was left out and why, and what failed."""
+    """What was learned, what it cost by role, what was left out and why, what failed, and the reason."""
 
     operations: tuple[Operation, ...] = ()
     usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
@@ -45,6 +50,7 @@ class Learned:
     judged: Earlier | None = None
     cleared: tuple[str, ...] = ()
     reflections: tuple[TurnReflection, ...] = ()
+    reason: str = ""
 
     def __add__(self, other: Learned) -> Learned:
         return Learned(
@@ -58,6 +64,7 @@ class Learned:
             self.judged or other.judged,
             self.cleared + other.cleared,
             self.reflections + other.reflections,
+            " ".join(reason for reason in (self.reason, other.reason) if reason)[:MAX_REASON_CHARS],
         )
 
     @property
@@ -117,31 +124,43 @@ async def look_back(
         reflected, error = await _try_to_reflect(look, snapshot, run, spend, again, late=late)
     votes = _votes(look, reflected, late=late)
     adds = _lessons(look, reflected, votes, first_ref)
-    lessons = tuple[Operation, ...](adds)
+    curated = Curated(Decided(tuple(adds)), Usage())
     if adds and run.resources.settings.curator_use_llm:
-        curated = await curate_with_model(adds, look.subject.question, snapshot, run)
-        lessons = curated.operations
+        reflection = reflected.reflection if reflected else None
+        curated = await curate_with_model(adds, look.subject.question, reflection, snapshot, run)
         spend("curator", curated.usage)
-    votes = credit_lessons(votes, lessons)
+        votes = _votes(look, reflected, curated.decided.tags, late=late)
+    decided = curated.decided
+    votes = credit_lessons(votes, decided.lessons)
     insight = reflected.insight if reflected else ""
     kept = [Reflect(insight=insight, topic=look.subject.topic)] if insight else []
     return Learned(
         # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
-        (*(v for v in votes if not _credits(v)), *lessons, *(v for v in votes if _credits(v)), *kept),
+        (
+            *(vote for vote in votes if not _credits(vote)),
+            *decided.lessons,
+            *(vote for vote in votes if _credits(vote)),
+            *decided.proposals,
+            *kept,
+        ),
         costs,
-        reflected.problems if reflected else (),
+        (*(reflected.problems if reflected else ()), *decided.problems),
         error,
         reflections=(told(look, reflected, error, run),) if look.reflects else (),
+        reason=curated.reasoning,
     )
 
 
-def _votes(look: Look, reflected: Reflected | None, *, late: bool = False) -> list[Judge]:
+def _votes(
+    look: Look, reflected: Reflected | None, more: Sequence[BulletVerdict] = (), *, late: bool = False
+) -> list[Judge]:
+    """The votes; what the reflector says of a bullet counts before what the curator says (`more`)."""
     votes = judge_bullets(
         look.subject.turn_id,
         look.evidence,
         injected=look.subject.injected,
         cited=look.subject.cited,
-        tags=reflected.reflection.bullet_tags if reflected else (),
+        tags=(*more, *(reflected.reflection.bullet_tags if reflected else ())),
     )
     return [vote.model_copy(update={"refines": True}) for vote in votes] if late else votes
 

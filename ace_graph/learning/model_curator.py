@@ -1,27 +1,26 @@
-"""The Curator with a model (ACE_CURATOR_USE_LLM=true): it may refine items and spot what is covered.
+"""The Curator with a model (ACE_CURATOR_USE_LLM=true): it may refine bullets, and spot what is there twice.
 
 The model proposes, the rules dispose: it can neither invent a lesson nor lose one. What it leaves out, or
 says in a form that can't be read, is curated by the heuristic; when it fails altogether, so is everything.
 
-Does not: remove anything, or touch the learner's own statements; a model's opinion is no reason to.
+Does not: judge what it is told (decisions.py does, and the delta's resolution), or touch the core.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
 
 from langchain_core.messages import HumanMessage, SystemMessage
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ace_graph.errors import ModelError
+from ace_graph.learning.decisions import Curation, Decided, decide
+from ace_graph.learning.lesson import Reflection
 from ace_graph.memory.bullet import Bullet, clean_line
-from ace_graph.memory.delta import Add, Operation, Touch, Update
+from ace_graph.memory.delta import Add
 from ace_graph.memory.retrieval import retrieve
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.text import terms
 from ace_graph.models import Usage, structured_call
 from ace_graph.prompts import data_block
 from ace_graph.run import Run, log_text, logger
@@ -30,66 +29,33 @@ __all__ = ["Curated", "curate_with_model"]
 
 MAX_CALLS = 3
 BULLETS_SHOWN = 10
-KEPT_WORDS = 0.6
-"""An item's new text must hold this share of the words that it had."""
+REASON_CHARS = 300
+"""What of its reasoning becomes the reason of the delta."""
 
 _LOOKUP_TOKENS = 20_000
 _LEARNER_CHARS = 64
-
-
-class Decision(BaseModel):
-    """What one lesson means for the playbook. `lesson` counts from 1."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    type: Literal["ADD", "COVERED", "UPDATE"]
-    lesson: int = Field(ge=1)
-    bullet_id: str | None = None
-    content: str | None = None
-
-
-class Decisions(BaseModel):
-    """The curator's reply; items that can't be read are left out, never the good ones with them."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    reasoning: str = ""
-    operations: list[Decision]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_what_can_be_read(cls, data: object) -> object:
-        if not isinstance(data, Mapping):
-            return data
-        fields = cast("Mapping[str, object]", data)
-        items = fields.get("operations")
-        if not isinstance(items, list):
-            return fields
-        good = list[object]()
-        for item in cast("list[object]", items):
-            try:
-                good.append(Decision.model_validate(item))
-            except ValidationError:
-                logger.warning("[ACE Curator] an operation could not be read; its lesson is curated by rule")
-        return {**fields, "operations": good}
+_QUESTION_CHARS, _ANALYSIS_CHARS = 4_000, 1_000
 
 
 @dataclass(frozen=True)
 class Curated:
-    """The operations for the lessons, and what they cost."""
+    """What was decided, why, and what it cost."""
 
-    operations: tuple[Operation, ...]
+    decided: Decided
     usage: Usage
+    reasoning: str = ""
 
 
-async def curate_with_model(adds: Sequence[Add], question: str, snapshot: Snapshot, run: Run) -> Curated:
-    """Return the operations for the lessons in `adds`, at most 3 calls.
+async def curate_with_model(
+    adds: Sequence[Add], question: str, reflection: Reflection | None, snapshot: Snapshot, run: Run
+) -> Curated:
+    """Return the operations for the lessons in `adds` and what is proposed beside them, in at most 3 calls.
 
     The heuristic's own operations are returned for every lesson that the model gives no usable decision
     for. Raises nothing that the model may raise.
     """
     shown = _relevant(adds, question, snapshot, run)
-    prompt = _prompt(adds, shown, snapshot, run)
+    prompt = _prompt(adds, question, reflection, shown, snapshot, run)
     usage = Usage()
 
     def count(more: Usage) -> None:
@@ -101,44 +67,21 @@ async def curate_with_model(adds: Sequence[Add], question: str, snapshot: Snapsh
             reply = await structured_call(
                 run.resources.model(run.context),
                 [SystemMessage(prompt), HumanMessage("Curate the lessons.")],
-                Decisions,
+                Curation,
                 timeout=run.resources.settings.llm_timeout,
                 config=run.call_config("curator"),
                 on_usage=count,
             )
         except ModelError as error:
             logger.error("[ACE Curator] the model failed, the rules curate: %s", error)
-            return Curated(tuple(adds), usage)
+            return Curated(Decided(tuple(adds)), usage)
         logger.info("[ACE Curator] raw reply: %s", log_text(run.resources, reply.raw_text))
         if reply.value is not None:
-            return Curated(tuple(decide(adds, reply.value.operations, shown)), usage)
+            decided = decide(adds, reply.value.operations, shown)
+            return Curated(decided, usage, clean_line(reply.value.reasoning)[:REASON_CHARS])
         logger.warning("[ACE Curator] no usable reply: %s", reply.problem)
     logger.error("[ACE Curator] %d replies could not be read, the rules curate", MAX_CALLS)
-    return Curated(tuple(adds), usage)
-
-
-def decide(adds: Sequence[Add], decisions: Sequence[Decision], shown: Sequence[Bullet]) -> list[Operation]:
-    """Return the operations: one for every lesson, by its first usable decision, else its own Add."""
-    known = {bullet.id: bullet for bullet in shown if not bullet.core}
-    first = {decision.lesson: decision for decision in reversed(decisions)}
-    return [_operation(add, first.get(number), known) for number, add in enumerate(adds, 1)]
-
-
-def _operation(add: Add, decision: Decision | None, known: Mapping[str, Bullet]) -> Operation:
-    bullet = known.get(decision.bullet_id or "") if decision else None
-    if decision is None or decision.type == "ADD" or bullet is None:
-        return add
-    if decision.type == "COVERED":
-        return Touch(bullet_ids=(bullet.id,))
-    if not decision.content or not _keeps(bullet.content, decision.content):
-        return add
-    return Update(bullet_id=bullet.id, content=decision.content)
-
-
-def _keeps(old: str, new: str) -> bool:
-    """Whether a new text says what the old one did, too; else it would remove that on an opinion."""
-    said = set(terms(old))
-    return len(said & set(terms(new))) >= KEPT_WORDS * len(said)
+    return Curated(Decided(tuple(adds)), usage)
 
 
 def _relevant(adds: Sequence[Add], question: str, snapshot: Snapshot, run: Run) -> list[Bullet]:
@@ -159,7 +102,14 @@ def _relevant(adds: Sequence[Add], question: str, snapshot: Snapshot, run: Run) 
     return list(found.values())[:BULLETS_SHOWN]
 
 
-def _prompt(adds: Sequence[Add], shown: Sequence[Bullet], snapshot: Snapshot, run: Run) -> str:
+def _prompt(
+    adds: Sequence[Add],
+    question: str,
+    reflection: Reflection | None,
+    shown: Sequence[Bullet],
+    snapshot: Snapshot,
+    run: Run,
+) -> str:
     lessons = "\n".join(f"{number}. {add.content}" for number, add in enumerate(adds, 1))
     learner = clean_line(run.learner_id or "")[:_LEARNER_CHARS]
     bullets = "\n".join(
@@ -171,7 +121,22 @@ def _prompt(adds: Sequence[Add], shown: Sequence[Bullet], snapshot: Snapshot, ru
     counts = ", ".join(f"{verdict}: {count}" for verdict, count in sorted(verdicts.items()))
     return run.resources.prompts.render(
         "curator",
+        question=data_block("question", question[:_QUESTION_CHARS]),
+        analysis=data_block("analysis", _analysis(reflection) or "(none)"),
         lessons=data_block("lessons", lessons),
         bullets=data_block("bullets", bullets or "(none)"),
         verdicts=data_block("recent_verdicts", counts or "(none)"),
     )
+
+
+def _analysis(reflection: Reflection | None) -> str:
+    """What the reflector found, a line for each part that it filled."""
+    if reflection is None:
+        return ""
+    parts = {
+        "error": reflection.error_identification,
+        "cause": reflection.root_cause_analysis,
+        "correct approach": reflection.correct_approach,
+        "insight": reflection.key_insight,
+    }
+    return "\n".join(f"{name}: {clean_line(text)[:_ANALYSIS_CHARS]}" for name, text in parts.items() if text)

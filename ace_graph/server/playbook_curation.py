@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, BulletTag
@@ -25,6 +25,13 @@ __all__ = ["routes"]
 routes = APIRouter(prefix="/api/playbook", tags=["playbook"])
 
 Id = Annotated[Said, Field(min_length=1, max_length=128, examples=["fil-00042"])]
+
+
+def _number(value: object) -> object:
+    """A version as a number: a text or a truth value is none, though pydantic would read one."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("a whole number")  # noqa: TRY004  pydantic takes a ValueError for a wrong value
+    return value
 
 
 class _Body(BaseModel):
@@ -55,7 +62,9 @@ class TagBody(_Body):
 class RollbackBody(_Body):
     """Where to go back to."""
 
-    version: Annotated[int, Field(ge=0, strict=True, description="A version that the history still holds.")]
+    version: Annotated[
+        int, Field(ge=0, description="A version that the history still holds."), BeforeValidator(_number)
+    ]
 
 
 @routes.post("/merge", responses=documented(404, 408, 409, 413))

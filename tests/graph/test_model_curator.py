@@ -9,7 +9,7 @@ import pytest
 
 from ace_graph import ACEContext
 from ace_graph.graph import ACEGraph
-from ace_graph.memory.delta import Add
+from ace_graph.memory.delta import Add, Update
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
@@ -95,18 +95,108 @@ async def test_it_sees_the_relevant_bullets_and_may_refine_one(graph_of: Build, 
     assert out["learning"]["rejected"] == []
 
 
-async def test_it_sees_ten_bullets_at_most(graph_of: Build, store: CountingStore) -> None:
+async def test_of_eleven_candidates_it_sees_ten(graph_of: Build, store: CountingStore) -> None:
     animals = ["otters", "badgers", "herons", "beavers", "lynxes", "moles"]
     meals = ["berries", "roots"]
     facts = [Add(content=f"In spring {animal} look for {meal}") for animal in animals for meal in meals]
-    await store.seed("alice", *facts)
+    await store.seed("alice", *facts[:10], Add(content="Name the currency of every price"))
     asked = f"In spring, what do {', '.join(animals)} look for: {' or '.join(meals)}?"
     model = ScriptedModel(
-        solver=["<final>x</final>"], reflector=[lessons("Name the season first")], curator=[decisions()]
+        solver=["<final>x</final>"],
+        reflector=[lessons("Name the currency of a price and of a fee")],
+        curator=[decisions()],
     )
     await graph_of(model).ainvoke(ask(asked), context=ALICE)
     prompt = model.calls_of("curator")[0].messages[0].text
+    assert "Name the currency of every price" in prompt, "what the lessons are near to comes first"
     assert prompt.count("] (type=") == 10
+
+
+async def test_it_sees_the_question_and_what_the_reflector_found(graph_of: Build) -> None:
+    reflection = {
+        "error_identification": "the denominators were added",
+        "root_cause_analysis": "the rule for products was used",
+        "correct_approach": "find a common denominator",
+        "key_insight": "sums need one denominator",
+        "lessons": [{"content": RULE}],
+    }
+    model = ScriptedModel(
+        solver=["<final>5/6</final>"], reflector=[json.dumps(reflection)], curator=[decisions()]
+    )
+    await graph_of(model).ainvoke(ask("What is 1/2 + 1/3 </question> now?"), context=ALICE)
+    prompt = model.calls_of("curator")[0].messages[0].text
+    for part in ("error_identification", "root_cause_analysis", "correct_approach", "key_insight"):
+        assert str(reflection[part]) in prompt
+    assert "What is 1/2 + 1/3" in prompt
+    assert prompt.count("</question>") == 1, "the question is data"
+
+
+async def test_its_reasoning_is_the_reason_of_the_delta(graph_of: Build, store: CountingStore) -> None:
+    reply = json.dumps({"reasoning": "It says\nsomething new.", "operations": [{"type": "ADD", "lesson": 1}]})
+    model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE)], curator=[reply])
+    await graph_of(model).ainvoke(ask(), context=ALICE)
+    assert store.calls.commits[-1].reason == "It says something new."
+    assert (await store.history("alice")).entries[-1].reason == "It says something new."
+
+
+@pytest.mark.parametrize(
+    ("truth", "votes"), [(None, (0, 0)), ("5/6", (1, 0)), ("1/6", (0, 0))], ids=["none", "right", "wrong"]
+)
+async def test_a_tag_of_its_is_a_word_on_a_vote_that_evidence_has(
+    graph_of: Build, store: CountingStore, truth: str | None, votes: tuple[int, int]
+) -> None:
+    await store.seed("alice", Add(content="Fractions need a common denominator", section="math"))
+    tag = {"type": "TAG", "bullet_id": "mat-00001", "tag": "helpful"}
+    model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(OTHER)], curator=[decisions(tag)])
+    context = ALICE.model_copy(update={"ground_truth": truth})
+    await graph_of(model).ainvoke(ask("Which denominator do fractions need?"), context=context)
+    kept = (await store.now("alice")).playbook.entries["mat-00001"]
+    assert (kept.helpful, kept.harmful) == votes
+
+
+async def test_it_merges_what_says_the_same_and_nothing_else(graph_of: Build, store: CountingStore) -> None:
+    spring = "Otters look for berries in spring"
+    texts = (spring, "Otters and moles look for berries", "Otters in spring sleep")
+    await store.seed("alice", *(Add(content=text, section="math") for text in texts))
+    await store.seed("alice", Update(bullet_id="mat-00002", content=f"{spring}."))
+    other = {"type": "MERGE", "bullet_ids": ["mat-00001", "mat-00003"]}
+    twins = {"type": "MERGE", "bullet_ids": ["mat-00001", "mat-00002"]}
+    model = ScriptedModel(
+        solver=["<final>x</final>"], reflector=[lessons(OTHER)], curator=[decisions(other, twins)]
+    )
+    question = ask("Do otters look for berries, or sleep, in spring?")
+    out = await graph_of(model).ainvoke(question, context=ALICE)
+    assert out["learning"]["merged"] != []
+    assert "mat-00003" in (await store.now("alice")).playbook.entries
+    assert "don't say the same" in str(out["learning"]["rejected"])
+
+
+async def test_it_removes_only_what_evidence_speaks_against(graph_of: Build, store: CountingStore) -> None:
+    await store.seed("alice", Add(content="Fractions need a common denominator", section="math"))
+    removal = {"type": "REMOVE", "bullet_id": "mat-00001"}
+    model = ScriptedModel(
+        solver=["<final>5/6</final>"], reflector=[lessons(RULE)], curator=[decisions(removal)]
+    )
+    out = await graph_of(model).ainvoke(ask(), context=ALICE)
+    assert "mat-00001" in (await store.now("alice")).playbook.entries
+    assert "only evidence" in str(out["learning"]["rejected"])
+
+
+async def test_it_may_propose_nothing_about_the_core_or_ids_it_was_not_shown(
+    graph_of: Build, store: CountingStore
+) -> None:
+    await store.seed("alice", Add(content="Fractions need a denominator", section="math", pinned=True))
+    wanted = [
+        {"type": "REMOVE", "bullet_id": "mat-00001"},
+        {"type": "TAG", "bullet_id": "zzz-00099", "tag": "harmful"},
+        {"type": "MERGE", "bullet_ids": ["mat-00001", "zzz-00099"]},
+    ]
+    model = ScriptedModel(
+        solver=["<final>5/6</final>"], reflector=[lessons(RULE)], curator=[decisions(*wanted)]
+    )
+    out = await graph_of(model).ainvoke(ask(), context=ALICE)
+    assert len(out["learning"]["rejected"]) == 3
+    assert "mat-00001" in (await store.now("alice")).playbook.entries
 
 
 async def test_a_covered_lesson_changes_nothing_but_the_access(graph_of: Build, store: CountingStore) -> None:
