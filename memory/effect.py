@@ -228,7 +228,7 @@ class _Draft:
         self.aliases = dict(playbook.aliases)
         self.tombstones = dict(playbook.tombstones)
         self.reflections = playbook.reflections
-        self.votes = dict(playbook.votes)
+        self.votes: dict[str, TurnVotes] = dict(playbook.votes)
         self.base_votes = dict(playbook.base_votes)
 
     def fold(self, change: Change) -> None:
@@ -281,7 +281,8 @@ class _Draft:
 
     def _vote(self, change: Voted) -> None:
         earlier: TurnVotes = self.votes.pop(change.turn_id, {})
-        self.votes[change.turn_id] = {**earlier, change.source: Vote(change.verdict, change.bullet_ids)}
+        now: TurnVotes = {**earlier, change.source: Vote(change.verdict, change.bullet_ids)}
+        self.votes[change.turn_id] = now
         for oldest in list(self.votes)[:-VOTES_KEPT]:
             del self.votes[oldest]
 

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
-from ace_graph.cli import playbook_curation  # noqa: F401  its commands are those of `playbook`, too
 from ace_graph.cli.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
 from ace_graph.cli.console import tolerant_streams
 from ace_graph.cli.group import AceGroup, debugging
 from ace_graph.cli.learner import learner_commands
 from ace_graph.cli.neo4j import neo4j
 from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
-from ace_graph.cli.playbook import playbook
+from ace_graph.cli.playbook_curation import playbook  # with the commands of both modules
 from ace_graph.cli.trajectory import trajectory
 
 __all__ = ["app"]

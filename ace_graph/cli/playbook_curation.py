@@ -13,7 +13,7 @@ import typer
 from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
 from ace_graph.cli.playbook import BulletId, playbook
 
-__all__ = ["archived", "merge", "restore", "supersede", "tag"]
+__all__ = ["archived", "merge", "playbook", "restore", "supersede", "tag"]
 
 
 class Vote(StrEnum):
