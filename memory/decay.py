@@ -78,8 +78,7 @@ def decay_score(bullet: Bullet, access: Idle, rates: DecayRates) -> float:
     A core bullet is in every prompt, so it does not fade.
     """
     idle = 0 if bullet.core else access.idle(bullet.id)
-    rate: float = getattr(rates, bullet.memory_type)
-    return decayed(base_strength(bullet), idle, rate)
+    return memory_score(strengths(bullet), (idle, idle, idle), rates)
 
 
 def mean_decay_score(bullets: Iterable[Bullet], access: Idle, rates: DecayRates) -> float:

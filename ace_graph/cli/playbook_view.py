@@ -16,7 +16,7 @@ from ace_graph.cli.console import console, counted, print_json, printable
 from ace_graph.cli.stored import on_store
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.bullet_filter import BulletFilter
-from ace_graph.memory.decay import decay_score
+from ace_graph.memory.decay import decay_score, mean_decay_score
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
@@ -58,13 +58,12 @@ def stats(url: str | None, learner: str, *, as_json: bool) -> None:
     snapshot, policy = _load(url, learner)
     totals = snapshot.playbook.stats()
     active = [b for b in snapshot.playbook.bullets() if b.status == "active"]
-    scores = [decay_score(b, snapshot.access, policy.decay) for b in active]
     figures: dict[str, object] = {
         "learner": learner,
         "version": None if snapshot.absent else snapshot.version.n,
         **{name: dict(v) if hasattr(v, "items") else v for name, v in totals._asdict().items()},
         "core": sum(b.core for b in active),
-        "mean_strength": sum(scores) / len(scores) if scores else 0.0,
+        "mean_strength": mean_decay_score(active, snapshot.access, policy.decay),
         "access_clock": snapshot.access.access_clock,
         "max_bullets": policy.max_bullets,
         "proven": sum(map(proven, active)),
