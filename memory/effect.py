@@ -268,7 +268,8 @@ class _Draft:
         self.entries = {key: self.entries[key] for key in change.order or self.entries}
         self.aliases, self.tombstones = dict(change.aliases), dict(change.tombstones)
         self.reflections = change.reflections
-        self.votes, self.base_votes = {**change.votes}, dict(change.base_votes)
+        votes: dict[str, TurnVotes] = {**change.votes}
+        self.votes, self.base_votes = votes, dict(change.base_votes)
 
     def _archive(self, change: Archived) -> None:
         gone, into = change.bullet.id, change.into
