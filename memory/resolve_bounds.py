@@ -3,9 +3,9 @@
 A turn's operations come from a model that read untrusted text. Whatever it was talked into, a turn can add
 and reinforce a bounded number of bullets, correct advice that failed on evidence, and take back what the
 learner said of themselves when they ask for it. Of the bullets that are there it can change very few: give
-one a text that is more exact, merge those that say the same, remove what did more harm than good. The learner's
-yes to forgetting everything clears the memory, in a delta of its own. The core and everything else are for
-people.
+one a text that is more exact, merge those that say the same, remove what did more harm than good. The
+learner's yes to forgetting everything clears the memory, in a delta of its own. The core and everything else
+are for people.
 
 Does not: bound the host, whose deltas may do anything.
 """
