@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.add_argument("--files", nargs="*", default=[], help="all mutants of these files; writes no page")
     parser.add_argument("--tests", nargs="*", default=[], help="only these tests; writes no page")
-    parser.add_argument("--sample", type=int, default=700, help="how many mutants are tried")
+    parser.add_argument("--sample", type=int, default=600, help="how many mutants are tried")
     parser.add_argument("--children", type=int, default=1, help="how many are tried at once")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", type=Path, default=WORK, help="where the copy is")
@@ -51,7 +51,7 @@ def main() -> None:
     console.print(
         "Making mutants and measuring the tests; then every mutant takes a second or a few minutes."
     )
-    prepare(tree, options.children)
+    prepare(tree, options.tests or TESTS, options.children)
     every = mutants_of(tree)
     sample = every if options.files else draw(every, options.sample, options.seed)
     controls = [f"{CONTROL}{name}" for name in draw(sample, min(CONTROLS, len(sample)), options.seed)]

@@ -8,10 +8,10 @@ Does not: choose mutants, or run tests in this process.
 from __future__ import annotations
 
 import json
-import re
+import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -35,10 +35,6 @@ _VERDICTS: dict[int, Verdict] = {
 CONTROL = "control:"
 """Before a mutant's name: its tests without the mutant, which must pass."""
 
-_NO_MUTANT = "no-mutant-has-this-name"
-_PROGRESS = re.compile("^[\u2800-\u28ff] ")
-"""A sign of Braille turns before such a line."""
-
 
 class Change(NamedTuple):
     """What a mutant changes: the lines that go and those that come, without their indentation."""
@@ -47,18 +43,21 @@ class Change(NamedTuple):
     new: str
 
 
-def prepare(tree: Path, children: int = 1) -> None:
-    """Make the mutants and measure the tests, unless that is done.
+def prepare(tree: Path, tests: Sequence[str], children: int = 1) -> None:
+    """Make the mutants and find out which of `tests` reach which function, unless that is done.
 
-    mutmut has no command for these two alone; asked to try a mutant that does not exist, it does them and
-    ends. Raises RuntimeError with what mutmut said when it could not: a test fails without any mutant.
+    Raises RuntimeError with what was said when that did not work.
     """
-    stats = tree / "mutants" / "mutmut-stats.json"
-    if stats.exists():
-        return
-    done = _mutmut(tree, "run", "--max-children", str(children), _NO_MUTANT)
-    if not stats.exists():
-        raise RuntimeError(f"mutmut could not begin:\n{_said(done)}")
+    folder, made = tree / "mutants", tree / "made"
+    if not made.exists():
+        _python(tree, "-m", "benchmarks.mutants.making", str(children))
+        made.touch()
+    if not (folder / "reached.json").exists():
+        plugins = ("-p", "benchmarks.mutants.measuring", "-p", "no:cacheprovider")
+        marks = ("-m", "not heavy and not neo4j")
+        environment = {**os.environ, "MUTANT_UNDER_TEST": "stats", "PYTHONPATH": "."}
+        command = ("-m", "pytest", "--rootdir=.", "-q", *plugins, *marks, *tests)
+        _python(folder, *command, environment=environment, codes=(0, 1))
 
 
 def mutants_of(tree: Path) -> list[str]:
@@ -77,17 +76,7 @@ def try_mutants(tree: Path, names: Iterable[str], children: int = 1) -> None:
     left = [name for name in names if name not in known]
     if left:
         (tree / "names.json").write_text(json.dumps(left))
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.mutants.trial",
-            "names.json",
-            _file(tree).name,
-            str(children),
-        ]
-        done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"the trial stopped:\n{_said(done)}")
+        _python(tree, "-m", "benchmarks.mutants.trial", "names.json", _file(tree).name, str(children))
     failed = [
         name for name, verdict in verdicts(tree).items() if name.startswith(CONTROL) and verdict != "survived"
     ]
@@ -104,7 +93,7 @@ def verdicts(tree: Path) -> dict[str, Verdict]:
 
 def change_of(tree: Path, name: str) -> Change:
     """Return what the mutant changes."""
-    shown = _mutmut(tree, "show", name).stdout.splitlines()
+    shown = _mutmut(tree, "show", name).splitlines()
     gone = [line[1:].strip() for line in shown if line.startswith("-") and not line.startswith("---")]
     new = [line[1:].strip() for line in shown if line.startswith("+") and not line.startswith("+++")]
     return Change(" ".join(gone), " ".join(new))
@@ -114,12 +103,21 @@ def _file(tree: Path) -> Path:
     return tree / "verdicts.jsonl"
 
 
-def _said(done: subprocess.CompletedProcess[str]) -> str:
-    """The end of what mutmut printed, without its lines of progress."""
-    lines = f"{done.stdout}\n{done.stderr}".splitlines()
-    return "\n".join(line for line in lines if line.strip() and not _PROGRESS.search(line))[-6_000:]
+def _python(
+    folder: Path, *arguments: str, environment: Mapping[str, str] | None = None, codes: Sequence[int] = (0,)
+) -> None:
+    """Run a program of ours; its output is in the file `output.txt` beside the mutants."""
+    told = folder / "output.txt"
+    with told.open("w", encoding="utf-8") as file:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=folder, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+    if done.returncode not in codes:
+        said = told.read_text(encoding="utf-8", errors="replace")
+        raise RuntimeError(f"{' '.join(arguments[:3])} ended with {done.returncode}:\n{said[-4_000:]}")
 
 
-def _mutmut(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _mutmut(tree: Path, *arguments: str) -> str:
     program = Path(sys.executable).parent / "mutmut"
-    return subprocess.run([program, *arguments], cwd=tree, capture_output=True, text=True, check=False)
+    return subprocess.run([program, *arguments], cwd=tree, capture_output=True, text=True, check=True).stdout

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["MUTATED", "TESTS", "make_copy", "mutated_paths", "settings"]
+__all__ = ["BUDGET", "MUTATED", "TESTS", "make_copy", "mutated_paths", "settings"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,6 +37,12 @@ TESTS = (
 )
 """Where the tests are that run; the others hardly touch what is mutated, take long or need a server."""
 
+BUDGET = 20.0
+"""How many seconds of tests a mutant meets at most, the quickest first, by the time they took without it."""
+
+_NO_EFFECT = ("\\bcast\\(",)
+"""What mutants can't change: the type in a cast is for type checkers."""
+
 _COPIED = (
     *("ace_graph", "tests", "benchmarks", "dev", "docs", "notebooks", "deploy"),
     *(
@@ -55,7 +61,6 @@ _FINGERPRINT = "fingerprint"
 
 _ARGUMENTS = (
     *("-p", "no:cacheprovider"),
-    *("-p", "benchmarks.mutants.quick_first"),
     *("-m", "not heavy and not neo4j"),
 )
 
@@ -86,6 +91,7 @@ def settings(only: Sequence[str], tests: Sequence[str]) -> str:
 source_paths = ["ace_graph"]
 only_mutate = {json.dumps(list(only))}
 do_not_mutate = {json.dumps(_NOT_MUTATED)}
+do_not_mutate_patterns = {json.dumps(_NO_EFFECT)}
 also_copy = {json.dumps([name for name in _COPIED if name not in ("ace_graph", "tests", "pyproject.toml")])}
 pytest_add_cli_args = {json.dumps(_ARGUMENTS)}
 pytest_add_cli_args_test_selection = {json.dumps(list(tests))}

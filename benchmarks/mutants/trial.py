@@ -13,41 +13,55 @@ from __future__ import annotations
 
 import json
 import sys
+from bisect import bisect_right
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from math import ceil
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO, TypedDict
 
 from mutmut.configuration import config
 from mutmut.mutation.trampoline import set_mutant_under_test
-from mutmut.state import state
-from mutmut.stats import load_stats
 from mutmut.utils.file_utils import setup_source_paths
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 from mutmut.workers.isolation import MutantRunner, get_mutant_runner
 
+from benchmarks.mutants.tree import BUDGET
+
 CONTROL = "control:"
 NO_TESTS = 33
-BUDGET = 40.0
-"""Seconds."""
+
+
+class Reached(TypedDict):
+    """What the measuring plugin wrote: the tests that reach a function, and the seconds that they took."""
+
+    tests_of: dict[str, list[str]]
+    took: dict[str, float]
+
+
+class Trial(NamedTuple):
+    """A name, the tests it is tried against, and the seconds that they took without it."""
+
+    name: str
+    tests: list[str]
+    took: float
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Try the mutants."""
+    """Try the mutants, those first that need least time."""
     names: list[str] = json.loads(Path(arguments[0]).read_text())
+    reached: Reached = json.loads((Path("mutants") / "reached.json").read_text())
+    trials = sorted((trial_of(name, reached) for name in names), key=lambda trial: trial.took)
     setup_source_paths()
-    load_stats()
     set_mutant_under_test("")
     with Path(arguments[1]).open("a", encoding="utf-8") as file, _started(int(arguments[2])) as runner:
-        for name in sorted(names, key=_expected):
+        for name, tests, took in trials:
             while not runner.has_capacity():
                 _note(runner, file)
-            tests = _tests(name)
             if tests:
-                limit = ceil((_expected(name) + config().timeout_constant) * config().timeout_multiplier * 2)
-                runner.submit(name, tests, limit, _expected(name))
+                limit = ceil((took + config().timeout_constant) * config().timeout_multiplier * 2)
+                runner.submit(name, tests, limit, took)
             else:
                 file.write(f"{json.dumps([name, NO_TESTS])}\n")
         runner.signal_work_complete()
@@ -55,20 +69,13 @@ def main(arguments: Sequence[str]) -> None:
             _note(runner, file)
 
 
-def _tests(name: str) -> list[str]:
-    function = mangled_name_from_mutant_name(name.removeprefix(CONTROL))
-    took = state().duration_by_test
-    tests = sorted(
-        state().tests_by_mangled_function_name.get(function, ()),
-        key=lambda test: (took.get(test, 0.0), test),
-    )
-    sums = accumulate(took.get(test, 0.0) for test in tests)
-    return [test for test, so_far in zip(tests, sums, strict=True) if so_far <= BUDGET] or tests[:1]
-
-
-def _expected(name: str) -> float:
-    """How many seconds the tests of a mutant took without it."""
-    return sum(state().duration_by_test.get(test, 0.0) for test in _tests(name))
+def trial_of(name: str, reached: Reached) -> Trial:
+    """Return the trial of a mutant: the quickest tests of its function, at most BUDGET seconds of them."""
+    function, took = mangled_name_from_mutant_name(name.removeprefix(CONTROL)), reached["took"]
+    tests = sorted(reached["tests_of"].get(function, ()), key=lambda test: (took[test], test))
+    sums = list(accumulate(took[test] for test in tests))
+    many = max(bisect_right(sums, BUDGET), 1)
+    return Trial(name, tests[:many], sums[:many][-1] if sums else 0.0)
 
 
 @contextmanager
