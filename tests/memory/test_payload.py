@@ -130,9 +130,10 @@ def test_a_record_reads_back_whatever_its_steps_repeat(kept: list[Step]) -> None
     assert sum("text" in step for step in json.loads(text)["steps"]) == len(said)
 
 
-@pytest.mark.parametrize("again", [7, "x", None, -1, 1, {}])
-def test_a_step_that_repeats_none_is_a_broken_record(again: object) -> None:
-    twice = turn_record(steps=(Step(kind="action", text="poll"), Step(kind="decision", text="x")))
+@pytest.mark.parametrize("again", [7, "x", None, -1, 1, 2, {}])
+def test_a_step_that_repeats_none_before_it_is_a_broken_record(again: object) -> None:
+    whole = Step(kind="action", text="poll")
+    twice = turn_record(steps=(whole, Step(kind="decision", text="x"), Step(kind="action", text="y")))
     document = json.loads(dump_record(twice))
     document["format"] = 2
     document["steps"][1] = {"again": again, "at": None, "times": 1, "step_id": ""}
@@ -141,13 +142,14 @@ def test_a_step_that_repeats_none_is_a_broken_record(again: object) -> None:
 
 
 def test_a_record_with_folded_steps_names_its_format() -> None:
-    poll = Step(kind="action", text="poll")
+    poll = Step(kind="action", text="größer")
     plain, folded = (
         turn_record(steps=(poll,)),
         turn_record(steps=(poll, poll.model_copy(update={"at": NOON}))),
     )
     assert json.loads(dump_record(folded))["format"] == 2, "0.1 knew none, and asks for an upgrade"
     assert "format" not in json.loads(dump_record(plain))
+    assert "größer" in dump_record(folded)
     newer = dump_record(folded).replace('"format":2', '"format":3')
     with pytest.raises(NewerFormat, match="upgrade ace-graph"):
         load_record(newer)
