@@ -69,7 +69,9 @@ def content_words(text: str, language: str | None = None) -> dict[str, str]:
     """Return term -> the word of `text` that it came from, so that a word can be kept and found again."""
     found = tokens(text)
     spoken = language or guess_language([token.casefold() for token in found])
-    return {term: token.casefold() for token in found for term in _token_terms(token, spoken)}
+    return {
+        term: word for token in found for word in (token.casefold(),) for term in _token_terms(token, spoken)
+    }
 
 
 def language_of(text: str) -> str:

@@ -46,7 +46,9 @@ _FINE = frozenset(
     }
 )
 _REASON_KEYS = ("finish_reason", "stop_reason", "done_reason")
+_MOST_BROKEN = 1_000
 _FENCE = re.compile(r"```[\w-]*")
+_OBJECT = re.compile(r"\{\s*+[\"}]")
 _BRACE = re.compile(r"[{}]")
 
 
@@ -78,23 +80,26 @@ def find_json_object(text: str) -> dict[str, JsonValue] | None:
     """Return the first complete JSON object in `text`, or None.
 
     Fences and prose around it are skipped. An object that is broken or cut is never searched for a
-    complete one inside it, so half a reply can't pass for a whole one.
+    complete one inside it, so half a reply can't pass for a whole one. At most 1,000 broken ones are passed.
     """
     text = _without_fences(text) if "```" in text else text
-    decoder = json.JSONDecoder()
+    decoder, broken = json.JSONDecoder(), 0
     start = text.find("{")
-    while start != -1:
-        try:
-            value: dict[str, JsonValue] = decoder.raw_decode(text, start)[0]
-        except json.JSONDecodeError as error:
-            end = _closing_brace(text, start)
-            if end is None:
+    while start != -1 and broken < _MOST_BROKEN:
+        read_to = start
+        if _OBJECT.match(text, start):  # else it is prose, or a set
+            try:
+                value: dict[str, JsonValue] = decoder.raw_decode(text, start)[0]
+            except json.JSONDecodeError as error:
+                read_to, broken = error.pos, broken + 1
+            except (ValueError, RecursionError):  # a number, or a nesting, beyond what is read
                 return None
-            start = text.find("{", max(end, error.pos))  # what was read as JSON once is not read again
-        except (ValueError, RecursionError):  # a number, or a nesting, beyond what is read
+            else:
+                return value
+        end = _closing_brace(text, start)
+        if end is None:
             return None
-        else:
-            return value
+        start = text.find("{", max(end, read_to))  # what was read as JSON once is not read again
     return None
 
 

@@ -61,7 +61,7 @@ def score(prompt: Prompt) -> str:
     thoughts = block(prompt.everything, "thoughts")
     question = _words(block(prompt.everything, "question"))
     starts = list(_NUMBERED.finditer(thoughts))
-    ends = [*(start.start() for start in starts[1:]), len(thoughts)]
+    ends = [*(start.start() for start in starts[1:]), len(thoughts)][: len(starts)]
     scored = (
         f"{start[1]}: {_score(thoughts[start.end() : end], question):.2f}"
         for start, end in zip(starts, ends, strict=True)

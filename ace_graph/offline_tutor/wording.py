@@ -64,6 +64,9 @@ class Factor:
 Problem = Compute | Compare | Simplify | Convert | Factor
 
 _MAX_STARTS = 8
+_MAX_TRIES = 30
+_OPEN_ENDS = "+-*/^÷×.( "
+"""What no expression ends with, or can do without at its end."""
 _NUM = r"-?(?:\d+ \d+/0*[1-9]\d*|\d+/0*[1-9]\d*|(?:\d+(?:\.\d+)?|\.\d+) ?%?)"
 _BETWEEN = r"[^\d.(-]{0,30}?"
 _AND = r"\s*,?\s*(?:and|to|with|by|,|&)\s*(?:the\s+)?"
@@ -175,12 +178,14 @@ def _in_run(run: str) -> Expression | None:
 def _longest(run: str) -> Expression | None:
     """The run without what prose leaves at its ends: a full stop, a hyphen, a bracket."""
     text = run.strip()
-    while text:
+    for _ in range(_MAX_TRIES):
         tree = parse(text)
-        if tree is not None:
+        if tree is not None or not text:
             return tree
-        head, tail = text[:1], text[-1:]
-        if tail in "+-*/^÷×.(%":
+        head, tail = text[0], text[-1]
+        if tail in _OPEN_ENDS:
+            text = text.rstrip(_OPEN_ENDS)
+        elif tail == "%":
             text = text[:-1].rstrip()
         elif head in "+*/^÷×.)%":
             text = text[1:].lstrip()

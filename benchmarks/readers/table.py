@@ -1,0 +1,354 @@
+"""Every function of the package that reads text of a user, a model, a tool, a file or a token.
+
+A new one gets a line here; tests/benchmarks/test_readers.py fails where a module that has a pattern is named
+by none. `of_message` are those that read a learner's message in the course of one turn.
+
+Does not: time them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, partial
+from types import SimpleNamespace
+from typing import cast
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from pydantic import ValidationError
+
+from ace_graph.cli.console import printable
+from ace_graph.cli.payload import read_request
+from ace_graph.context import ACEContext
+from ace_graph.errors import AceError
+from ace_graph.evaluation.scorers import labels_of
+from ace_graph.learning.evidence import matches_ground_truth, quotes_truth
+from ace_graph.learning.explicit import explicit_operations
+from ace_graph.learning.feedback import read_feedback
+from ace_graph.learning.lesson import Reflection, copies, says_nothing
+from ace_graph.learning.numerals import numerals, parse_number
+from ace_graph.learning.pending_work import read_work
+from ace_graph.learning.reflector import worth_reflecting
+from ace_graph.learning.shell import kinds_of
+from ace_graph.memory.access import Access
+from ace_graph.memory.bullet import Bullet, clean_line, content_hash, encodable
+from ace_graph.memory.delta import Add, Delta
+from ace_graph.memory.formats.registry import FORMATS, read_playbook
+from ace_graph.memory.playbook import Playbook, id_number
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.resolve import resolve
+from ace_graph.memory.retrieval import retrieve
+from ace_graph.memory.screen import screen
+from ace_graph.memory.similarity import compare
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
+from ace_graph.memory.text import content_words, language_of, terms
+from ace_graph.memory.tokens import estimate_tokens
+from ace_graph.memory.turn import answer_hash
+from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_results
+from ace_graph.memory.wording import wording
+from ace_graph.models.failure import redacted
+from ace_graph.models.local import ModelCall
+from ace_graph.models.reply import find_json_object
+from ace_graph.nodes.planner import plan_turn
+from ace_graph.nodes.router import choose_mode
+from ace_graph.offline_tutor import OfflineTutor
+from ace_graph.prompts import data_block, preview
+from ace_graph.reasoning.answer import AnswerParser, parse_answer
+from ace_graph.reasoning.tot import parse_scores, parse_thoughts
+from ace_graph.run import Run
+from ace_graph.server.asking import ChatRequest
+from ace_graph.server.request_id import request_id_of
+from ace_graph.state import Turn
+from ace_graph.tools.calculator import calculate
+from ace_graph.tools.mcp_config import parse_servers
+
+__all__ = ["READERS", "Reader"]
+
+_NOW = datetime(2026, 1, 1, tzinfo=UTC)
+_BULLET_CHARS = 2_000
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A function of a text, under a name; `modules` are those of the package whose rules it runs.
+
+    `of_message`: it reads a learner's message in a turn. `most` is how long a text it is ever given.
+    """
+
+    name: str
+    read: Callable[[str], object]
+    modules: tuple[str, ...] = ()
+    of_message: bool = False
+    most: int | None = None
+
+
+def _reader(
+    function: Callable[[str], object], *modules: str, of_message: bool = False, most: int | None = None
+) -> Reader:
+    return Reader(function.__name__.strip("_"), function, (function.__module__, *modules), of_message, most)
+
+
+@cache
+def _playbook() -> Playbook:
+    """A learner's playbook: some advice, and what the learner said."""
+    said = ("Call me Mia", "I prefer pictures", "I keep mixing up numerators and denominators")
+    texts = [f"Learner says: {text}" for text in said]
+    texts += [f"When fractions of kind {n} are added, find the common denominator first" for n in range(200)]
+    bullets = [
+        Bullet(id=f"b-{n}", section="profile" if n < len(said) else "strategies", content=text)
+        for n, text in enumerate(texts, 1)
+    ]
+    return Playbook.of(bullets)
+
+
+def _plan_turn(text: str) -> object:
+    turn: Turn = {
+        "turn_id": "t",
+        "learner_id": None,
+        "question": text,
+        "question_id": "q",
+        "mode": "cot",
+        "started_at": "",
+    }
+    return plan_turn(turn, ACEContext(), ())
+
+
+def _retrieve(text: str) -> object:
+    return retrieve(text, _playbook(), Access(), Policy(), now=_NOW, topic="fraction_addition")
+
+
+def _select_window(text: str) -> object:
+    before = [{"role": role, "content": text} for _ in range(4) for role in ("user", "assistant")]
+    return select_window(before, 2, question=f"the same as before {text}")
+
+
+def _truncate_tool_results(text: str) -> object:
+    return truncate_tool_results([{"role": "tool", "content": text}])
+
+
+def _explicit_operations(text: str) -> object:
+    return explicit_operations(text, _playbook(), "turn")
+
+
+def _worth_reflecting(text: str) -> object:
+    run = cast(Run, SimpleNamespace(context=ACEContext()))  # the context is all that is asked of it
+    return worth_reflecting(run, text, ())
+
+
+def _feedback_message(text: str) -> object:
+    return read_feedback(text, "The answer is 5/6.")
+
+
+def _feedback_answer(text: str) -> object:
+    return read_feedback("that's wrong, it is 7", text)
+
+
+def _answer_against_truth(text: str) -> object:
+    return matches_ground_truth(text, "5/6"), matches_ground_truth(text, "the nile")
+
+
+def _truth_against_answer(text: str) -> object:
+    return matches_ground_truth("so it is 5/6", text), quotes_truth("so it is 5/6", text)
+
+
+def _quotes_truth(text: str) -> object:
+    return quotes_truth(text, "5/6"), quotes_truth(text, "the nile")
+
+
+def _copies(text: str) -> object:
+    return copies(text, [text[1:], "another"]), copies("a lesson of a few words", [text])
+
+
+def _reply_as_it_comes(text: str) -> object:
+    parser = AnswerParser()
+    shown = [parser.feed(text[at : at + 3]) for at in range(0, len(text), 3)]
+    return shown, parser.finish()
+
+
+def _answer_as_it_comes(text: str) -> object:
+    return _reply_as_it_comes(f"<final>{text}")
+
+
+def _parse_scores(text: str) -> object:
+    return parse_scores(text, 5)
+
+
+def _parse_thoughts(text: str) -> object:
+    return parse_thoughts(text, 3)
+
+
+def _playbook_block(text: str) -> object:
+    return data_block("playbook", text, limit=1_000_000)
+
+
+def _tutor(messages: list[AnyMessage]) -> object:
+    tutor = OfflineTutor()
+    return tutor.pieces(tutor.reply(ModelCall(tuple(messages))).text)
+
+
+def _tutor_question(text: str) -> object:
+    return _tutor([HumanMessage(text)])
+
+
+def _tutor_earlier_question(text: str) -> object:
+    return _tutor([HumanMessage(text), HumanMessage("why is that?")])
+
+
+def _tutor_playbook(text: str) -> object:
+    block = f"<playbook>\n## About this learner\n1. [b-1] [+1/-0] {text}\n</playbook>"
+    return _tutor([SystemMessage(block), HumanMessage("What is 1/2 + 1/3?")])
+
+
+def _tutor_system(text: str) -> object:
+    return _tutor([SystemMessage(text), HumanMessage("What is 1/2 + 1/3?")])
+
+
+def _tutor_reflects(text: str) -> object:
+    blocks = "\n".join(data_block(name, text, limit=100_000) for name in ("question", "evidence", "trace"))
+    return _tutor([SystemMessage(f"<task>reflect</task>\n{blocks}")])
+
+
+def _tutor_scores(text: str) -> object:
+    return _tutor([SystemMessage(f"<task>score</task>\n{data_block('thoughts', text, limit=100_000)}")])
+
+
+def _kinds_of(text: str) -> object:
+    return list(kinds_of(text)), list(kinds_of(f"python {text}"))
+
+
+def _refused(read: Callable[[str], object]) -> Callable[[str], object]:
+    """The same, where refusing the text is as good as reading it."""
+
+    def reader(text: str) -> object:
+        with suppress(AceError, ValidationError, ValueError):
+            return read(text)
+        return None
+
+    return reader
+
+
+def _reflection(text: str) -> object:
+    reply = json.dumps({"lessons": [{"content": text, "tags": [text]}], "reasoning": text})
+    found = find_json_object(f"Here it is: {reply}")
+    return Reflection.model_validate(found)
+
+
+def _mcp_servers(text: str) -> object:
+    return parse_servers({"files": {"command": text}}, {})
+
+
+def _chat_request(text: str) -> object:
+    body = json.dumps({"message": text, "conversationId": text[:200]})
+    return ChatRequest.model_validate_json(body), ACEContext(learner_id=text[:256])
+
+
+def _run_request(text: str) -> object:
+    return read_request(json.dumps({"messages": [{"role": "user", "content": text}]}).encode())
+
+
+def _bullet(text: str) -> Bullet:
+    return Bullet(id="b-1", section="s", content=f"b {text}"[:_BULLET_CHARS])
+
+
+def _near_duplicates(text: str) -> object:
+    return compare(_bullet(text), _bullet(text[:-1] + "y"), 0.9)
+
+
+def _resolve(text: str) -> object:
+    add = Add(content=text or "-", section="s", sources=("turn",))
+    delta = Delta(op_id="o", now=_NOW, operations=(add, add), author="a", origin="turn")
+    return resolve(Snapshot(_playbook()), delta, Policy())
+
+
+def _formats() -> Iterator[Reader]:
+    """Every format of a playbook as a file, and the text within each."""
+    for each in FORMATS:
+        read = _refused(partial(read_playbook, name=each.name))
+        yield Reader(f"format {each.name}", read, (type(each).__module__,))
+    yield Reader("format detected", _refused(read_playbook), ("ace_graph.memory.formats.lines",))
+
+    def bullets(text: str) -> object:
+        return read_playbook(json.dumps({"bullets": [{"id": "b-1", "section": text, "content": text}]}))
+
+    yield Reader("a bullet in a file", _refused(bullets), ("ace_graph.memory.formats.base",))
+
+
+_TUTOR = tuple(
+    f"ace_graph.offline_tutor.{name}"
+    for name in (
+        *("answering", "cautions", "checking", "expression", "forms", "ideas", "learner", "plain"),
+        *("reading", "reflecting", "small_talk", "thoughts", "tutor", "voice", "wording"),
+    )
+)
+
+_SCREEN = tuple(
+    f"ace_graph.memory.screen{part}"
+    for part in ("", "_demands", "_foreign", "_links", "_orders", "_rule", "_secrets")
+)
+
+READERS: tuple[Reader, ...] = (
+    _reader(choose_mode, of_message=True),
+    Reader(
+        "plan_turn", _plan_turn, ("ace_graph.memory.taxonomy", "ace_graph.memory.window"), of_message=True
+    ),
+    Reader("retrieve", _retrieve, ("ace_graph.memory.relevance",), of_message=True),
+    Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
+    Reader("explicit_operations", _explicit_operations, ("ace_graph.learning.explicit",), of_message=True),
+    Reader("read_feedback", _feedback_message, ("ace_graph.learning.feedback",), of_message=True),
+    Reader("read_feedback, the answer", _feedback_answer, ("ace_graph.learning.sentences",)),
+    Reader("worth_reflecting", _worth_reflecting, ("ace_graph.learning.reflector",), of_message=True),
+    Reader("the tutor's answer", _tutor_question, ("ace_graph.models.local", *_TUTOR), of_message=True),
+    Reader("the tutor, an earlier question", _tutor_earlier_question),
+    Reader("the tutor, a bullet", _tutor_playbook),
+    Reader("the tutor, a system prompt", _tutor_system),
+    Reader("the tutor reflects", _tutor_reflects),
+    Reader("the tutor scores", _tutor_scores),
+    Reader("content and answer hash", lambda text: (content_hash(text), answer_hash(text)), of_message=True),
+    Reader("data_block", partial(data_block, "question"), ("ace_graph.prompts",), of_message=True),
+    Reader("data_block of the playbook", _playbook_block),
+    _reader(preview, of_message=True),
+    _reader(adaptive_size),
+    Reader("truncate_tool_results", _truncate_tool_results),
+    _reader(infer_topic),
+    _reader(infer_memory_type),
+    _reader(terms),
+    _reader(content_words),
+    _reader(language_of),
+    _reader(estimate_tokens, of_message=True),
+    _reader(clean_line),
+    _reader(encodable),
+    _reader(id_number),
+    Reader("matches_ground_truth", _answer_against_truth, ("ace_graph.learning.evidence",)),
+    Reader("matches_ground_truth, the truth", _truth_against_answer),
+    Reader("quotes_truth", _quotes_truth),
+    _reader(numerals),
+    _reader(parse_number),
+    Reader("copies", _copies, ("ace_graph.learning.lesson",)),
+    _reader(says_nothing),
+    Reader("a reflection", _refused(_reflection)),
+    Reader("read_work", _refused(read_work), ("ace_graph.learning.pending_work",)),
+    Reader("kinds_of", _kinds_of, ("ace_graph.learning.shell",)),
+    _reader(parse_answer),
+    Reader("a reply as it comes", _reply_as_it_comes),
+    Reader("an answer as it comes", _answer_as_it_comes),
+    Reader("parse_scores", _parse_scores, ("ace_graph.reasoning.tot",)),
+    Reader("parse_thoughts", _parse_thoughts),
+    _reader(find_json_object),
+    _reader(redacted),
+    _reader(labels_of),
+    _reader(calculate),
+    Reader("parse_servers", _refused(_mcp_servers), ("ace_graph.tools.mcp_config",)),
+    Reader("a chat request", _refused(_chat_request)),
+    Reader("ace-graph run's request", _refused(_run_request)),
+    _reader(request_id_of),
+    _reader(printable),
+    *_formats(),
+    _reader(wording, most=_BULLET_CHARS),
+    Reader("screen", screen, _SCREEN, most=_BULLET_CHARS),
+    Reader("compare", _near_duplicates, ("ace_graph.memory.claims",), most=_BULLET_CHARS),
+    Reader("resolve", _refused(_resolve), ("ace_graph.memory.draft",), most=_BULLET_CHARS),
+)

@@ -1,0 +1,71 @@
+"""How long a reader takes on a text, how that grows, and how long its longest call into C takes.
+
+Times are of this thread on the processor, the least of a few runs, so that other processes hardly count.
+
+Does not: judge.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+
+__all__ = ["Timing", "longest_call", "time_reader"]
+
+_WORTH_MS = 4.0
+"""Less than this is noise: it has no ratio."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds for the longer text, and how many times those for half of it."""
+
+    ms: float
+    ratio: float
+
+
+def time_reader(read: Callable[[str], object], half: str, whole: str) -> Timing:
+    """Time `read` on a text and on one of double size. A ratio that looks bad is taken again."""
+    ms = _least(read, whole, 1)
+    if ms < _WORTH_MS:
+        return Timing(ms, 1.0)
+    ratio = ms / _least(read, half, 1)
+    for _ in range(3):
+        if ratio <= 2.2:
+            break
+        ms = min(ms, _least(read, whole, 3))
+        ratio = min(ratio, ms / _least(read, half, 3))
+    return Timing(ms, ratio)
+
+
+def longest_call(read: Callable[[str], object], text: str) -> float:
+    """Return the milliseconds of the longest single call into C while `read` reads `text`."""
+    began, longest = 0.0, 0.0
+
+    def note(_: FrameType, event: str, __: object) -> None:
+        nonlocal began, longest
+        if event == "c_call":
+            began = time.thread_time()
+        elif event in ("c_return", "c_exception"):
+            longest = max(longest, time.thread_time() - began)
+            began = time.thread_time()
+
+    sys.setprofile(note)
+    try:
+        read(text)
+    finally:
+        sys.setprofile(None)
+    return longest * 1000
+
+
+def _least(read: Callable[[str], object], text: str, runs: int) -> float:
+    return min(_once(read, text) for _ in range(runs)) * 1000
+
+
+def _once(read: Callable[[str], object], text: str) -> float:
+    began = time.thread_time()
+    read(text)
+    return time.thread_time() - began

@@ -1,0 +1,48 @@
+"""The table of readers is complete, and every reader comes to an end on every hard text."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.readers.hard_texts import hard_texts
+from benchmarks.readers.table import READERS, Reader
+from benchmarks.readers.timing import longest_call, time_reader
+from dev.regexes.found import modules_of, patterns_of
+
+SIZE, EVERY = 400, 5
+NO_READERS = {
+    "ace_graph.evaluation.rows": "asks for one class of characters in a row of a file",
+    "ace_graph.server.trajectories": "fits a moment of fixed form as a whole",
+    "ace_graph.store_url": "reads the operator's settings",
+    "ace_graph.tools.mcp": "replaces one class of characters in a tool's name",
+}
+"""Modules whose patterns need no reader in the table, and why."""
+
+
+def test_every_module_with_a_pattern_is_in_the_table() -> None:
+    named = {module for reader in READERS for module in reader.modules}
+    modules = {module.__name__ for module in modules_of("ace_graph") if patterns_of(module)}
+    assert modules <= named | NO_READERS.keys(), "give its readers a line in benchmarks/readers/table.py"
+
+
+@pytest.mark.parametrize("reader", READERS, ids=[reader.name for reader in READERS])
+def test_a_reader_comes_to_an_end(reader: Reader) -> None:
+    for _, text in list(hard_texts(SIZE))[::EVERY]:
+        reader.read(text)
+
+
+def test_the_names_of_readers_and_texts_are_all_different() -> None:
+    assert len({reader.name for reader in READERS}) == len(READERS)
+    assert len(dict(hard_texts(SIZE))) == len(list(hard_texts(SIZE)))
+    assert all(len(text) == SIZE for _, text in hard_texts(SIZE))
+
+
+def test_a_reader_that_is_quadratic_has_a_ratio_of_four() -> None:
+    def pairs(text: str) -> int:
+        return sum(a == b for a in text for b in text)
+
+    assert time_reader(pairs, "a" * 300, "a" * 600).ratio > 3
+
+
+def test_the_longest_call_into_c_is_found() -> None:
+    assert longest_call(lambda text: text.replace("a", "b").find("c"), "a" * 1_000_000) > 0
