@@ -2,8 +2,8 @@
 
 It starts `ace-graph serve` with the offline tutor and SQLite. For every family of hard texts a hundred
 messages of 99,000 characters are sent, three at a time, by as many learners, while somebody else asks
-/healthz and chats, all the time. The first row sends short messages, to compare with. Writes a table to benchmarks/faults/RESULTS_READERS.md and exits with 1 where one of the
-other requests took 200 ms or more.
+/healthz and chats, all the time. The first row sends short messages, to compare with. Writes a table to
+benchmarks/faults/RESULTS_READERS.md and exits with 1 where one of the other requests took 200 ms or more.
 
 Does not: need a key or the network. --messages sends fewer, --families takes fewer texts.
 """
@@ -180,13 +180,13 @@ def _page(rows: Sequence[Row]) -> str:
         "# Messages that are hard to read",
         "",
         f"Messages of {SIZE:,} characters at `ace-graph serve` (offline tutor, SQLite), three at a time,",
-        "while /healthz and a short chat of another learner are asked again and again. The last columns are the",
-        "median and the longest that any of these took. The first row sends short messages instead.",
+        "while /healthz and a short chat of another learner are asked again and again. The last columns are",
+        "the median and the longest that any of these took. The first row sends short messages instead.",
         "Made by `python -m benchmarks.readers.served`.",
         "",
         *(f"- {line}" for line in describe_machine(None)),
         "",
-        "| messages of | number | failed | seconds | /healthz, median ms | longest | chat, median ms | longest |",
+        "| messages of | number | failed | seconds | /healthz ms | longest | chat ms | longest |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     return "\n".join([*head, *map(_line, rows), ""])
