@@ -12,6 +12,7 @@ import gc
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,6 +39,7 @@ __all__ = ["serve"]
 
 logger = logging.getLogger("ace_graph")
 
+_TURN_OF_A_THREAD = 0.001
 _KEEP_ALIVE_SECONDS = 75
 _AFTER_DRAINING = 5
 
@@ -134,6 +136,8 @@ class _Server(uvicorn.Server):
             # answers, 0.2 s at a time.
             gc.collect()
             gc.freeze()
+            # While a thread reads a long text, the loop waits this long for its turn, not 5 ms each time.
+            sys.setswitchinterval(_TURN_OF_A_THREAD)
             for each in self.servers:
                 for bound in each.sockets:
                     host, port = bound.getsockname()[:2]

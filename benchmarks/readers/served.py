@@ -1,8 +1,8 @@
 """`python -m benchmarks.readers.served`: does a server answer others while it reads what is hard to read?
 
 It starts `ace-graph serve` with the offline tutor and SQLite. For every family of hard texts a hundred
-messages of 99,000 characters are sent, three at a time, by as many learners, while somebody else asks
-/healthz and chats, all the time. The first row sends short messages, to compare with. Writes a table to
+messages of 99,000 characters are sent in a row by one learner, while somebody else asks /healthz and
+chats, all the time. The first row sends short messages, to compare with. Writes a table to
 benchmarks/faults/RESULTS_READERS.md and exits with 1 where one of the other requests took 200 ms or more.
 
 Does not: need a key or the network. --messages sends fewer, --families takes fewer texts.
@@ -34,7 +34,6 @@ __all__ = ["main"]
 PAGE = Path(__file__).resolve().parents[1] / "faults" / "RESULTS_READERS.md"
 SIZE = 99_000
 MOST_MS = 200.0
-_AT_ONCE = 3
 _FAMILIES = {
     "short messages": "",
     "opening quotation marks": "a“",
@@ -107,18 +106,11 @@ async def _family(client: httpx.AsyncClient, family: str, text: str, messages: i
     health = asyncio.create_task(_again_and_again(lambda: client.get("/healthz"), done))
     chats = asyncio.create_task(_again_and_again(lambda: _chat(client, "other", "What is 2 + 3?"), done))
     began = time.perf_counter()
-    waiting, failed = list(range(messages)), list[int]()
-
-    async def send(learner: str) -> None:
-        while waiting:
-            waiting.pop()
-            reply = await _chat(client, learner, f"What is it? {text}")
-            if reply.status_code != 200:
-                failed.append(reply.status_code)
-
-    await asyncio.gather(*(send(f"{family}-{n}") for n in range(_AT_ONCE)))
+    replies = [await _chat(client, family, f"What is it? {text}") for _ in range(messages)]
+    seconds = time.perf_counter() - began
     done.set()
-    return Row(family, messages, len(failed), time.perf_counter() - began, await health, await chats)
+    failed = sum(reply.status_code != httpx.codes.OK for reply in replies)
+    return Row(family, messages, failed, seconds, await health, await chats)
 
 
 async def _again_and_again(ask: Callable[[], Awaitable[httpx.Response]], done: asyncio.Event) -> list[float]:
@@ -179,7 +171,7 @@ def _page(rows: Sequence[Row]) -> str:
     head = [
         "# Messages that are hard to read",
         "",
-        f"Messages of {SIZE:,} characters at `ace-graph serve` (offline tutor, SQLite), three at a time,",
+        f"Messages of {SIZE:,} characters at `ace-graph serve` (offline tutor, SQLite), one after the other,",
         "while /healthz and a short chat of another learner are asked again and again. The last columns are",
         "the median and the longest that any of these took. The first row sends short messages instead.",
         "Made by `python -m benchmarks.readers.served`.",
