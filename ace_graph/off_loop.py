@@ -10,7 +10,8 @@ code holds the interpreter for long.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -18,13 +19,16 @@ from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 from anyio.to_thread import run_sync
 
-__all__ = ["LONG_TEXT", "read_text"]
+__all__ = ["LONG_TEXT", "pieces", "read_text"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 LONG_TEXT = 8_192
 """Text of more characters is read in a thread."""
+
+_PIECE, _IN_COMMON, _LONGEST_WORD = 16_384, 200, 1_000
+_NO_WORD = re.compile(r"\W")
 
 _ONE_AT_A_TIME = RunVar[CapacityLimiter]("ace_graph_long_texts")
 
@@ -37,6 +41,25 @@ async def read_text(size: int, reader: Callable[P, R], /, *args: P.args, **kwarg
     if size <= LONG_TEXT:
         return reader(*args, **kwargs)
     return await run_sync(partial(reader, *args, **kwargs), limiter=_limiter())
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a long text in pieces, so that no search of one holds the interpreter for long.
+
+    They are cut at the ends of words and have 200 characters in common, so that a phrase is whole in one.
+    """
+    start = 0
+    while len(text) - start > _PIECE:
+        end = _end_of_word(text, start + _PIECE)
+        yield text[start:end]
+        start = _end_of_word(text, end - _IN_COMMON)
+    yield text[start:]
+
+
+def _end_of_word(text: str, at: int) -> int:
+    """Return the first place from `at` on that is in no word; `at` itself in a word that never ends."""
+    found = _NO_WORD.search(text, at, at + _LONGEST_WORD)
+    return found.start() if found is not None else at
 
 
 def _limiter() -> CapacityLimiter:

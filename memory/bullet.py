@@ -16,6 +16,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from ace_graph.memory.normal_form import normal_form
+
 __all__ = [
     "AVOID",
     "EPOCH_START",
@@ -75,7 +77,7 @@ def content_hash(text: str) -> str:
 
     16 hexadecimal digits of SHA-256 over the NFKC, case-folded, space-collapsed text.
     """
-    normalised = _SPACES.sub(" ", unicodedata.normalize("NFKC", clean_line(text)).casefold()).strip()
+    normalised = _SPACES.sub(" ", normal_form("NFKC", clean_line(text)).casefold()).strip()
     return hashlib.sha256(normalised.encode()).hexdigest()[:16]
 
 

@@ -5,11 +5,11 @@ Does not: rank, or decide what a prompt gets (retrieval does).
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
 from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.normal_form import normal_form
 
 __all__ = ["BulletFilter", "BulletStatus"]
 
@@ -41,4 +41,4 @@ class BulletFilter:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    return normal_form("NFKC", text).casefold()

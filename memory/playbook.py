@@ -9,7 +9,6 @@ Does not: decide anything. Requests are decided in `resolve`, facts are applied 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from typing import NamedTuple
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.index import Index
+from ace_graph.memory.normal_form import normal_form
 
 __all__ = ["BaseVotes", "Playbook", "PlaybookStats", "Reflection", "Vote", "mint_id"]
 
@@ -70,7 +70,7 @@ class PlaybookStats(NamedTuple):
 
 def mint_id(section: str, number: int) -> str:
     """Return an id such as `fil-00042`: three letters of the section, then the learner's counter."""
-    ascii_form = unicodedata.normalize("NFKD", section).casefold()
+    ascii_form = normal_form("NFKD", section).casefold()
     return f"{''.join(_LETTERS.findall(ascii_form))[:3].ljust(3, 'x')}-{number:05d}"
 
 

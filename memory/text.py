@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from ace_graph.memory.languages import STOP_WORDS, guess_language, script_language
+from ace_graph.memory.normal_form import normal_form
 
 __all__ = ["content_words", "fold", "language_of", "spaceless", "terms", "tokens"]
 
@@ -97,7 +98,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text
     parted = _SUPERSCRIPT.sub("^", _VULGAR_FRACTION.sub(" ", text))
-    return "".join(map(_fold_char, unicodedata.normalize("NFKC", parted)))
+    return "".join(map(_fold_char, normal_form("NFKC", parted)))
 
 
 @lru_cache(maxsize=4096)
@@ -178,5 +179,5 @@ def _stem(word: str, language: str) -> str:
 def _without_accents(word: str) -> str:
     if word.isascii() or script_language(word[0]) is not None:
         return word
-    kept = [char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char)]
-    return unicodedata.normalize("NFC", "".join(kept))
+    kept = [char for char in normal_form("NFKD", word) if not unicodedata.combining(char)]
+    return normal_form("NFC", "".join(kept))

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from ace_graph.errors import InvalidMessage, InvalidMode
 from ace_graph.loading import load_memory
-from ace_graph.off_loop import read_text
+from ace_graph.off_loop import pieces, read_text
 from ace_graph.reasoning.prompt import bounded_context, last_question
 from ace_graph.run import Run, log_text, logger
 from ace_graph.state import MODES, ACEState, Mode, Turn
@@ -93,9 +93,10 @@ def choose_mode(question: str, tool_names: Iterable[str] = ()) -> Mode:
 
     `tool_names` are the caller's tools: a question that names what one of them is about goes to react.
     """
-    if _ACT.search(question) or _names_a_tool(question, tool_names):
+    parts = list(pieces(question))
+    if any(map(_ACT.search, parts)) or _names_a_tool(question, tool_names):
         return "react"
-    return "tot" if _EXPLORE.search(question) else "cot"
+    return "tot" if any(map(_EXPLORE.search, parts)) else "cot"
 
 
 def _names_a_tool(question: str, tool_names: Iterable[str]) -> bool:

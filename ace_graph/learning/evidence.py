@@ -8,12 +8,12 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
 from ace_graph.learning.numerals import numerals, parse_number
 from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.normal_form import normal_form
 from ace_graph.off_loop import read_text
 from ace_graph.run import Run
 from ace_graph.state import Attempt, EvidenceJSON
@@ -121,7 +121,7 @@ def _form_of(written: str, truth: str) -> Form:
 
 
 def _folded(text: str) -> str:
-    return _bare(unicodedata.normalize("NFKC", text).casefold())
+    return _bare(normal_form("NFKC", text).casefold())
 
 
 def _bare(text: str) -> str:

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from fractions import Fraction
 
+from ace_graph.memory.normal_form import normal_form
+
 __all__ = ["plain"]
 
 _UNITS = (
@@ -94,7 +96,7 @@ def plain(text: str) -> str:
     """
     said = text[:_MAX_CHARS]
     said = re.sub(r"[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]", _vulgar, said.translate(_SIGNS)).lower()
-    said = _THOUSANDS.sub("", unicodedata.normalize("NFKC", said))
+    said = _THOUSANDS.sub("", normal_form("NFKC", said))
     said = _NUMBER_WORD.sub(_spelled, said)
     said = _AND_PART.sub(lambda mixed: f"{mixed[1]} 1/{_PARTS[mixed[2]]}", said)
     said = _PART_WORD.sub(lambda part: f"{part[1] or 1}/{_PARTS[part[3]]}", said)

@@ -34,6 +34,8 @@ half of|fraction|denominator|numerator|common denominator|percent|bigger|smaller
 one|twenty|two thirds|three and|draw|like a pirate|in detail|ignore all|system:|password:|sk-|eyJ
 """.replace("\n", "|")
 _MOST_SPACES = 30
+_MARKS = ("\u0301\u0323", "e\u0301\u0323")
+"""Marks above and below a letter in turns, which normalising has to sort."""
 
 
 def hard_texts(size: int) -> Iterator[tuple[str, str]]:
@@ -46,7 +48,7 @@ def hard_texts(size: int) -> Iterator[tuple[str, str]]:
 def _units() -> Mapping[str, str]:
     spaces = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()][:_MOST_SPACES]
     words = [f"{word.strip()} " for word in _WORDS.split("|") if word.strip()]
-    repeated = [*_CHARACTERS, *spaces, *_OPENING, *(f"{mark}a " for mark in _OPENING)]
+    repeated = [*_CHARACTERS, *_MARKS, *spaces, *_OPENING, *(f"{mark}a " for mark in _OPENING)]
     written = _UNITS.strip("\n").replace("\n", "|").split("|")
     others = [unit.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t") for unit in written]
     return {_shown(unit): unit for unit in (*repeated, *others, *words)}

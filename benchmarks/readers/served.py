@@ -54,6 +54,7 @@ _FAMILIES = {
     "Thai": "ไ",
     "vulgar fractions": "½",
     "combining accents": "e\u0301",
+    "marks above and below": "\u0301\u0323",
 }
 """What is repeated in the messages of each family."""
 
@@ -109,7 +110,7 @@ async def _family(client: httpx.AsyncClient, family: str, text: str, messages: i
     replies = [await _chat(client, family, f"What is it? {text}") for _ in range(messages)]
     seconds = time.perf_counter() - began
     done.set()
-    failed = sum(reply.status_code != httpx.codes.OK for reply in replies)
+    failed = sum(reply.status_code != 200 for reply in replies)
     return Row(family, messages, failed, seconds, await health, await chats)
 
 

@@ -25,11 +25,14 @@ from ace_graph.cli.payload import read_request
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError
 from ace_graph.evaluation.scorers import labels_of
+from ace_graph.learning.clearing import asks_to_clear
+from ace_graph.learning.earlier import Earlier
 from ace_graph.learning.evidence import matches_ground_truth, quotes_truth
 from ace_graph.learning.explicit import explicit_operations
-from ace_graph.learning.feedback import read_feedback
+from ace_graph.learning.feedback import Feedback, read_feedback
 from ace_graph.learning.lesson import Reflection, copies, says_nothing
 from ace_graph.learning.numerals import numerals, parse_number
+from ace_graph.learning.objection import check_objection
 from ace_graph.learning.pending_work import read_work
 from ace_graph.learning.reflector import worth_reflecting
 from ace_graph.learning.shell import kinds_of
@@ -47,7 +50,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
 from ace_graph.memory.text import content_words, language_of, terms
 from ace_graph.memory.tokens import estimate_tokens
-from ace_graph.memory.turn import answer_hash
+from ace_graph.memory.turn import RecentTurn, answer_hash
 from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_results
 from ace_graph.memory.wording import wording
 from ace_graph.models.failure import redacted
@@ -145,6 +148,11 @@ def _feedback_message(text: str) -> object:
 
 def _feedback_answer(text: str) -> object:
     return read_feedback("that's wrong, it is 7", text)
+
+
+def _check_objection(text: str) -> object:
+    turn = RecentTurn(turn_id="t", answer_hash="")
+    return check_objection(Earlier(turn, text, text, Feedback("failure", "", "54")), {})
 
 
 def _answer_against_truth(text: str) -> object:
@@ -281,13 +289,20 @@ _TUTOR = tuple(
     f"ace_graph.offline_tutor.{name}"
     for name in (
         *("answering", "cautions", "checking", "expression", "forms", "ideas", "learner", "plain"),
-        *("reading", "reflecting", "small_talk", "thoughts", "tutor", "voice", "wording"),
+        *("parts", "reading", "reflecting", "small_talk", "thoughts", "tutor", "voice", "why", "wording"),
     )
 )
 
+_STATEMENTS = tuple(
+    f"ace_graph.learning.{name}" for name in ("explicit", "clauses", "forget_requests", "statement_rules")
+)
+_COMPARISON = ("ace_graph.memory.claims", "ace_graph.memory.spelling")
 _SCREEN = tuple(
     f"ace_graph.memory.screen{part}"
-    for part in ("", "_demands", "_foreign", "_links", "_orders", "_rule", "_secrets")
+    for part in (
+        *("", "_demands", "_foreign", "_joined", "_links", "_numbers", "_orders", "_passwords", "_reading"),
+        *("_rule", "_secrets"),
+    )
 )
 
 READERS: tuple[Reader, ...] = (
@@ -297,7 +312,9 @@ READERS: tuple[Reader, ...] = (
     ),
     Reader("retrieve", _retrieve, ("ace_graph.memory.relevance",), of_message=True),
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
-    Reader("explicit_operations", _explicit_operations, ("ace_graph.learning.explicit",), of_message=True),
+    Reader("explicit_operations", _explicit_operations, _STATEMENTS, of_message=True),
+    _reader(asks_to_clear, of_message=True),
+    Reader("check_objection", _check_objection, ("ace_graph.learning.objection",)),
     Reader("read_feedback", _feedback_message, ("ace_graph.learning.feedback",), of_message=True),
     Reader("read_feedback, the answer", _feedback_answer, ("ace_graph.learning.sentences",)),
     Reader("worth_reflecting", _worth_reflecting, ("ace_graph.learning.reflector",), of_message=True),
@@ -349,6 +366,11 @@ READERS: tuple[Reader, ...] = (
     *_formats(),
     _reader(wording, most=_BULLET_CHARS),
     Reader("screen", screen, _SCREEN, most=_BULLET_CHARS),
-    Reader("compare", _near_duplicates, ("ace_graph.memory.claims",), most=_BULLET_CHARS),
+    Reader(
+        "compare",
+        _near_duplicates,
+        ("ace_graph.memory.claims", "ace_graph.memory.spelling"),
+        most=_BULLET_CHARS,
+    ),
     Reader("resolve", _refused(_resolve), ("ace_graph.memory.draft",), most=_BULLET_CHARS),
 )

@@ -11,6 +11,8 @@ from dev.regexes.found import modules_of, patterns_of
 
 SIZE, EVERY = 400, 5
 NO_READERS = {
+    "ace_graph.audit": "fits a learner's id as a whole",
+    "ace_graph.off_loop": "asks for one class of characters within 1,000",
     "ace_graph.evaluation.rows": "asks for one class of characters in a row of a file",
     "ace_graph.server.trajectories": "fits a moment of fixed form as a whole",
     "ace_graph.store_url": "reads the operator's settings",

@@ -34,3 +34,9 @@ def test_a_question_about_a_callers_tool_goes_to_react() -> None:
     tools = ["get_weather", "search_the_list"]
     assert choose_mode("How is the weather?", tools) == "react"
     assert choose_mode("Show me the list of kings", tools) == "cot"
+
+
+@pytest.mark.parametrize("before", range(16_300, 16_420, 7))
+def test_a_phrase_is_found_wherever_a_long_question_is_cut(before: int) -> None:
+    assert choose_mode("x " * (before // 2) + "what have you learned about me" + " x" * 20_000) == "react"
+    assert choose_mode("x" * before + "plan" + "x" * 20_000) == "cot"
