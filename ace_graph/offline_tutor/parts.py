@@ -12,7 +12,7 @@ from ace_graph.offline_tutor.wording import Compute, find_problem
 
 __all__ = ["left_open"]
 
-_QUESTION = re.compile(r"[^.!?\n]{3,300}+\?")
+_ENDS = (". ", "! ", "\n")
 _GOES_ON = re.compile(r"\b(?:it|that|this|draw|picture|steps?|me)\b", re.IGNORECASE)
 _MOST_NAMED = 3
 
@@ -22,12 +22,20 @@ def left_open(message: str) -> str | None:
 
     None where nothing does: a question about that problem ("can you draw it?") is none of its own.
     """
-    asked = [part for question in _QUESTION.findall(message) for part in _parts(question)]
+    asked = [part for question in _questions(message) for part in _parts(question)]
     solved = next((part for part in asked if find_problem(part) is not None), None)
     if solved is None:
         return None
     rest = [part for part in asked if part != solved and (find_problem(part) or not _GOES_ON.search(part))]
     return f"I have not answered {_named(rest)} here: ask that alone." if rest else None
+
+
+def _questions(message: str) -> Iterator[str]:
+    """The sentences that end in a question mark."""
+    for piece in message.split("?")[:-1]:
+        begins = max(piece.rfind(end) + len(end) if end in piece else 0 for end in _ENDS)
+        if piece[begins:].strip():
+            yield f"{piece[begins:]}?"
 
 
 def _parts(question: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ _WHY = re.compile(
     r"(\d{1,9}(?:/\d{1,9})?)",
     re.IGNORECASE,
 )
-_NUMBER = r"(?<![\d/.])%s(?![\d/]|\.\d)"
+_NUMBER = re.compile(r"\d+(?:[/.]\d+)?")
 _MULTIPLES_SHOWN = 6
 
 
@@ -81,6 +81,5 @@ def _counted(solution: Solution, number: str, common: int) -> str | None:
 
 def _of_step(solution: Solution, number: str) -> str | None:
     """Any other number: the step that it comes up in first, and what it starts from."""
-    pattern = _NUMBER % re.escape(number)
-    line = next((line for line in solution.steps if re.search(pattern, line)), None)
+    line = next((line for line in solution.steps if number in _NUMBER.findall(line)), None)
     return f"{number} comes from here: {line}" if line is not None else None

@@ -58,9 +58,9 @@ def test_an_update_to_an_empty_text_is_refused() -> None:
 @pytest.mark.parametrize("tag", ["helpful", "harmful", "neutral"])
 def test_a_tag_moves_one_counter(tag: Any) -> None:  # Any: one of the literals of BulletTag
     life = Life(bullet(1))
-    assert life.does(Tag(bullet_id="gen-00001", tag=tag, by=3)).report.tagged == ("gen-00001",)
+    assert life.does(Tag(bullet_id="gen-00001", tag=tag, by=2)).report.tagged == ("gen-00001",)
     counters = life["gen-00001"].model_dump(include={"helpful", "harmful", "neutral"})
-    assert counters == {"helpful": 0, "harmful": 0, "neutral": 0} | {tag: 3}
+    assert counters == {"helpful": 0, "harmful": 0, "neutral": 0} | {tag: 2}
 
 
 def test_a_bullet_is_pinned_and_unpinned_once() -> None:

@@ -125,10 +125,10 @@ def test_a_failure_that_is_taken_back_is_no_setback() -> None:
 
 def test_what_a_host_tags_counts_as_a_setback_or_ends_them() -> None:
     life = Life(bullet(1))
-    life.does(Tag(bullet_id="gen-00001", tag="harmful", by=3))
-    assert life["gen-00001"].setbacks == 3
+    life.does(Tag(bullet_id="gen-00001", tag="harmful", by=2))
+    assert life["gen-00001"].setbacks == 2
     life.does(Tag(bullet_id="gen-00001", tag="neutral"))
-    assert life["gen-00001"].setbacks == 3
+    assert life["gen-00001"].setbacks == 2
     life.does(Tag(bullet_id="gen-00001", tag="helpful"))
     assert life["gen-00001"].setbacks == 0
 

@@ -22,8 +22,6 @@ BOUNDED = {
     "ace_graph.offline_tutor.cautions:_CAUTIONS": 2_000,
     "ace_graph.offline_tutor.expression:_TOKEN": 300,
     "ace_graph.offline_tutor.ideas:_COMPILED": 2_000,
-    "ace_graph.offline_tutor.parts:_QUESTION": 2_000,
-    "ace_graph.offline_tutor.why:pattern": 19,
     "ace_graph.offline_tutor.wording:_CONVERT": 2_000,
     "ace_graph.offline_tutor.wording:_MORE": 2_000,
     "ace_graph.offline_tutor.wording:_NUM": 2_000,
