@@ -22,6 +22,7 @@ __all__ = [
     "AVOID",
     "EPOCH_START",
     "MAX_CONTENT_CHARS",
+    "MEMORY_TYPES",
     "PROFILE_SECTIONS",
     "Bullet",
     "BulletTag",
@@ -40,6 +41,8 @@ Polarity = Literal["strategy", "anti_pattern", "observation"]
 BulletTag = Literal["helpful", "harmful", "neutral"]
 Danger = Literal["instruction", "secret", "link"]
 """What memory.screen finds in texts."""
+
+MEMORY_TYPES: tuple[MemoryType, ...] = ("semantic", "episodic", "procedural")
 
 AVOID = "AVOID: "
 """What stands before the text of an anti-pattern wherever a model reads it."""
@@ -153,6 +156,12 @@ class Bullet(BaseModel):
     def advice(self) -> str:
         """The text as prompts show it: what is to be avoided is marked."""
         return f"{AVOID}{self.content}" if self.polarity == "anti_pattern" else self.content
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What a search by tag finds it under: its tags, and of the three memory types its own alone."""
+        own = tuple(tag for tag in self.tags if tag.casefold() not in MEMORY_TYPES)
+        return (*own, self.memory_type)
 
     @property
     def core(self) -> bool:

@@ -20,7 +20,8 @@ BulletStatus = Literal["active", "quarantined"]
 class BulletFilter:
     """A bullet passes with one of `statuses`, one of `memory_types` (empty: any), all `tags` and all `words`.
 
-    Case and compatibility forms of letters make no difference. A tag must be equal, a word may be a part.
+    Case and compatibility forms of letters make no difference. A tag must be equal, a word may be a part. The
+    memory type counts as a tag, too.
     """
 
     statuses: frozenset[BulletStatus] = frozenset({"active"})
@@ -34,7 +35,7 @@ class BulletFilter:
             return False
         if self.memory_types and bullet.memory_type not in self.memory_types:
             return False
-        if not {_folded(tag) for tag in self.tags} <= {_folded(tag) for tag in bullet.tags}:
+        if not {_folded(tag) for tag in self.tags} <= {_folded(tag) for tag in bullet.labels}:
             return False
         content = _folded(bullet.content)
         return all(word in content for word in _folded(self.words).split())

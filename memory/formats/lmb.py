@@ -17,6 +17,7 @@ from typing import cast
 
 from ace_graph.errors import FormatError
 from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.decay import base_strength
 from ace_graph.memory.formats.base import Document, Reading
 from ace_graph.memory.formats.fields import (
     EXTENSION,
@@ -37,6 +38,9 @@ _TELLING = frozenset(("helpful_count", "harmful_count", *_STRENGTHS.values()))
 _DERIVED = frozenset(("content_hash", *_STRENGTHS.values()))
 _SAME = ("topic", "concept", "ttl_days")
 _MAPPED = ("id", "content", "helpful_count", "harmful_count", "created_at", "tags", "memory_type")
+_MOST = 1_000_000
+"""A strength beyond this is none."""
+
 _KNOWN = frozenset((*_DERIVED, *_SAME, *_MAPPED, EXTENSION))
 _BOOKKEEPING = frozenset(("bullets", "version", "last_updated", "access_clock"))
 
@@ -79,7 +83,7 @@ def _fields(item: Fields) -> Fields:
     return {
         "id": item.get("id") or None,
         **avoid_taken(item.get("content")),
-        "helpful": item.get("helpful_count"),
+        "helpful": _helpful(item, memory_type),
         "harmful": item.get("harmful_count"),
         "tags": _own_tags(item.get("tags"), memory_type),
         "memory_type": memory_type,
@@ -95,6 +99,17 @@ def _memory_type(item: Fields) -> MemoryType | None:
         if each == said:
             return each
     return next((each for each in _TYPES if _positive(item.get(_STRENGTHS[each]))), None)
+
+
+def _helpful(item: Fields, memory_type: MemoryType | None) -> object:
+    """The count, or as much more as it takes to give the bullet the strength that the file says."""
+    counted, harmful = item.get("helpful_count"), item.get("harmful_count") or 0
+    strength = item.get(_STRENGTHS[memory_type]) if memory_type else None
+    if not isinstance(strength, int | float) or not isinstance(harmful, int) or not 0 < strength < _MOST:
+        return counted
+    if counted is not None and not isinstance(counted, int):
+        return counted
+    return max(counted or 0, round(strength) - 1 + max(0, harmful))
 
 
 def _positive(value: object) -> bool:
@@ -128,7 +143,7 @@ def _item(bullet: Bullet) -> Fields:
         "tags": list(dict.fromkeys((*bullet.tags, bullet.memory_type))),
     }
     for each in reversed(_TYPES):
-        item[_STRENGTHS[each]] = max(1.0, float(bullet.helpful)) if each == bullet.memory_type else 0.0
+        item[_STRENGTHS[each]] = base_strength(bullet) if each == bullet.memory_type else 0.0
     for each in reversed(_TYPES):
         item |= {f"{each}_last_access": None, f"{each}_access_index": None}
     item |= {

@@ -39,6 +39,24 @@ async def test_a_lesson_is_stored_and_injected_in_the_very_next_turn(
     assert RULE in model.calls_of("solver")[1].messages[0].text
 
 
+async def test_each_field_of_a_lesson_reaches_its_bullet(build: Build, store: CountingStore) -> None:
+    lesson = {
+        "content": "Draw a bar before the first sum",
+        "section": "Word Problems",
+        "topic": "bars",
+        "concept": "part and whole",
+        "memory_type": "episodic",
+        "polarity": "anti_pattern",
+        "tags": ["drawing", " ", "grade 5"],
+    }
+    model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[json.dumps({"lessons": [lesson]})])
+    await build(model).ainvoke(ask(), context=ALICE)
+    (bullet,) = (await store.now("alice")).playbook.bullets()
+    assert (bullet.content, bullet.section, bullet.topic) == (lesson["content"], "word_problems", "bars")
+    assert (bullet.concept, bullet.tags) == ("part and whole", ("drawing", "grade 5"))
+    assert (bullet.memory_type, bullet.polarity) == ("episodic", "anti_pattern")
+
+
 async def test_the_default_curator_calls_no_model(build: Build) -> None:
     with ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE)]) as model:
         out = await build(model).ainvoke(ask(), context=ALICE)

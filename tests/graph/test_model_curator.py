@@ -154,7 +154,10 @@ async def test_a_tag_of_its_is_a_word_on_a_vote_that_evidence_has(
     assert (kept.helpful, kept.harmful) == votes
 
 
-async def test_it_merges_what_says_the_same_and_nothing_else(graph_of: Build, store: CountingStore) -> None:
+async def test_it_merges_what_says_the_same_and_nothing_else(
+    graph_of: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "ace_graph")
     spring = "Otters look for berries in spring"
     texts = (spring, "Otters and moles look for berries", "Otters in spring sleep")
     await store.seed("alice", *(Add(content=text, section="math") for text in texts))
@@ -166,7 +169,8 @@ async def test_it_merges_what_says_the_same_and_nothing_else(graph_of: Build, st
     )
     question = ask("Do otters look for berries, or sleep, in spring?")
     out = await graph_of(model).ainvoke(question, context=ALICE)
-    assert out["learning"]["merged"] != []
+    (pair,) = out["learning"]["merged"]
+    assert f"[ACE Memory][Dedup Merge] kept={pair['kept']} merged={pair['gone']}" in caplog.messages
     assert "mat-00003" in (await store.now("alice")).playbook.entries
     assert "don't say the same" in str(out["learning"]["rejected"])
 

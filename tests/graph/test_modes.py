@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.prebuilt import ToolRuntime
 
 from ace_graph import ACEContext
+from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, ask, said
 
@@ -97,6 +99,34 @@ async def test_tot_asks_about_the_latest_question_in_2_x_depth_plus_1_calls(buil
     assert "b\nb\nb" in model.calls[-1].messages[0].text
     assert out["result"]["answer"] == "b!"
     assert out["plan"]["breadth"] == 2
+
+
+async def test_the_lines_that_tot_keeps_are_scored_beside_the_next_thoughts(
+    build: Build, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = ScriptedModel(
+        [
+            "<thought>draw it</thought><thought>estimate</thought>",
+            "1: 0.8\n2: 0.9",
+            "<thought>halve</thought><thought>double</thought>",
+            "1: 0.1\n2: 0.2\n3: 0.7",
+            "<final>x</final>",
+        ]
+    )
+    context = ALICE.model_copy(update={"depth": 2, "breadth": 2})
+    with caplog.at_level("INFO", "ace_graph"):
+        settings = Settings().model_copy(update={"log_content": True})
+        await build(model, settings=settings).ainvoke(ask("What is half of 7?", "tot"), context=context)
+    scored = model.calls[3].messages[0].text
+    assert "1: estimate\nhalve" in scored
+    assert "2: estimate\ndouble" in scored
+    assert "3: draw it" in scored, "the second best of the first level is kept"
+    assert "draw it" in model.calls[4].messages[0].text, "and wins in the end"
+    told = [line for line in caplog.messages if line.startswith("[ACE Thought] tot scores")]
+    assert told == [
+        "[ACE Thought] tot scores: 1: 0.80 2: 0.90",
+        "[ACE Thought] tot scores: 1: 0.10 2: 0.20 3: 0.70",
+    ]
 
 
 async def test_cot_with_k_gives_the_most_frequent_answer(build: Build) -> None:

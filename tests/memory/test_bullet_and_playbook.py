@@ -11,6 +11,8 @@ from pydantic import ValidationError
 
 from ace_graph.errors import CorruptPayload, NewerFormat
 from ace_graph.memory import Bullet, Playbook, content_hash
+from ace_graph.memory.bullet import MEMORY_TYPES
+from ace_graph.memory.bullet_filter import BulletFilter
 from ace_graph.memory.payload import dump_playbook, load_access, load_playbook
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -101,6 +103,23 @@ def test_as_context_shows_the_best_within_the_cap() -> None:
     shown = Playbook.of(bullets).as_context(max_strategies=30).splitlines()
     ids = [line.split("]")[0][3:] for line in shown if line.startswith("- ")]
     assert ids == [f"a-{n}" for n in range(59, 29, -1)]
+
+
+def test_the_best_of_a_context_are_those_that_help_more_than_they_harm() -> None:
+    contested = Bullet(id="a-1", section="s", content="contested", helpful=9, harmful=8)
+    good = Bullet(id="a-2", section="s", content="good", helpful=3)
+    shown = Playbook.of([contested, good]).as_context(max_strategies=1)
+    assert "good" in shown
+    assert "contested" not in shown
+
+
+def test_a_search_by_tag_finds_the_memory_type_and_no_other() -> None:
+    bullet = Bullet(id="a-1", section="s", content="c", tags=("math", "Episodic"), memory_type="procedural")
+    assert bullet.labels == ("math", "procedural")
+    found = [kind for kind in MEMORY_TYPES if BulletFilter(tags=(kind,)).passes(bullet)]
+    assert found == ["procedural"]
+    changed = bullet.model_copy(update={"memory_type": "semantic"})
+    assert [kind for kind in MEMORY_TYPES if BulletFilter(tags=(kind,)).passes(changed)] == ["semantic"]
 
 
 def test_quarantined_bullets_are_in_no_prompt() -> None:

@@ -101,6 +101,31 @@ def test_what_must_not_be_injected_is_not(fields: dict[str, object]) -> None:
     assert ask([bullet("a", LCD, **fields)]) == Retrieval()
 
 
+@pytest.mark.parametrize(
+    ("helpful", "harmful", "shown"), [(0, 0, True), (0, 1, False), (4, 4, True), (4, 5, False)]
+)
+def test_one_more_failure_than_successes_hides_a_bullet(helpful: int, harmful: int, shown: bool) -> None:
+    assert ids(ask([bullet("a", helpful=helpful, harmful=harmful)])) == (["a"] if shown else [])
+
+
+def test_the_strength_of_what_is_retrieved_has_decayed_by_the_formula() -> None:
+    kinds = {"semantic": 10 * 0.99**10, "episodic": 5 * 0.95**10, "procedural": 2 * 0.998**10}
+    total = 0.0
+    for kind, helpful in (("semantic", 9), ("episodic", 4), ("procedural", 1)):
+        access = Access(access_clock=10, stamps={"a": 0})
+        (scored,) = ask([bullet("a", helpful=helpful, memory_type=kind)], access=access).retrieved
+        assert scored.strength == pytest.approx(kinds[kind])
+        total += scored.strength
+    assert total == pytest.approx(13.99786, abs=1e-5), "the number of the document"
+
+
+def test_of_two_that_are_as_relevant_the_faded_one_comes_second() -> None:
+    both = [bullet("a", helpful=3), bullet("b", f"{LCD}!", helpful=3, topic="other")]
+    for faded, order in (("a", ["b", "a"]), ("b", ["a", "b"])):
+        access = Access(access_clock=60, stamps={"a": 60, "b": 60} | {faded: 0})
+        assert ids(ask(both, access=access)) == order
+
+
 def test_advice_that_failed_twice_in_a_row_is_not_shown_whatever_it_did_before() -> None:
     failing = bullet("a", helpful=9, harmful=2, setbacks=2)
     assert ids(ask([failing])) == []

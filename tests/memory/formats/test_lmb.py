@@ -9,6 +9,7 @@ import pytest
 
 from ace_graph.errors import FormatError
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.decay import base_strength
 from ace_graph.memory.formats.base import Document
 from ace_graph.memory.formats.registry import detected, format_named, read_bullets
 from ace_graph.memory.playbook import Playbook
@@ -65,6 +66,23 @@ def test_the_memory_type_is_the_one_named_or_the_strongest_kind(
     assert read_bullets(_payload(**fields)).bullets[0].memory_type == memory_type
 
 
+@pytest.mark.parametrize(
+    ("fields", "strength"),
+    [
+        ({"semantic_strength": 10, "helpful_count": 3, "harmful_count": 0}, 10),
+        ({"semantic_strength": 10.4, "helpful_count": None, "harmful_count": 2}, 10),
+        ({"semantic_strength": 1, "helpful_count": 3, "harmful_count": 1}, 3),
+        ({"semantic_strength": 0, "helpful_count": 0, "harmful_count": 4}, 0),
+        ({"semantic_strength": "many", "helpful_count": 2, "harmful_count": 0}, 3),
+    ],
+)
+def test_a_strength_beyond_the_votes_is_kept_as_votes(fields: Json, strength: float) -> None:
+    (bullet,) = imported(_payload(memory_type="semantic", **fields)).bullets()
+    assert base_strength(bullet) == strength
+    (item,) = json.loads(format_named("lmb").write(Playbook.of([bullet])))["bullets"]
+    assert item["semantic_strength"] == strength
+
+
 def test_what_belongs_to_decay_and_to_a_learner_is_reported() -> None:
     reading = read_bullets(_payload(last_used="2026-01-01", semantic_access_index=4, learner_id="ada"))
     assert reading.left_out == {"last_used": 1, "learner_id": 1, "semantic_access_index": 1}
@@ -90,7 +108,7 @@ def test_it_is_written_as_lmb_ace_starts_a_bullet() -> None:
     (item,) = payload["bullets"]
     assert payload["access_clock"] == 0
     assert (item["procedural_strength"], item["semantic_strength"], item["episodic_strength"]) == (
-        3.0,
+        4.0,
         0.0,
         0.0,
     )
