@@ -11,11 +11,11 @@ Does not: hold up anybody. A pass that fails is logged, and the next one goes on
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from random import Random
 
 from ace_graph.errors import AceError
 from ace_graph.learning.lease import Sleep
@@ -67,14 +67,15 @@ def cleaning_of(store: Store, settings: Settings, clock: Callable[[], datetime],
 
 @asynccontextmanager
 async def housekeeping(
-    chores: Sequence[Chore], sleep: Sleep, chance: Callable[[], float] = random.random
+    chores: Sequence[Chore], sleep: Sleep, chance: Callable[[], float] | None = None
 ) -> AsyncGenerator[None]:
     """Look after the chores until the block ends; what is under way then is broken off between two batches.
 
     Each has a task of its own, so that a long one holds up no other. It waits a random while first, and
     between two looks, so that servers started together do not look at once. `chance` gives numbers in [0, 1).
     """
-    tasks = [asyncio.create_task(_look_after(chore, sleep, chance), name="ace-chore") for chore in chores]
+    draw = chance or Random().random  # noqa: S311  the program's own generator may be seeded, or watched by its tests
+    tasks = [asyncio.create_task(_look_after(chore, sleep, draw), name="ace-chore") for chore in chores]
     try:
         yield
     finally:

@@ -131,6 +131,7 @@ class Settings(BaseSettings):
     server_rate: int = Field(default=120, ge=1)
     server_turns: int = Field(default=256, ge=1)
     server_body_bytes: int = Field(default=1_048_576, ge=1_024)
+    server_origins: Names = ()
 
     tavily_api_key: SecretStr | None = Field(default=None, validation_alias="TAVILY_API_KEY")
 

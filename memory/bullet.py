@@ -88,7 +88,7 @@ def _utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError("write a time that lies between the years 1 and 9999 in UTC, too") from error
+        raise ValueError("must be a time between the years 1 and 9999 in UTC, too") from error
 
 
 def _cleaned(value: object) -> object:

@@ -29,6 +29,7 @@ from ace_graph.server.frame import Frame
 from ace_graph.server.guard import Guard
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.opening import Brought, opened
+from ace_graph.server.origins import share_with
 from ace_graph.server.rate import Rate
 from ace_graph.server.replies import refused, refused_by_http, refused_by_shape
 from ace_graph.settings import Settings
@@ -84,6 +85,7 @@ def create_app(settings: Settings, brought: Brought | None = None, *, clock: Clo
     _explain_errors(app, settings.server_body_bytes)
     gate, rate = make_gate(settings, own_clock), Rate(settings.server_rate, own_clock)
     app.add_middleware(Guard, gate=gate, rate=rate, most_bytes=settings.server_body_bytes)
+    share_with(app, settings.server_origins)
     app.add_middleware(Frame, clock=own_clock, watcher=metrics)
     app.openapi = _described(app)  # type: ignore[method-assign]  # FastAPI's own way
     return app

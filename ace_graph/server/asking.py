@@ -32,7 +32,7 @@ def _storable(text: object) -> object:
 
 def _said(text: str) -> str:
     if not text.strip():
-        raise ValueError("the message is blank")
+        raise ValueError("must not be blank")
     return text
 
 

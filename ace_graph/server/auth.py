@@ -14,7 +14,7 @@ from typing import Protocol, cast
 
 import jwt
 
-from ace_graph.errors import InvalidContext, RequestRefused
+from ace_graph.errors import ConfigurationError, InvalidContext, RequestRefused
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.server.clock import Clock
 from ace_graph.server.jwks import KeySet
@@ -27,6 +27,7 @@ logger = logging.getLogger("ace_graph")
 DEVELOPMENT_LEARNER = "local"
 MAX_TOKEN_CHARS = 8_192
 SHORT_SECRET = 32
+"""Bytes below which a secret is refused (RFC 7518, 3.2)."""
 _REQUIRED = ("exp", "sub")
 
 
@@ -97,7 +98,10 @@ def make_gate(settings: Settings, clock: Clock) -> Gate:
         return OpenGate()
     secret = settings.jwt_secret.get_secret_value()
     if len(secret.encode()) < SHORT_SECRET:
-        logger.warning("[ACE Server] ACE_JWT_SECRET is shorter than %d bytes: use a longer one", SHORT_SECRET)
+        raise ConfigurationError(
+            f"ACE_JWT_SECRET is shorter than {SHORT_SECRET} bytes and could be guessed: "
+            'make one with python -c "import secrets; print(secrets.token_hex(32))"'
+        )
     return SecretGate(secret, settings.jwt_audience)
 
 

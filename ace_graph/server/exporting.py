@@ -83,7 +83,7 @@ def _conversation(
         if message.text  # without one it is a call of a tool
     ]
     ended = [
-        {"turn_id": turn.run_id, "reason": turn.reason, "at": turn.at}
+        {"stream_id": turn.run_id, "reason": turn.reason, "at": turn.at}
         for turn in given_up
         if turn.conversation_id == each.id
     ]

@@ -26,7 +26,7 @@ routes = APIRouter(prefix="/api", tags=["feedback"])
 class FeedbackRequest(BaseModel):
     """A verdict on one turn; the same learner's later word on it replaces the earlier."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
     turn_id: Annotated[str, Field(min_length=1, max_length=128, description="The `turnId` of an answer.")]
     verdict: Literal["good", "bad"]

@@ -6,10 +6,10 @@ Does not: add bullets. What a learner wants remembered, they say in the chat.
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType
@@ -71,14 +71,37 @@ class PlaybookReply(BaseModel):
 
 
 class BulletPatch(BaseModel):
-    """What is to change; what is left out stays."""
+    """What is to change, one thing or more; what is left out stays."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"anyOf": [{"required": ["content"]}, {"required": ["pinned"]}]},
+    )
 
-    content: (
-        Annotated[Said, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="Its new text.")] | None
-    ) = None
-    pinned: Annotated[bool | None, Field(description="Part of every prompt, and never archived.")] = None
+    content: Annotated[
+        Said | None,
+        Field(min_length=1, max_length=MAX_CONTENT_CHARS),
+        WithJsonSchema(
+            {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_CONTENT_CHARS,
+                "description": "Its new text.",
+            }
+        ),
+    ] = None
+    pinned: Annotated[
+        bool | None,
+        WithJsonSchema({"type": "boolean", "description": "Part of every prompt, and never archived."}),
+    ] = None
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        given = self.model_fields_set
+        if not given or any(getattr(self, name) is None for name in given):
+            raise ValueError("must say a new content, or pinned true or false")
+        return self
 
     def operations(self, bullet: Bullet) -> list[Operation]:
         """Return what is still to be done to have the bullet so."""

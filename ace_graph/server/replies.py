@@ -5,7 +5,6 @@ Does not: decide which error it is (`failures` does).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -15,10 +14,10 @@ from starlette.exceptions import HTTPException
 
 from ace_graph.errors import RequestRefused
 from ace_graph.server.request_id import REQUEST_ID
+from ace_graph.server.shape import sentence_of
 
 __all__ = ["ErrorReply", "documented", "refused", "refused_by_http", "refused_by_shape"]
 
-_MOST_CHARS = 300
 _BY_STATUS = {
     404: ("not_found", "there is nothing here"),
     405: ("method", "this method is not known here"),
@@ -82,14 +81,4 @@ def refused_by_http(error: HTTPException) -> JSONResponse:
 
 def refused_by_shape(error: RequestValidationError) -> JSONResponse:
     """Return the response to a request of the wrong shape: which fields, and what is wrong with each."""
-    told: dict[str, str] = {}
-    for detail in error.errors():
-        where = ".".join(str(part) for part in _shown(detail["loc"])) or "body"
-        told.setdefault(where, str(detail["msg"]))
-    sentence = "; ".join(f"{where}: {message}" for where, message in told.items())
-    return refused(RequestRefused(422, "invalid", sentence[:_MOST_CHARS]))
-
-
-def _shown(place: Sequence[object]) -> Sequence[object]:
-    """Where a field is; behind the name of a parameter, pydantic names our own functions."""
-    return place[1:] if place[:1] == ("body",) else place[:2]
+    return refused(RequestRefused(422, "invalid", sentence_of(error.errors())))

@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.memory.bullet import Moment
+from ace_graph.memory.trace import Step, TurnFeedback, TurnReflection
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, TurnStatus
 from ace_graph.server.asking import Said
@@ -31,7 +32,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)",
 def _written_out(value: object) -> object:
     """Refuse what pydantic would also take for a time, such as a bare number."""
     if isinstance(value, str) and not _MOMENT.fullmatch(value):
-        raise ValueError("write a time as 2026-01-31T12:00:00Z")
+        raise ValueError("must be a time, written as 2026-01-31T12:00:00Z")
     return value
 
 
@@ -58,12 +59,43 @@ class TrajectoriesQuery(BaseModel):
         return TrajectoryFilter(**self.model_dump(exclude={"limit", "skip"}))
 
 
+_CAMEL = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class StepReply(Step):
+    """A step of a turn."""
+
+    model_config = _CAMEL
+
+
+class ReflectionReply(TurnReflection):
+    """What a reflection found."""
+
+    model_config = _CAMEL
+
+
+class FeedbackReply(TurnFeedback):
+    """What was said of a turn."""
+
+    model_config = _CAMEL
+
+
+class TrajectoryReply(TurnRecord):
+    """A turn, its fields named as everywhere over HTTP."""
+
+    model_config = _CAMEL
+
+    steps: tuple[StepReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
+    reflections: tuple[ReflectionReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
+    feedback: tuple[FeedbackReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
+
+
 class TrajectoriesReply(BaseModel):
     """The newest first."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    trajectories: tuple[TurnRecord, ...]
+    trajectories: tuple[TrajectoryReply, ...]
 
 
 @routes.get("/trajectories", responses=documented())
@@ -74,4 +106,5 @@ async def trajectories(
 ) -> TrajectoriesReply:
     """Return the learner's turns and other recorded work, the newest first."""
     found = await parts.store.find_turns(learner, query.wanted(), limit=query.limit, skip=query.skip)
-    return TrajectoriesReply(trajectories=found)
+    told = tuple(TrajectoryReply.model_validate(turn.model_dump()) for turn in found)
+    return TrajectoriesReply(trajectories=told)

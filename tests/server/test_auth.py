@@ -17,8 +17,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+from pydantic import SecretStr
 
-from ace_graph.server import Brought
+from ace_graph.errors import ConfigurationError
+from ace_graph.server import Brought, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import SECRET, HandClock, Json, Served, serving, settings_for, token
@@ -249,3 +251,20 @@ async def test_without_a_secret_everybody_is_the_learner_local_and_only_under_na
             foreign = await other.get("/api/playbook")
     assert reply.json()["learner_id"] == "local"
     assert (elsewhere.status_code, nowhere.status_code, foreign.status_code) == (403, 403, 403)
+
+
+@pytest.mark.parametrize(("secret", "allowed"), [("x" * 31, False), ("x" * 32, True), ("ü" * 16, True)])
+def test_a_secret_shorter_than_32_bytes_is_refused_when_the_server_starts(secret: str, allowed: bool) -> None:
+    settings = settings_for(jwt_secret=SecretStr(secret))
+    if allowed:
+        create_app(settings)
+        return
+    with pytest.raises(ConfigurationError, match="ACE_JWT_SECRET is shorter than 32 bytes") as caught:
+        create_app(settings)
+    assert secret not in str(caught.value)
+
+
+@pytest.mark.parametrize("origin", ["*", "app.example", "https://app.example/", "null"])
+def test_what_is_no_origin_is_refused_when_the_server_starts(origin: str) -> None:
+    with pytest.raises(ConfigurationError, match="ACE_SERVER_ORIGINS"):
+        create_app(settings_for(server_origins=origin))

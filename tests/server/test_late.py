@@ -184,7 +184,7 @@ async def test_a_turn_that_stops_two_servers_ends_and_its_conversation_goes_on(t
     assert hers.status_code == 404
     assert later.json()["answer"] == "fine"
     assert [m["content"] for m in kept[0]["messages"]] == ["What is one?", "fine"]
-    assert [each["turn_id"] for each in kept[0]["given_up"]] == [stream]
+    assert [each["stream_id"] for each in kept[0]["given_up"]] == [stream]
 
 
 class PlainStore:

@@ -66,6 +66,7 @@ SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 
 # schemathesis has a format of its own and hides what hypothesis says of it, which fails beside other threads.
 @pytest.mark.filterwarnings("ignore:Overriding standard format:hypothesis.errors.HypothesisWarning")
+@pytest.mark.filterwarnings("ignore:Generating overly large repr:hypothesis.errors.HypothesisWarning")
 @pytest.mark.parametrize(
     ("path", "method"), [(path, each) for path in sorted(ROUTES) for each in sorted(ROUTES[path])]
 )
