@@ -43,10 +43,7 @@ async def _look_after(turns: Turns, conversations: Conversations, store: Store, 
     while True:
         try:
             if not turns.draining:
-                for ended in await conversations.give_up(turns.names):
-                    logger.error("[ACE Server] a turn is given up: run=%s: %s", ended.run_id, ended.reason)
-                for turn in await conversations.take_over(turns.names):
-                    turns.resume(turn)
+                await _take_up(turns, conversations)
                 await _save_again(conversations, store)
         except AceError as error:
             logger.warning("[ACE Server] could not look after what others left: %s", error)
@@ -54,6 +51,14 @@ async def _look_after(turns: Turns, conversations: Conversations, store: Store, 
             # It must go on whatever happens; the class is told, as the text may hold content.
             logger.error("[ACE Server] while looking after things: %s", place_of(error))  # noqa: TRY400
         await clock.sleep(EVERY_SECONDS)
+
+
+async def _take_up(turns: Turns, conversations: Conversations) -> None:
+    busy = turns.names  # once: a turn that is put back here meanwhile is for another server
+    for ended in await conversations.give_up(busy):
+        logger.error("[ACE Server] a turn is given up: run=%s: %s", ended.run_id, ended.reason)
+    for turn in await conversations.take_over(busy):
+        turns.resume(turn)
 
 
 async def _save_again(conversations: Conversations, store: Store) -> None:

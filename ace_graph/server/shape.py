@@ -12,6 +12,7 @@ __all__ = ["sentence_of"]
 
 _MOST_CHARS = 300
 _TEXT, _TRUTH, _OBJECT, _LIST = "must be text", "must be true or false", "must be an object", "must be a list"
+_TIME = "must be a time, written as 2026-01-31T12:00:00Z"
 _PLACES = frozenset({"body", "query", "path", "header"})
 
 _Detail = Mapping[str, object]
@@ -34,6 +35,9 @@ _WORDS: Mapping[str, str | Callable[[_Bounds], str]] = {
     "tuple_type": _LIST,
     "json_invalid": "must be JSON",
     "string_pattern_mismatch": "must be made of the letters, digits and signs that its description allows",
+    "datetime_type": _TIME,
+    "datetime_parsing": _TIME,
+    "datetime_from_date_parsing": _TIME,
     "literal_error": lambda bounds: f"must be {bounds['expected']}".replace("'", ""),
     "string_too_short": lambda bounds: _at_least(bounds["min_length"], "character"),
     "string_too_long": lambda bounds: _at_most(bounds["max_length"], "character"),
