@@ -87,7 +87,8 @@ def bullets_json(snapshot: Snapshot, bullets: Sequence[Bullet]) -> dict[str, obj
     """Return the version and every field of the bullets; the version is None without a state."""
     return {
         "version": None if snapshot.absent else snapshot.version.n,
-        "bullets": [bullet.model_dump(mode="json") for bullet in bullets],
+        # `vouched` is stored only where it is set; here every field is shown.
+        "bullets": [{**b.model_dump(mode="json"), "vouched": list(b.vouched)} for b in bullets],
     }
 
 
