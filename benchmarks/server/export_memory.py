@@ -31,6 +31,7 @@ SECRET = secrets.token_hex(32)
 MESSAGES, CHARS = 9, 100_000
 MOST_GROWTH_MB = 30.0
 MOST_SECONDS = 0.2
+IDLE_SECONDS = 10.0
 
 
 def main() -> int:
@@ -45,6 +46,9 @@ def main() -> int:
                 talk(client, n)
         with server(folder) as (client, process):
             client.get("/api/playbook").raise_for_status()
+            before = Watch(str(client.base_url), process.pid)
+            time.sleep(IDLE_SECONDS)
+            before.end()
             watch = Watch(str(client.base_url), process.pid)
             size, seconds = export(client, count)
             watch.end()
@@ -54,6 +58,7 @@ def main() -> int:
         f"resident memory {watch.first_mb:.0f} MB before, at most {watch.most_mb:.0f} MB: {grown:.0f} MB more"
     )
     print(f"{watch.checks} health checks, the slowest {watch.slowest * 1000:.0f} ms")
+    print(f"{before.checks} before the export, the slowest {before.slowest * 1000:.0f} ms")
     return 1 if grown > MOST_GROWTH_MB or watch.slowest > MOST_SECONDS else 0
 
 
