@@ -28,7 +28,7 @@ async def test_replaced_files_change_the_requests_and_the_others_stay(build: Bui
         reflector="Parrot, look back: {{question}} {{answer}} {{trace}} {{bullets}} {{ground_truth}} "
         "{{evidence}} {{reflections}}",
         retry="Parrot, remember: {{lessons}}",
-        curator="Parrot, keep order: {{question}} {{lessons}} {{analysis}} {{bullets}} {{verdicts}}",
+        curator="Parrot, keep order: {{lessons}} {{bullets}} {{verdicts}} {{question}} {{analysis}}",
     )
     lesson = json.dumps({"lessons": [{"content": "Give both fractions one denominator"}]})
     model = ScriptedModel(

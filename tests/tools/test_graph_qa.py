@@ -160,4 +160,4 @@ async def test_a_memory_that_can_t_be_read_is_said_without_the_reason() -> None:
 
 def test_the_model_is_offered_nothing_that_names_a_learner() -> None:
     offered = {name for made in memory_tools(InMemoryStore()) for name in made.args}
-    assert offered == {"limit", "words", "topic", "bullet_id"}
+    assert offered == {"limit", "words", "topic", "bullet_id", "tag", "memory_types"}
