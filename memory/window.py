@@ -34,7 +34,7 @@ T = TypeVar("T")
 MAX_TOOL_RESULT_CHARS = 2_000
 _CUT = "... (truncated)"
 _SHORT_QUESTION = 5
-_DEMANDING = re.compile(r"refactor|implement|design", re.IGNORECASE)
+_DEMANDING = ("refactor", "implement", "design")
 _REFERENCE = re.compile(
     r"\b(?:as|like|than)\s+(?:you\s+did\s+|we\s+did\s+|i\s+did\s+)?(?:before|earlier|previously|last\s+time)\b"
     r"|\b(?:again|earlier|previous|previously|last\s+time|a\s+while\s+ago|remember\s+when|back\s+then)\b"
@@ -107,7 +107,7 @@ def adaptive_size(question: str, base: int = 5, minimum: int = 3, maximum: int =
     Where words are not separated by spaces, two characters count as one.
     """
     words = len(question.split()) + sum(map(spaceless, question)) // 2
-    few, demanding = words < _SHORT_QUESTION, _DEMANDING.search(question)
+    few, demanding = words < _SHORT_QUESTION, any(map(question.casefold().__contains__, _DEMANDING))
     return max(minimum, min(maximum, base - 2 if few else base + 2 if demanding else base))
 
 

@@ -94,13 +94,13 @@ def choose_mode(question: str, tool_names: Iterable[str] = ()) -> Mode:
     `tool_names` are the caller's tools: a question that names what one of them is about goes to react.
     """
     parts = list(pieces(question))
-    if any(map(_ACT.search, parts)) or _names_a_tool(question, tool_names):
+    if any(map(_ACT.search, parts)) or _names_a_tool(parts, tool_names):
         return "react"
     return "tot" if any(map(_EXPLORE.search, parts)) else "cot"
 
 
-def _names_a_tool(question: str, tool_names: Iterable[str]) -> bool:
-    said = set(re.findall(r"\w+", question.casefold()))
+def _names_a_tool(parts: Iterable[str], tool_names: Iterable[str]) -> bool:
+    said = {word for part in parts for word in re.findall(r"\w+", part.casefold())}
     return any(
         word in said
         for name in tool_names

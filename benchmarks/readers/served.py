@@ -26,7 +26,7 @@ from statistics import median
 
 import httpx
 
-from benchmarks.machine import describe_machine
+from benchmarks.machine import describe_machine, load_now
 from tests.server.serving import SECRET, bearer
 
 __all__ = ["main"]
@@ -178,6 +178,7 @@ def _page(rows: Sequence[Row]) -> str:
         "Made by `python -m benchmarks.readers.served`.",
         "",
         *(f"- {line}" for line in describe_machine(None)),
+        f"- load average at the end: {load_now():.0f}; with more than 1, compare with the first row",
         "",
         "| messages of | number | failed | seconds | /healthz ms | longest | chat ms | longest |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
