@@ -11,13 +11,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 __all__ = ["CONTROL", "Change", "Verdict", "change_of", "mutants_of", "prepare", "try_mutants", "verdicts"]
 
 Verdict = Literal["killed", "timeout", "survived", "no tests", "odd"]
+
+Pass = Literal["first", "second"]
 
 _VERDICTS: dict[int, Verdict] = {
     0: "survived",
@@ -66,29 +68,43 @@ def mutants_of(tree: Path) -> list[str]:
     return sorted(name for path in paths for name in json.loads(path.read_text())["exit_code_by_key"])
 
 
-def try_mutants(tree: Path, names: Iterable[str], children: int = 1) -> None:
-    """Run the tests that reach each of the mutants' functions, for those that have no verdict yet.
+def try_mutants(tree: Path, names: Sequence[str], children: int = 1) -> None:
+    """Run tests on each of the mutants that has no verdict yet, and once more on those that survive.
 
-    `children` mutants are tried at once. Raises RuntimeError when the trial stopped before its end, and when
+    `children` mutants are tried at once. Raises RuntimeError when a trial stopped before its end, and when
     tests fail without any mutant, for then no verdict means anything.
     """
-    known = verdicts(tree)
-    left = [name for name in names if name not in known]
-    if left:
-        (tree / "names.json").write_text(json.dumps(left))
-        _python(tree, "-m", "benchmarks.mutants.trial", "names.json", _file(tree).name, str(children))
-    failed = [
-        name for name, verdict in verdicts(tree).items() if name.startswith(CONTROL) and verdict != "survived"
-    ]
+    _pass(tree, "first", names, children)
+    known = _read(tree, "first")
+    _pass(tree, "second", [name for name in names if known[name] in ("survived", "no tests")], children)
+    passed = ("survived", "no tests")
+    failed = [n for n, v in verdicts(tree).items() if n.startswith(CONTROL) and v not in passed]
     if failed:
         raise RuntimeError(f"tests fail without a mutant, so none can be judged: {failed}")
 
 
 def verdicts(tree: Path) -> dict[str, Verdict]:
-    """Return what became of every name that was tried."""
-    file = _file(tree)
+    """Return what became of every name that was tried; the second pass counts where there was one."""
+    return {**_read(tree, "first"), **_read(tree, "second")}
+
+
+def _pass(tree: Path, which: Pass, names: Sequence[str], children: int) -> None:
+    known = _read(tree, which)
+    left = [name for name in names if name not in known]
+    if left:
+        (tree / "names.json").write_text(json.dumps(left))
+        command = ("-m", "benchmarks.mutants.trial", which, "names.json", _file(tree, which).name)
+        _python(tree, *command, str(children))
+
+
+def _read(tree: Path, which: Pass) -> dict[str, Verdict]:
+    file = _file(tree, which)
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     return {name: _VERDICTS.get(code, "odd") for name, code in map(json.loads, lines)}
+
+
+def _file(tree: Path, which: Pass) -> Path:
+    return tree / f"verdicts-{which}.jsonl"
 
 
 def change_of(tree: Path, name: str) -> Change:
@@ -97,10 +113,6 @@ def change_of(tree: Path, name: str) -> Change:
     gone = [line[1:].strip() for line in shown if line.startswith("-") and not line.startswith("---")]
     new = [line[1:].strip() for line in shown if line.startswith("+") and not line.startswith("+++")]
     return Change(" ".join(gone), " ".join(new))
-
-
-def _file(tree: Path) -> Path:
-    return tree / "verdicts.jsonl"
 
 
 def _python(

@@ -1,10 +1,10 @@
-"""The program that tries mutants: `python -m benchmarks.mutants.trial NAMES VERDICTS CHILDREN`, in the copy.
+"""Tries mutants, in the copy: `python -m benchmarks.mutants.trial PASS NAMES VERDICTS CHILDREN`.
 
-It uses mutmut's own server of forks, in which the tests are collected already, so that most mutants take a
-second. Each name in the file NAMES, a JSON list, is tried against the tests that reach its function, the
-quickest first, as long as these took no more than BUDGET together when they were measured. "control:NAME" is
-no mutant but the code as it is, against the tests of NAME. A line of VERDICTS is a name and the exit code of
-pytest.
+It uses mutmut's own server of forks. In the pass "first" the server has collected the tests, so that most
+mutants take a second; in the pass "second" every mutant imports everything anew, itself in place. Each name in
+the file NAMES, a JSON list, is tried against the tests that reach its function, the quickest first, as far as
+the budget goes; in the second pass the tests of its module come next. "control:NAME" is no mutant but the code
+as it is, against the tests of NAME. A line of VERDICTS is a name and the exit code of pytest.
 
 Does not: choose names or judge codes.
 """
@@ -14,20 +14,20 @@ from __future__ import annotations
 import json
 import sys
 from bisect import bisect_right
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple, TextIO, TypedDict
 
-from mutmut.configuration import config
+from mutmut.configuration import ForkServerWarmup, config
 from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.utils.file_utils import setup_source_paths
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 from mutmut.workers.isolation import MutantRunner, get_mutant_runner
 
-from benchmarks.mutants.tree import BUDGET
+from benchmarks.mutants.tree import BUDGET, SECOND_BUDGET
 
 CONTROL = "control:"
 NO_TESTS = 33
@@ -50,12 +50,16 @@ class Trial(NamedTuple):
 
 def main(arguments: Sequence[str]) -> None:
     """Try the mutants, those first that need least time."""
-    names: list[str] = json.loads(Path(arguments[0]).read_text())
+    which, names, verdicts, children = arguments
     reached: Reached = json.loads((Path("mutants") / "reached.json").read_text())
-    trials = sorted((trial_of(name, reached) for name in names), key=lambda trial: trial.took)
+    wanted: list[str] = json.loads(Path(names).read_text())
+    second = which == "second"
+    trials = sorted((trial_of(name, reached, second=second) for name in wanted), key=lambda trial: trial.took)
     setup_source_paths()
     set_mutant_under_test("")
-    with Path(arguments[1]).open("a", encoding="utf-8") as file, _started(int(arguments[2])) as runner:
+    if second:
+        config().forkserver_warmup = ForkServerWarmup.NONE
+    with Path(verdicts).open("a", encoding="utf-8") as file, _started(int(children)) as runner:
         for name, tests, took in trials:
             while not runner.has_capacity():
                 _note(runner, file)
@@ -69,13 +73,23 @@ def main(arguments: Sequence[str]) -> None:
             _note(runner, file)
 
 
-def trial_of(name: str, reached: Reached) -> Trial:
-    """Return the trial of a mutant: the quickest tests of its function, at most BUDGET seconds of them."""
+def trial_of(name: str, reached: Reached, *, second: bool = False) -> Trial:
+    """Return the trial of a mutant: the quickest tests of its function within the budget, at least one."""
     function, took = mangled_name_from_mutant_name(name.removeprefix(CONTROL)), reached["took"]
-    tests = sorted(reached["tests_of"].get(function, ()), key=lambda test: (took[test], test))
+    tests = _quickest_first(reached["tests_of"].get(function, ()), took)
+    if second:
+        module = f"{function.rpartition('.')[0]}."
+        near = {
+            test for other, found in reached["tests_of"].items() if other.startswith(module) for test in found
+        }
+        tests += _quickest_first(near.difference(tests), took)
     sums = list(accumulate(took[test] for test in tests))
-    many = max(bisect_right(sums, BUDGET), 1)
+    many = max(bisect_right(sums, SECOND_BUDGET if second else BUDGET), 1)
     return Trial(name, tests[:many], sums[:many][-1] if sums else 0.0)
+
+
+def _quickest_first(tests: Iterable[str], took: Mapping[str, float]) -> list[str]:
+    return sorted(tests, key=lambda test: (took[test], test))
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def test_a_module_belongs_to_one_group() -> None:
 
 def test_verdicts_come_from_the_exit_codes(tmp_path: Path) -> None:
     codes = {"a": 1, "b": 0, "d": 33, "e": -24, "f": -11, "g": 3}
-    (tmp_path / "verdicts.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in codes.items()))
+    (tmp_path / "verdicts-first.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in codes.items()))
     assert list(verdicts(tmp_path).values()) == [
         "killed", "survived", "no tests", "timeout", "odd", "killed",
     ]  # fmt: skip
@@ -54,11 +54,13 @@ def test_verdicts_come_from_the_exit_codes(tmp_path: Path) -> None:
 
 
 def test_tests_that_fail_without_a_mutant_judge_none(tmp_path: Path) -> None:
-    (tmp_path / "verdicts.jsonl").write_text('["a", 1]\n["control:a", 1]\n')
+    (tmp_path / "verdicts-first.jsonl").write_text('["a", 1]\n["control:a", 1]\n')
     with pytest.raises(RuntimeError, match="fail without a mutant"):
         try_mutants(tmp_path, ["a", "control:a"])
-    (tmp_path / "verdicts.jsonl").write_text('["a", 1]\n["control:a", 0]\n')
-    try_mutants(tmp_path, ["a", "control:a"])
+    (tmp_path / "verdicts-first.jsonl").write_text('["a", 1]\n["b", 0]\n["c", 33]\n["control:a", 0]\n')
+    (tmp_path / "verdicts-second.jsonl").write_text('["b", 1]\n["c", 0]\n["control:a", 0]\n')
+    try_mutants(tmp_path, ["a", "b", "c", "control:a"])
+    assert verdicts(tmp_path) == {"a": "killed", "b": "killed", "c": "survived", "control:a": "survived"}
 
 
 def test_what_no_test_reaches_and_what_is_odd_lowers_the_score() -> None:
