@@ -1,10 +1,10 @@
 """Tries mutants, in the copy: `python -m benchmarks.mutants.trial PASS NAMES VERDICTS CHILDREN`.
 
 It uses mutmut's own server of forks. In the pass "first" the server has collected the tests, so that most
-mutants take a second; in the pass "second" every mutant imports everything anew, itself in place. Each name in
-the file NAMES, a JSON list, is tried against the tests that reach its function, the quickest first, as far as
-the budget goes; in the second pass the tests of its module come next. "control:NAME" is no mutant but the code
-as it is, against the tests of NAME. A line of VERDICTS is a name and the exit code of pytest.
+mutants take a second; in the pass "second" every mutant imports everything anew, itself in place. Each name
+in the file NAMES, a JSON list, is tried against the tests that reach its function, the quickest first, as far
+as the budget goes; in the second pass the tests of its module come next. "control:NAME" is no mutant but the
+code as it is, against the tests of NAME. A line of VERDICTS is a name and the exit code of pytest.
 
 Does not: choose names or judge codes.
 """
