@@ -378,6 +378,10 @@ async def sizes_count_what_is_stored(subject: Subject) -> None:
         work = Pending(pending_id="learn", turn_id="t1", body="{}")
         await store.commit(learner, adding("Draw a bar"), base, _turn("t1", 1), work)
         written = await store.sizes()
+        item = await store.claim("worker", NOON, 30, learner)
+        assert item is not None
+        assert await store.fail(item, "broken", None)
+        assert (await store.sizes()).pending == written.pending, "a dead letter is stored, too"
         await store.forget(learner)
         after = await store.sizes()
     counts = [(each.learners, each.turns, each.deltas, each.pending) for each in (before, written, after)]

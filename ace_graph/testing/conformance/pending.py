@@ -234,6 +234,8 @@ async def a_dead_letter_can_be_tried_again(subject: Subject) -> None:
         await store.fail(await _claim(store, learner), "broken", None)
         assert not await store.retry(new_learner(), work.pending_id, later)
         assert await store.retry(learner, work.pending_id, later)
+        (anew,) = await store.list_pending(learner, dead=False)
+        assert (anew.state, anew.attempts, anew.lease) == ("pending", 0, None)
         assert (await _claim(store, learner)).attempts == 1
 
 
