@@ -11,6 +11,7 @@ from typing import cast
 
 from ace_graph.cli.console import console, counted, print_json, printable
 from ace_graph.cli.playbook_change import report_json
+from ace_graph.cli.playbook_view import bullet_json
 from ace_graph.cli.stored import commit, on_store
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
@@ -55,12 +56,9 @@ def diff(url: str | None, learner: str, before: int, after: int, *, as_json: boo
             {
                 "from": before,
                 "to": after,
-                "added": [bullet.model_dump(mode="json") for bullet in added],
-                "removed": [bullet.model_dump(mode="json") for bullet in removed],
-                "changed": [
-                    {"before": was.model_dump(mode="json"), "after": now.model_dump(mode="json")}
-                    for was, now in changed
-                ],
+                "added": [bullet_json(bullet) for bullet in added],
+                "removed": [bullet_json(bullet) for bullet in removed],
+                "changed": [{"before": bullet_json(was), "after": bullet_json(now)} for was, now in changed],
             }
         )
         return
@@ -129,7 +127,7 @@ def restore(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> 
 
 def _left_json(left: Left) -> dict[str, object]:
     return {
-        **left.bullet.model_dump(mode="json"),
+        **bullet_json(left.bullet),
         "left": {"version": left.n, "at": left.at.isoformat(), "why": left.why, "into": left.into},
     }
 

@@ -22,7 +22,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trust import lift, proven, share_withheld
 
-__all__ = ["bullet_table", "bullets_json", "print_bullets", "search", "show", "stats"]
+__all__ = ["bullet_json", "bullet_table", "bullets_json", "print_bullets", "search", "show", "stats"]
 
 
 def show(url: str | None, learner: str, *, as_json: bool, shown: BulletFilter, limit: int) -> None:
@@ -87,9 +87,13 @@ def bullets_json(snapshot: Snapshot, bullets: Sequence[Bullet]) -> dict[str, obj
     """Return the version and every field of the bullets; the version is None without a state."""
     return {
         "version": None if snapshot.absent else snapshot.version.n,
-        # `vouched` is stored only where it is set; here every field is shown.
-        "bullets": [{**b.model_dump(mode="json"), "vouched": list(b.vouched)} for b in bullets],
+        "bullets": [bullet_json(bullet) for bullet in bullets],
     }
+
+
+def bullet_json(bullet: Bullet) -> dict[str, object]:
+    """Return every field of the bullet, also `vouched`, which is stored only where it is set."""
+    return {**bullet.model_dump(mode="json"), "vouched": list(bullet.vouched)}
 
 
 def _last_used(bullet: Bullet, snapshot: Snapshot) -> str:
