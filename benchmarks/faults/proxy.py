@@ -38,9 +38,12 @@ class Proxy:
 
     def cut(self) -> None:
         """End every connection at once."""
-        for connection in self._open:
+        self._end(self._open)
+
+    def _end(self, connections: list[_Connection]) -> None:
+        for connection in connections:
             connection.abort()
-        self._open.clear()
+        self._open = [each for each in self._open if each not in connections]
 
     async def pass_up(self, data: bytes, connection: _Connection) -> bool:
         """Pass on what the client said; return whether the connection goes on."""
@@ -59,9 +62,10 @@ class Proxy:
         connection.muted = self.wrong == "cut after"
         connection.far.write(data)
         if connection.muted:
+            there = list(self._open)  # a client that comes back meanwhile is not cut a second time
             await connection.far.drain()
             await asyncio.sleep(_DELAY)  # time for the server to act on it; its reply goes nowhere
-            self.cut()
+            self._end(there)
         return not connection.muted
 
     def keep(self, connection: _Connection) -> None:
@@ -115,8 +119,7 @@ async def _up(proxy: Proxy, reader: asyncio.StreamReader, connection: _Connectio
 async def _down(far_reader: asyncio.StreamReader, connection: _Connection) -> None:
     with suppress(ConnectionError):
         while data := await far_reader.read(65_536):
-            if connection.muted:
-                break
-            connection.near.write(data)
-            await connection.near.drain()
+            if not connection.muted:
+                connection.near.write(data)
+                await connection.near.drain()
     connection.near.close()
