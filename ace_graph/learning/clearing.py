@@ -29,7 +29,8 @@ _LEFT = (
 )
 _MAX_YES_CHARS = 80
 
-_VERB = r"(?:forget|delete|erase|remove|wipe|clear|drop|discard|reset)"
+_VERBS = ("forget", "delete", "erase", "remove", "wipe", "clear", "drop", "discard", "reset")
+_VERB = rf"(?:{'|'.join(_VERBS)})"
 _ABOUT_ME = r"(?:about|on|of) (?:me|myself)"
 _YOU_KNOW = (
     r"(?:that )?you(?:'ve| have|'re| are)? (?:ever )?(?:know|knew|known|remember|remembered|remembering|store"
@@ -73,6 +74,8 @@ class Clearing:
 
 def asks_to_clear(message: str) -> bool:
     """Whether a sentence of `message` asks to forget everything about the learner."""
+    if not any(map(message.casefold().__contains__, _VERBS)):
+        return False  # most messages need not be taken apart
     return any(_CLEAR.fullmatch(each.masked, _begin(each.masked)) for each in sentences(message))
 
 
