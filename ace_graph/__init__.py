@@ -11,20 +11,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ace_graph.background.learn_pending import PendingOutcome, learn_pending
+    from ace_graph.background.worker import Worker, build_worker
     from ace_graph.context import ACEContext
     from ace_graph.errors import AceError
-    from ace_graph.executing import Reported, execute_with_learning
     from ace_graph.graph import ACEGraph, build_ace_graph, make_graph
-    from ace_graph.judging import give_feedback
     from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
     from ace_graph.memory.stores.base import Store
+    from ace_graph.memory.stores.unsaved import commit_unsaved
     from ace_graph.settings import Settings
     from ace_graph.state import ACEInput, ACEOutput
-    from ace_graph.store_url import open_store
-    from ace_graph.trajectories import Told, complete_trajectory, log_step, start_trajectory
-    from ace_graph.unit_of_work import PendingOutcome, learn_pending
-    from ace_graph.unsaved import commit_unsaved
-    from ace_graph.worker import Worker, build_worker
+    from ace_graph.stores import open_store
+    from ace_graph.trajectories.execution import Reported, execute_with_learning
+    from ace_graph.trajectories.feedback import give_feedback
+    from ace_graph.trajectories.recording import Told, complete_trajectory, log_step, start_trajectory
 
 __all__ = [
     "ACEContext",
@@ -70,19 +70,19 @@ _HOMES = {
     "make_graph": "ace_graph.graph",
     "Settings": "ace_graph.settings",
     "Store": "ace_graph.memory.stores.base",
-    "commit_unsaved": "ace_graph.unsaved",
-    "open_store": "ace_graph.store_url",
-    "PendingOutcome": "ace_graph.unit_of_work",
-    "learn_pending": "ace_graph.unit_of_work",
-    "Worker": "ace_graph.worker",
-    "build_worker": "ace_graph.worker",
-    "Told": "ace_graph.trajectories",
-    "start_trajectory": "ace_graph.trajectories",
-    "log_step": "ace_graph.trajectories",
-    "complete_trajectory": "ace_graph.trajectories",
-    "Reported": "ace_graph.executing",
-    "execute_with_learning": "ace_graph.executing",
-    "give_feedback": "ace_graph.judging",
+    "commit_unsaved": "ace_graph.memory.stores.unsaved",
+    "open_store": "ace_graph.stores",
+    "PendingOutcome": "ace_graph.background.learn_pending",
+    "learn_pending": "ace_graph.background.learn_pending",
+    "Worker": "ace_graph.background.worker",
+    "build_worker": "ace_graph.background.worker",
+    "Told": "ace_graph.trajectories.recording",
+    "start_trajectory": "ace_graph.trajectories.recording",
+    "log_step": "ace_graph.trajectories.recording",
+    "complete_trajectory": "ace_graph.trajectories.recording",
+    "Reported": "ace_graph.trajectories.execution",
+    "execute_with_learning": "ace_graph.trajectories.execution",
+    "give_feedback": "ace_graph.trajectories.feedback",
 }
 
 

@@ -23,18 +23,17 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from ace_graph.assembly import assemble, offline_fallback
-from ace_graph.binding import bind
 from ace_graph.context import ACEContext, LearningMode, check_names
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.snapshot_cache import SnapshotCache
 from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.nodes.ace_learning import ace_learning
 from ace_graph.nodes.critic import after_critic, critic
 from ace_graph.nodes.planner import planner
 from ace_graph.nodes.router import router
 from ace_graph.nodes.solver import solver
-from ace_graph.resources import Evaluator, ModelRouter, Resources
+from ace_graph.resources import Evaluator, ModelRouter, Resources, assemble, offline_fallback
+from ace_graph.runtime import bind
 from ace_graph.settings import Settings, export_others
 from ace_graph.state import ACEInput, ACEOutput, ACEState
 

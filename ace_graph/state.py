@@ -1,4 +1,6 @@
-"""The graph's state: what flows between the five nodes. updates.py holds what each of them returns.
+"""What each node returns: a typed part of the state.
+
+The graph's state: what flows between the five nodes. state.py holds what each of them returns.
 
 `messages` is the conversation (LangGraph's add_messages). `mode`, `additional_context` and `memory` are
 untracked: they live for one run and are never checkpointed, so checkpoints stay small and nothing of an
@@ -26,15 +28,21 @@ __all__ = [
     "ACEOutput",
     "ACEState",
     "Attempt",
+    "CriticUpdate",
     "EvidenceJSON",
     "Learning",
+    "LearningUpdate",
     "Memory",
     "Mode",
     "Plan",
+    "PlannerUpdate",
     "Result",
+    "RouterUpdate",
+    "SolverUpdate",
     "Turn",
     "UsageJSON",
 ]
+
 
 Mode = Literal["cot", "tot", "react"]
 MODES: tuple[Mode, ...] = ("cot", "tot", "react")
@@ -284,4 +292,38 @@ class ACEState(MessagesState):
     attempt: Attempt | None
     result: Result | None
     learning: Learning | None
+    usage: dict[str, UsageJSON]
+
+
+class RouterUpdate(TypedDict):
+    """The router's part: who, which mode, and a clean slate for this turn."""
+
+    mode: str
+    memory: Memory
+    turn: Turn
+    attempt: None
+    result: None
+    learning: None
+    usage: dict[str, UsageJSON]
+
+
+class PlannerUpdate(TypedDict):
+    plan: Plan
+
+
+class SolverUpdate(TypedDict):
+    messages: list[dict[str, object]]
+    attempt: Attempt
+    memory: Memory
+    usage: dict[str, UsageJSON]
+
+
+class CriticUpdate(TypedDict):
+    result: Result
+    messages: NotRequired[list[dict[str, object]]]
+
+
+class LearningUpdate(TypedDict):
+    mode: str
+    learning: Learning
     usage: dict[str, UsageJSON]

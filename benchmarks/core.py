@@ -12,11 +12,11 @@ from statistics import mean
 
 from ace_graph.memory import Access, Playbook, Policy, Snapshot, apply, resolve
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta import Add, Delta, Operation, Remove, Tag
-from ace_graph.memory.index import Index
-from ace_graph.memory.payload import dump_access, dump_playbook, load_access, load_playbook
-from ace_graph.memory.retrieval import estimate_tokens, retrieve
-from ace_graph.memory.taxonomy import infer_topic
+from ace_graph.memory.classify import infer_topic
+from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Tag
+from ace_graph.memory.retrieval.retrieve import estimate_tokens, retrieve
+from ace_graph.memory.search.index import Index
+from ace_graph.memory.serialization import dump_access, dump_playbook, load_access, load_playbook
 from ace_graph.reasoning.prompt import format_context
 from benchmarks.corpus import START, bullets, lessons, questions
 from benchmarks.goals import Goal

@@ -18,8 +18,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from ace_graph.memory.payload import dump_playbook, load_playbook
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.serialization import dump_playbook, load_playbook
 from benchmarks.corpus import bullets
 from benchmarks.plan import Findings, Plan
 from benchmarks.table import Table

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import uuid4
 
-from ace_graph.memory.delta import Add, Delta, Operation, Touch
+from ace_graph.memory.delta.operations import Add, Delta, Operation, Touch
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.turn import TurnRecord, answer_hash

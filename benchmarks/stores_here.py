@@ -20,13 +20,13 @@ from uuid import uuid4
 
 from neo4j import GraphDatabase
 
-from ace_graph.memory.delta import Delta, Reset, Touch
+from ace_graph.memory.delta.operations import Delta, Reset, Touch
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.in_memory import InMemoryStore, Learners
-from ace_graph.memory.stores.neo4j import Neo4jStore
-from ace_graph.memory.stores.sqlite import SQLiteStore
+from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
+from ace_graph.memory.stores.neo4j.store import Neo4jStore
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from benchmarks.corpus import START, bullets
 from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
 from tests.plugins.neo4j_source import VERSIONS, look_around

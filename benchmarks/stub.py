@@ -22,7 +22,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from ace_graph.context import ACEContext
-from ace_graph.learning.lesson import Reflection
+from ace_graph.learning.reflection import Reflection
 from ace_graph.models.local import LocalModel, ModelCall
 
 __all__ = ["LESSON", "BareGraph", "StubModel", "bare_graph"]

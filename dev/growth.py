@@ -31,13 +31,13 @@ from pydantic import SecretStr
 
 from ace_graph import execute_with_learning
 from ace_graph.errors import CommitTooOld
-from ace_graph.memory.delta import Delta
+from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import CleanableStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.offline_tutor import OfflineTutor
 from ace_graph.server import Brought, create_app
-from ace_graph.server.conversation_cleaning import count_conversations
-from ace_graph.server.parts import Parts
+from ace_graph.server.conversations.cleaning import count_conversations
+from ace_graph.server.dependencies import Parts
 from ace_graph.settings import Settings
 from ace_graph.testing.invariants import check
 

@@ -8,9 +8,9 @@ Does not: import LangGraph or LangChain, or do I/O outside `stores/`.
 
 from __future__ import annotations
 
-from ace_graph.memory.access import Access, touch
 from ace_graph.memory.bullet import Bullet, BulletTag, MemoryType, Polarity, content_hash
-from ace_graph.memory.delta import (
+from ace_graph.memory.delta.effect import Effect, Report, apply
+from ace_graph.memory.delta.operations import (
     Add,
     Delta,
     Judge,
@@ -29,12 +29,11 @@ from ace_graph.memory.delta import (
     Unpin,
     Update,
 )
-from ace_graph.memory.effect import Effect, Report, apply
+from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.playbook import Playbook, PlaybookStats
 from ace_graph.memory.policy import DecayRates, Policy
-from ace_graph.memory.resolve import resolve
-from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.snapshot import Access, Snapshot, Version, touch
 from ace_graph.memory.turn import RecentTurn, TurnRecord
 
 __all__ = [

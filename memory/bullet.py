@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
-from ace_graph.memory.normal_form import normal_form
+from ace_graph.memory.search.normal_form import normal_form
 
 __all__ = [
     "AVOID",

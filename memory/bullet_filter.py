@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ace_graph.memory.bullet import Bullet, MemoryType
-from ace_graph.memory.normal_form import normal_form
+from ace_graph.memory.search.normal_form import normal_form
 
 __all__ = ["BulletFilter", "BulletStatus"]
 

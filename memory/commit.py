@@ -15,14 +15,13 @@ from types import MappingProxyType
 from typing import Literal
 
 from ace_graph.errors import CommitTooOld, HistoryTooShort, LearnerForgotten
-from ace_graph.memory.access import Access, touch
-from ace_graph.memory.delta import Delta
-from ace_graph.memory.effect import Effect, Report, apply
+from ace_graph.memory.delta.effect import Effect, Report, apply
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.resolve import resolve
-from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.snapshot import Access, Snapshot, Version, touch
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = [

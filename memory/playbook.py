@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import EvidenceSource, Verdict
-from ace_graph.memory.index import Index
-from ace_graph.memory.normal_form import normal_form
+from ace_graph.memory.search.index import Index
+from ace_graph.memory.search.normal_form import normal_form
 
 __all__ = ["BaseVotes", "Playbook", "PlaybookStats", "Reflection", "Vote", "mint_id"]
 

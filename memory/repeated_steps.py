@@ -14,7 +14,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from ace_graph.memory.trace import Step
+from ace_graph.memory.turn import Step
 
 __all__ = ["STEPS_FORMAT", "fold_repeats", "has_repeats", "unfold_repeats"]
 

@@ -17,8 +17,7 @@ from pydantic import JsonValue
 
 from ace_graph.errors import TrajectoryClosed
 from ace_graph.memory.evidence import Evidence, verdict_of
-from ace_graph.memory.trace import Step, TurnFeedback, TurnReflection
-from ace_graph.memory.turn import TurnRecord, TurnStatus
+from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
 
 __all__ = [
     "MAX_STEPS",

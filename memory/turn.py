@@ -1,5 +1,7 @@
 """The record of one turn, as it travels in the turn's commit (the trajectory of document 004).
 
+What a trajectory holds beside its outcome: steps, reflections, feedback. All of it bounded on purpose.
+
 Does not: hold bytes of images or unbounded text; what is long is cut when the record is made.
 """
 
@@ -12,9 +14,86 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from ace_graph.memory.bullet import Moment, Text
 from ace_graph.memory.evidence import Evidence, Verdict
-from ace_graph.memory.trace import Metadata, Share, Step, TurnFeedback, TurnReflection
 
-__all__ = ["GRAPH_AGENT", "MAX_TASK_CHARS", "Arm", "RecentTurn", "TurnRecord", "TurnStatus", "answer_hash"]
+__all__ = [
+    "GRAPH_AGENT",
+    "MAX_STEP_CHARS",
+    "MAX_TASK_CHARS",
+    "Arm",
+    "FeedbackKind",
+    "Metadata",
+    "RecentTurn",
+    "Share",
+    "Step",
+    "StepKind",
+    "TurnFeedback",
+    "TurnRecord",
+    "TurnReflection",
+    "TurnStatus",
+    "answer_hash",
+]
+
+
+MAX_STEP_CHARS = 1_000
+
+StepKind = Literal["decision", "action", "observation"]
+FeedbackKind = Literal["human", "monitoring", "ab_test", "production"]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""A number in [0, 1]; NaN is none."""
+Metadata = dict[str, JsonValue]
+_Line = Annotated[Text, Field(max_length=600)]
+_Lines = Annotated[tuple[_Line, ...], Field(max_length=20)]
+
+
+class Step(BaseModel):
+    """One decision, action or observation. `times` counts the same step coming again right after itself.
+
+    `step_id` makes logging it twice harmless.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: StepKind
+    text: Annotated[Text, Field(max_length=MAX_STEP_CHARS + 32)]
+    metadata: Metadata = Field(default_factory=dict[str, JsonValue])
+    at: Moment | None = None
+    times: Annotated[int, Field(ge=1)] = 1
+    step_id: Text = ""
+
+
+class TurnReflection(BaseModel):
+    """What a reflection found. `turn_id` is the turn it is about, `by` the model's name.
+
+    With `fallback` no model gave a usable reply, and what is said follows from the record by rules.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    turn_id: Text
+    at: Moment
+    by: Text = ""
+    insight: _Line = ""
+    successes: _Lines = ()
+    failures: _Lines = ()
+    observations: _Lines = ()
+    recommendations: _Lines = ()
+    confidence: Share | None = None
+    fallback: bool = False
+    error: _Line | None = None
+
+
+class TurnFeedback(BaseModel):
+    """What somebody, or some system, said of the turn afterwards. `score` is in [0, 1]."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: FeedbackKind = "human"
+    verdict: Verdict
+    score: Share
+    text: Annotated[Text, Field(max_length=2_000)] = ""
+    by: Annotated[Text, Field(max_length=256)] = ""
+    at: Moment
+
 
 MAX_TASK_CHARS = 2_000
 GRAPH_AGENT = "ace_graph"

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from ace_graph.errors import UsageError
-from ace_graph.memory.text import spaceless, terms
-from ace_graph.memory.tokens import estimate_tokens
+from ace_graph.memory.search.token_count import estimate_tokens
+from ace_graph.memory.search.tokenize import spaceless, terms
 
 __all__ = [
     "MAX_TOOL_RESULT_CHARS",

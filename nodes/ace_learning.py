@@ -12,25 +12,23 @@ from __future__ import annotations
 from functools import partial
 from uuid import NAMESPACE_URL, uuid5
 
-from ace_graph.attempt import answer_again
 from ace_graph.errors import StoreError
-from ace_graph.learning.looking_back import Learned, learn
-from ace_graph.learning.looks import looks_of
-from ace_graph.learning.outcome import committed, failed, skipped
-from ace_graph.learning.record import make_record
-from ace_graph.learning.setting_aside import set_aside
-from ace_graph.loading import ensure_memory
+from ace_graph.learning.pipeline import Learned, learn, set_aside
+from ace_graph.learning.report import committed, failed, skipped
+from ace_graph.learning.tasks import looks_of
+from ace_graph.learning.turn_record import make_record
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta import Delta
+from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.models.usage import add_usage, total_usage
 from ace_graph.off_loop import read_text
-from ace_graph.run import Run, logger
-from ace_graph.state import ACEState, Attempt
-from ace_graph.updates import LearningUpdate
-from ace_graph.usage import add_usage, total_usage
+from ace_graph.reasoning.attempt import answer_again
+from ace_graph.reasoning.recall import ensure_memory
+from ace_graph.runtime import Run, logger
+from ace_graph.state import ACEState, Attempt, LearningUpdate
 
 __all__ = ["ace_learning", "operation_id"]
 

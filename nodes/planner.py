@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ace_graph.context import ACEContext
-from ace_graph.memory.taxonomy import infer_topic
+from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.window import adaptive_size
 from ace_graph.off_loop import read_text
-from ace_graph.run import Run
-from ace_graph.state import ACEState, Plan, Turn
-from ace_graph.updates import PlannerUpdate
+from ace_graph.runtime import Run
+from ace_graph.state import ACEState, Plan, PlannerUpdate, Turn
 
 __all__ = ["plan_turn", "planner"]
 

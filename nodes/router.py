@@ -13,12 +13,11 @@ import re
 from collections.abc import Iterable
 
 from ace_graph.errors import InvalidMessage, InvalidMode
-from ace_graph.loading import load_memory
 from ace_graph.off_loop import pieces, read_text
 from ace_graph.reasoning.prompt import bounded_context, last_question
-from ace_graph.run import Run, log_text, logger
-from ace_graph.state import MODES, ACEState, Mode, Turn
-from ace_graph.updates import RouterUpdate
+from ace_graph.reasoning.recall import load_memory
+from ace_graph.runtime import Run, log_text, logger
+from ace_graph.state import MODES, ACEState, Mode, RouterUpdate, Turn
 
 __all__ = ["choose_mode", "router"]
 

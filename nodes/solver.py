@@ -5,20 +5,18 @@ Does not: judge the answer or change the memory.
 
 from __future__ import annotations
 
-from ace_graph.attempt import REASONING, attempt_of, prompt_for
-from ace_graph.injection import Injection, inject
-from ace_graph.learning.evidence import quotes_truth
-from ace_graph.learning.notice import notice_of
-from ace_graph.loading import ensure_memory
+from ace_graph.evidence import quotes_truth
+from ace_graph.learning.statements.notice import notice_of
+from ace_graph.models.usage import add_usage
 from ace_graph.off_loop import read_text
 from ace_graph.prompts import data_block
+from ace_graph.reasoning.attempt import REASONING, attempt_of, prompt_for
+from ace_graph.reasoning.recall import Injection, ensure_memory, inject
 from ace_graph.reasoning.solution import Solution
-from ace_graph.reasoning.talk import Talk
-from ace_graph.reasoning.trace import message_dicts
-from ace_graph.run import Run
-from ace_graph.state import ACEState, Attempt, FirstAnswer, Result
-from ace_graph.updates import SolverUpdate
-from ace_graph.usage import add_usage
+from ace_graph.reasoning.streaming import Talk
+from ace_graph.reasoning.tool_calls import message_dicts
+from ace_graph.runtime import Run
+from ace_graph.state import ACEState, Attempt, FirstAnswer, Result, SolverUpdate
 
 __all__ = ["solver"]
 

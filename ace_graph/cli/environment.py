@@ -1,7 +1,4 @@
-"""The settings as the command line sees them: the environment, and `.env` in the current folder.
-
-Does not: run at import time. Every command that needs settings asks here.
-"""
+"""The settings as the command line sees them: the environment, and `.env` in the current folder."""
 
 from __future__ import annotations
 

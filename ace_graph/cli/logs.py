@@ -11,7 +11,7 @@ import sys
 from datetime import UTC, datetime
 from typing import TextIO
 
-from ace_graph.cli.console import printable
+from ace_graph.cli.terminal import printable
 from ace_graph.settings import LogFormat, LogLevel, Settings
 
 __all__ = ["install_logging", "level_of", "with_content"]

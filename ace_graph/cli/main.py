@@ -10,14 +10,14 @@ from typing import Annotated
 
 import typer
 
-from ace_graph.cli.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
-from ace_graph.cli.console import tolerant_streams
-from ace_graph.cli.group import AceGroup, debugging
-from ace_graph.cli.learner import learner_commands
-from ace_graph.cli.neo4j import neo4j
+from ace_graph.cli.app import AceGroup, debugging
+from ace_graph.cli.commands.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
+from ace_graph.cli.commands.learner import learner_commands
+from ace_graph.cli.commands.neo4j import neo4j
+from ace_graph.cli.commands.playbook_curation import playbook  # with the commands of both modules
+from ace_graph.cli.commands.trajectory import trajectory
 from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
-from ace_graph.cli.playbook_curation import playbook  # with the commands of both modules
-from ace_graph.cli.trajectory import trajectory
+from ace_graph.cli.terminal import tolerant_streams
 
 __all__ = ["app"]
 
@@ -68,7 +68,7 @@ def demo(
 
     As in chat, the log stays below WARNING unless ACE_LOG_LEVEL is set.
     """
-    from ace_graph.cli.demo import run_demo
+    from ace_graph.cli.commands.demo import run_demo
 
     run_demo(keep, debug=debugging(ctx))
 
@@ -97,7 +97,7 @@ def chat(
     The log stays below WARNING here unless ACE_LOG_LEVEL is set: ACE_LOG_LEVEL=INFO shows what is
     retrieved and learned.
     """
-    from ace_graph.cli.chat import run_chat
+    from ace_graph.cli.commands.chat import run_chat
 
     run_chat(store, learner, mode, base, debug=debugging(ctx))
 
@@ -112,7 +112,7 @@ def run(ctx: typer.Context, base: Base = None, store: StoreUrl = None) -> None:
 
     The log goes to stderr. An error is {"error": "..."} and exit code 1.
     """
-    from ace_graph.cli.run import run_once
+    from ace_graph.cli.commands.run import run_once
 
     raise typer.Exit(run_once(store, base, debug=debugging(ctx)))
 
@@ -138,7 +138,7 @@ def serve(
     subject. GET /openapi.json describes all routes; docs/deploy.md tells how to run it for others.
     Ctrl-C ends it: turns under way are finished, or left to the next server.
     """
-    from ace_graph.cli.serve import run_server
+    from ace_graph.cli.commands.serve import run_server
 
     raise typer.Exit(run_server(host, port, base))
 
@@ -171,7 +171,7 @@ def compare(
     A side is a file in any format that import knows, the folder of an adaptation, or none, and settings after
     commas: variables of the environment, fields of the context, mode. Nothing is learned or stored.
     """
-    from ace_graph.cli.compare import run_compare
+    from ace_graph.cli.commands.compare import run_compare
 
     raise typer.Exit(
         run_compare(
@@ -198,7 +198,7 @@ def worker(
     It needs a model (GEMINI_API_KEY, or ACE_MODEL). A lease lasts 30 s and is renewed while a turn is
     worked on; a worker that dies loses nothing. Ctrl-C ends it when what is under way is done.
     """
-    from ace_graph.cli.background import run_worker
+    from ace_graph.cli.commands.worker import run_worker
 
     raise typer.Exit(run_worker(store, concurrency, once=once, debug=debugging(ctx)))
 
@@ -223,7 +223,7 @@ def gc(
     something refers to. Conversations with the web backend go once ACE_CONVERSATION_DAYS or
     ACE_CONVERSATIONS_KEPT is set. docs/background.md tells the rest.
     """
-    from ace_graph.cli.gc import run_gc
+    from ace_graph.cli.commands.gc import run_gc
 
     raise typer.Exit(run_gc(store, learner, dry_run=dry_run, as_json=as_json))
 
@@ -239,7 +239,7 @@ def reflect(
     store: StoreUrl = None,
 ) -> None:
     """Learn from one trajectory now; what failed too often is tried again."""
-    from ace_graph.cli.background import reflect as run_reflect
+    from ace_graph.cli.commands.worker import reflect as run_reflect
 
     raise typer.Exit(run_reflect(store, learner, trajectory_id, as_json=as_json, debug=debugging(ctx)))
 
@@ -255,7 +255,7 @@ def feedback(
     store: StoreUrl = None,
 ) -> None:
     """Say what a trajectory was worth: a vote on what it followed, and a reason to learn again."""
-    from ace_graph.cli.background import feedback as run_feedback
+    from ace_graph.cli.commands.worker import feedback as run_feedback
 
     raise typer.Exit(
         run_feedback(store, learner, trajectory_id, verdict, text, as_json=as_json, debug=debugging(ctx))
@@ -271,6 +271,6 @@ def doctor(
     store: StoreUrl = None,
 ) -> None:
     """Check model, store, settings and versions; say what is missing and how to mend it."""
-    from ace_graph.cli.doctor import run_doctor
+    from ace_graph.cli.commands.doctor import run_doctor
 
     raise typer.Exit(run_doctor(store, ask=ask, as_json=as_json))

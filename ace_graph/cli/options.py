@@ -1,7 +1,4 @@
-"""Options that several commands share.
-
-Does not: read them; typer hands them to the commands.
-"""
+"""Options that several commands share."""
 
 from __future__ import annotations
 

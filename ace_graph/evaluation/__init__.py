@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ace_graph.evaluation.comparison import Comparison, Side, compare
-    from ace_graph.evaluation.results import Prices, report, write_results
-    from ace_graph.evaluation.rows import RowFile
-    from ace_graph.evaluation.scorers import score_finer, score_formula, score_qa
+    from ace_graph.evaluation.datasets import RowFile
+    from ace_graph.evaluation.reports import Prices, report, write_results
     from ace_graph.evaluation.statistics import Interval, Paired, mcnemar, paired, share_interval, wilson
-    from ace_graph.evaluation.tasks import TASKS, Task, task_named
+    from ace_graph.evaluation.tasks import TASKS, Task, score_finer, score_formula, score_qa, task_named
 
 __all__ = [
     "TASKS",
@@ -41,17 +40,17 @@ __all__ = [
 _HOMES = {
     "TASKS": "tasks",
     "Comparison": "comparison",
-    "Prices": "results",
-    "RowFile": "rows",
+    "Prices": "reports",
+    "RowFile": "datasets",
     "Side": "comparison",
     "Task": "tasks",
     "compare": "comparison",
-    "report": "results",
-    "score_finer": "scorers",
-    "score_formula": "scorers",
-    "score_qa": "scorers",
+    "report": "reports",
+    "score_finer": "tasks",
+    "score_formula": "tasks",
+    "score_qa": "tasks",
     "task_named": "tasks",
-    "write_results": "results",
+    "write_results": "reports",
 }
 
 

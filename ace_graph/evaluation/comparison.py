@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ace_graph.adaptation.frozen import Frozen
+from ace_graph.adaptation.journal import Step
+from ace_graph.adaptation.options import AdaptationOptions
+from ace_graph.adaptation.results import Measured
+from ace_graph.adaptation.runner import Course
+from ace_graph.adaptation.samples import Environment, Sample
 from ace_graph.evaluation.statistics import Paired, paired
-from ace_graph.learning.adaptation.course import Course
-from ace_graph.learning.adaptation.frozen import Frozen
-from ace_graph.learning.adaptation.measured import Measured
-from ace_graph.learning.adaptation.options import AdaptationOptions
-from ace_graph.learning.adaptation.sample import Environment, Sample
-from ace_graph.learning.adaptation.step import Step
 from ace_graph.memory.playbook import Playbook
 
 __all__ = ["Comparison", "Side", "compare"]

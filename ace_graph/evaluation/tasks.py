@@ -1,5 +1,13 @@
 """The kinds of tasks that `--task` names: how they are scored, and what their accuracy is counted in.
 
+How an answer to each kind of task is scored. Nothing in an answer is ever executed.
+
+    formula   one number: commas dropped, compared as floats; what is no number is compared as text
+    finer     labels between commas, in order: lower case, each position counts by itself
+    qa        the general comparison of an answer in words or numbers with the right one
+
+Sources: the first two are those of the ACE paper's finance tasks (arXiv 2510.04618).
+
 Does not: hold data.
 """
 
@@ -8,11 +16,58 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ace_graph.adaptation.samples import Environment, Outcome, Sample
 from ace_graph.errors import UsageError
-from ace_graph.evaluation.scorers import labels_of, score_finer, score_formula, score_qa
-from ace_graph.learning.adaptation.sample import Environment
+from ace_graph.evidence import matches_ground_truth
+from ace_graph.prompts import preview
 
-__all__ = ["TASKS", "Task", "task_named"]
+__all__ = ["TASKS", "Task", "labels_of", "score_finer", "score_formula", "score_qa", "task_named"]
+
+
+_WRONG_FORM = " in its form only: the value is right, but the task asks for another form of the number"
+
+
+def score_formula(sample: Sample, answer: str) -> Outcome:
+    """Return 1 right for an equal number, or an equal text where one of the two is no number."""
+    said, true = (text.replace(",", "").strip() for text in (answer, sample.target or ""))
+    try:
+        return _scored(float(said) == float(true), answer)
+    except ValueError:
+        return _scored(said == true, answer, " (it must be a number alone)")
+
+
+def score_finer(sample: Sample, answer: str) -> Outcome:
+    """Return how many labels stand where the target has them.
+
+    A prediction with fewer labels than the target is filled up with wrong ones, a longer one is cut.
+    """
+    true, said = labels_of(sample.target or ""), labels_of(answer)
+    wrong = [n for n, label in enumerate(true, 1) if said[n - 1 : n] != [label]]
+    if not wrong:
+        return Outcome(len(true), "every label matches the ground truth")
+    places = ", ".join(map(str, wrong))
+    return Outcome(len(true) - len(wrong), f"of {len(true)} labels these are wrong, by place: {places}")
+
+
+def score_qa(sample: Sample, answer: str) -> Outcome:
+    """Return 1 right where the answer gives the true value, in the form that the sample asks for.
+
+    See `matches_ground_truth`.
+    """
+    target = sample.target or ""
+    right = matches_ground_truth(answer, target, sample.form)
+    return _scored(right, answer, _WRONG_FORM if not right and matches_ground_truth(answer, target) else "")
+
+
+def labels_of(text: str) -> list[str]:
+    """Return the labels between commas, in lower case."""
+    return [label.strip().lower() for label in text.split(",")]
+
+
+def _scored(right: bool, answer: str, hint: str = "") -> Outcome:
+    if right:
+        return Outcome(1, "the answer matches the ground truth")
+    return Outcome(0, f"the answer {preview(answer, 80)!r} differs from the ground truth{hint}")
 
 
 def _one(target: str) -> int:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ace_graph.learning.lesson import BulletVerdict, Lesson
+from ace_graph.learning.reflection import BulletVerdict, Lesson
 from ace_graph.memory.bullet import PROFILE_SECTIONS
-from ace_graph.memory.delta import Add, Judge, Operation, Touch, Update
+from ace_graph.memory.classify import infer_memory_type, infer_topic
+from ace_graph.memory.delta.operations import Add, Judge, Operation, Touch, Update
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, tag_of, verdict_of
-from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
 
 __all__ = ["credit_lessons", "failed_advice", "judge_bullets", "lessons_to_operations"]
 

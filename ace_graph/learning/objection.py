@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ace_graph.learning.earlier import Earlier
-from ace_graph.learning.evidence import matches_ground_truth
-from ace_graph.learning.numerals import numerals, parse_number
-from ace_graph.learning.sentences import sentences, skip
+from ace_graph.evidence import matches_ground_truth
+from ace_graph.learning.feedback import Earlier
+from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.playbook import Vote
+from ace_graph.numerals import numerals, parse_number
 from ace_graph.prompts import Prompts, data_block
 from ace_graph.tools.calculator import calculate
 

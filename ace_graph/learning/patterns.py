@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
-from ace_graph.learning.shell import CommandKind, kinds_of
+from ace_graph.learning.shell_commands import CommandKind, kinds_of
 
 __all__ = [
     "PATTERN_RULES",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ace_graph.memory.text import tokens
+from ace_graph.memory.search.tokenize import tokens
 
 __all__ = ["is_platitude"]
 

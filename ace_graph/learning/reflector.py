@@ -17,15 +17,15 @@ from functools import partial
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from ace_graph.errors import AceError, LearningError, ModelError
-from ace_graph.learning.lesson import Lesson, Reflection, copies, says_nothing
 from ace_graph.learning.platitude import is_platitude
-from ace_graph.learning.retry import AnswerAgain, Retry
+from ace_graph.learning.reflection import Lesson, Reflection, copies, says_nothing
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.models import OnUsage, Structured, Usage, structured_call
 from ace_graph.prompts import data_block, preview
-from ace_graph.run import Run, log_text, logger
+from ace_graph.reasoning.attempt import AnswerAgain, Retry
+from ace_graph.runtime import Run, log_text, logger
 
 __all__ = ["Reflected", "Revision", "Subject", "reflect", "worth_reflecting"]
 

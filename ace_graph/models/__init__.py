@@ -17,8 +17,8 @@ from ace_graph.models.call import (
     call_model,
     stream_model,
 )
-from ace_graph.models.failure import redacted
-from ace_graph.models.make import ModelChoice, choose_model, close_model, make_model
+from ace_graph.models.factory import ModelChoice, choose_model, close_model, make_model
+from ace_graph.models.failures import redacted
 from ace_graph.models.reply import find_json_object, finish_problem, joined
 from ace_graph.models.structured import Structured, structured_call
 from ace_graph.models.usage import Usage, usage_of

@@ -31,7 +31,7 @@ from tenacity import (
 )
 
 from ace_graph.errors import AceError, ModelError
-from ace_graph.models.failure import is_transient, model_error, secrets_of, status_of
+from ace_graph.models.failures import is_transient, model_error, secrets_of, status_of
 from ace_graph.models.reply import joined
 from ace_graph.models.usage import Usage, usage_of
 

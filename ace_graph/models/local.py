@@ -3,6 +3,8 @@
 The offline tutor and the scripted test model stand on it. invoke, stream and their async twins give the
 same reply; tokens are counted as words; a schema is answered with JSON text.
 
+Structured output for chat models that answer a schema with JSON text: the tutor and the test double.
+
 Does not: reach the network, or wait.
 """
 
@@ -13,24 +15,70 @@ import re
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import BaseModel
+from langchain_core.utils.function_calling import convert_to_json_schema, convert_to_openai_tool
+from pydantic import BaseModel, JsonValue, ValidationError
 
-from ace_graph.models.json_output import SCHEMA_KEY, JsonSchema, json_output
+from ace_graph.models.reply import find_json_object
 from ace_graph.off_loop import read_text
 
-__all__ = ["ROLE_KEY", "LocalModel", "ModelCall"]
+__all__ = ["ROLE_KEY", "SCHEMA_KEY", "JsonSchema", "LocalModel", "ModelCall", "Parsed", "json_output"]
+
+
+SCHEMA_KEY = "response_schema"
+"""The call argument under which the model finds the JSON schema it is to answer with."""
+
+JsonSchema = dict[str, JsonValue]
+
+
+class Parsed(TypedDict):
+    """What LangChain's `include_raw=True` promises."""
+
+    raw: AIMessage
+    parsed: BaseModel | JsonSchema | None
+    parsing_error: Exception | None
+
+
+def json_output(
+    model: BaseChatModel, schema: JsonSchema | type[BaseModel], *, include_raw: bool
+) -> Runnable[LanguageModelInput, Parsed | BaseModel | JsonSchema]:
+    """Return a runnable that hands `schema` to `model` as `response_schema` and reads its JSON text."""
+    bound = model.bind(**{SCHEMA_KEY: convert_to_json_schema(schema)})
+
+    def read(message: AIMessage) -> Parsed | BaseModel | JsonSchema:
+        parsed = _parse(message, schema)
+        if include_raw:
+            return parsed
+        if parsed["parsed"] is None:
+            raise OutputParserException(str(parsed["parsing_error"])) from parsed["parsing_error"]
+        return parsed["parsed"]
+
+    return bound | RunnableLambda(read)
+
+
+def _parse(message: AIMessage, schema: JsonSchema | type[BaseModel]) -> Parsed:
+    found = find_json_object(message.text)
+    if found is None:
+        error = OutputParserException("the reply holds no complete JSON object")
+        return {"raw": message, "parsed": None, "parsing_error": error}
+    if isinstance(schema, dict):
+        return {"raw": message, "parsed": found, "parsing_error": None}
+    try:
+        return {"raw": message, "parsed": schema.model_validate(found), "parsing_error": None}
+    except ValidationError as problem:
+        return {"raw": message, "parsed": None, "parsing_error": problem}
+
 
 ROLE_KEY = "ace_role"
 _TAGS_KEY = "ace_tags"

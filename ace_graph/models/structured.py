@@ -3,6 +3,8 @@
 A reply that was cut at the token limit still parses, into half of what the model wanted to say. So the
 reply must have come to its own end, and what could not be read as a whole is not read at all.
 
+Chat models bound to a schema, kept from turn to turn: for some providers binding takes milliseconds.
+
 Does not: ask again; whoever calls decides how many rounds a reply is worth.
 """
 
@@ -10,23 +12,57 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, ValidationError
 
 from ace_graph.models.call import ChatRunnable, OnUsage, Sleep, call_model, guarded, with_nostream
-from ace_graph.models.failure import secrets_of
+from ace_graph.models.failures import secrets_of
 from ace_graph.models.reply import find_json_object, finish_problem
 from ace_graph.models.usage import usage_of
 from ace_graph.off_loop import read_text
-from ace_graph.schemas import Schemas
 
-__all__ = ["Structured", "structured_call"]
+__all__ = ["Bound", "Schemas", "Structured", "structured_call"]
+
+
+Bound = Runnable[Sequence[BaseMessage], Mapping[str, object]]
+"""A model that answers with a schema: a mapping, as `include_raw=True` promises."""
+
+_KEPT = 8
+
+
+class Schemas:
+    """The last few models that were bound. A model is known by its identity. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, type[BaseModel]], tuple[object, Bound | None]] = {}
+
+    def bound(
+        self, model: BaseChatModel | Runnable[LanguageModelInput, AIMessage], schema: type[BaseModel]
+    ) -> Bound | None:
+        """Return `model` answering with `schema`; None where it has no structured output of its own."""
+        key = (id(model), schema)
+        held = self._held.get(key)
+        if held is None or held[0] is not model:
+            held = (model, _bind(model, schema))
+            self._held = dict([*self._held.items(), (key, held)][-_KEPT:])
+        return held[1]
+
+
+def _bind(
+    model: BaseChatModel | Runnable[LanguageModelInput, AIMessage], schema: type[BaseModel]
+) -> Bound | None:
+    try:
+        # LangChain types the result by what include_raw=False would give.
+        return model.with_structured_output(schema, include_raw=True)  # type: ignore[union-attr,return-value]
+    except (AttributeError, NotImplementedError):
+        return None
+
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -1,15 +1,20 @@
-"""What model calls cost: a value that adds up.
+"""Calls and tokens per role, as plain JSON in the state.
 
-Does not: know prices, or which role a call was made for.
+What model calls cost: a value that adds up.
+
+Does not: count tokens; the models report them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage
 
-__all__ = ["Usage", "usage_of"]
+from ace_graph.state import UsageJSON
+
+__all__ = ["Usage", "add_usage", "total_usage", "usage_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +39,26 @@ def usage_of(message: AIMessage) -> Usage:
     if counts is None:
         return Usage(calls=1)
     return Usage(1, max(0, counts["input_tokens"]), max(0, counts["output_tokens"]))
+
+
+def add_usage(usage: Mapping[str, UsageJSON], role: str, more: Usage) -> dict[str, UsageJSON]:
+    """Return `usage` with one role's cost added; a role that made no call is left out."""
+    if not more.calls:
+        return dict(usage)
+    old = usage.get(role) or UsageJSON(calls=0, input_tokens=0, output_tokens=0)
+    return {
+        **usage,
+        role: {
+            "calls": old["calls"] + more.calls,
+            "input_tokens": old["input_tokens"] + more.input_tokens,
+            "output_tokens": old["output_tokens"] + more.output_tokens,
+        },
+    }
+
+
+def total_usage(usage: Mapping[str, UsageJSON]) -> Usage:
+    """Return the sum over all roles."""
+    return sum(
+        (Usage(part["calls"], part["input_tokens"], part["output_tokens"]) for part in usage.values()),
+        Usage(),
+    )

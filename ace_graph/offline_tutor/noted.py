@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ace_graph.models.reply import find_json_object
-from ace_graph.offline_tutor.reading import block
+from ace_graph.offline_tutor.prompt_reader import block
 
 __all__ = ["NOTHING_KEPT", "Noted", "defence", "read_noted"]
 

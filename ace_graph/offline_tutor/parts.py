@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ace_graph.offline_tutor.wording import Compute, find_problem
+from ace_graph.offline_tutor.parser import Compute, find_problem
 
 __all__ = ["left_open"]
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ace_graph.offline_tutor.reading import Item
+from ace_graph.offline_tutor.prompt_reader import Item
 
 __all__ = [
     "CANNOT",

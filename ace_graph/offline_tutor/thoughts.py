@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from ace_graph.offline_tutor.reading import Prompt, block
+from ace_graph.offline_tutor.parser import Compare, Compute, Convert, Factor, Problem, Simplify, find_problem
+from ace_graph.offline_tutor.prompt_reader import Prompt, block
 from ace_graph.offline_tutor.small_talk import WHO_I_AM
-from ace_graph.offline_tutor.wording import Compare, Compute, Convert, Factor, Problem, Simplify, find_problem
 
 __all__ = ["expand", "score"]
 

@@ -15,15 +15,13 @@ import re
 
 from langchain_core.messages import AIMessage, ToolCall
 
-from ace_graph.models.json_output import JsonSchema
-from ace_graph.models.local import LocalModel, ModelCall
-from ace_graph.offline_tutor.answering import answer, problem_of
-from ace_graph.offline_tutor.expression import as_python
-from ace_graph.offline_tutor.filling import fill
-from ace_graph.offline_tutor.reading import Prompt, read_prompt
-from ace_graph.offline_tutor.reflecting import reflect
+from ace_graph.models.local import JsonSchema, LocalModel, ModelCall
+from ace_graph.offline_tutor.answer import answer, problem_of
+from ace_graph.offline_tutor.arithmetic import as_python
+from ace_graph.offline_tutor.parser import Compute
+from ace_graph.offline_tutor.prompt_reader import Prompt, read_prompt
+from ace_graph.offline_tutor.reflect import fill, reflect
 from ace_graph.offline_tutor.thoughts import expand, score
-from ace_graph.offline_tutor.wording import Compute
 
 __all__ = ["OfflineTutor"]
 

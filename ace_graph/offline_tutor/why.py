@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import accumulate, repeat
 from math import lcm
 
-from ace_graph.offline_tutor.solving import Solution
+from ace_graph.offline_tutor.solver import Solution
 
 __all__ = ["asked_number", "explain_number"]
 

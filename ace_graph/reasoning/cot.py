@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 
 from ace_graph.reasoning.solution import Prompt, Solution, solution_of
-from ace_graph.reasoning.talk import Reply, Talk
+from ace_graph.reasoning.streaming import Reply, Talk
 from ace_graph.state import Plan
 
 __all__ = ["cot"]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from ace_graph.memory.playbook import Reflection
-from ace_graph.memory.retrieval import Retrieval, Scored
+from ace_graph.memory.retrieval.retrieve import Retrieval, Scored
 from ace_graph.prompts import data_block
 
 __all__ = [

@@ -19,9 +19,9 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.window import truncate_tool_results
 from ace_graph.models import ChatRunnable
 from ace_graph.prompts import preview
-from ace_graph.reasoning.reuse import divide
 from ace_graph.reasoning.solution import Prompt, Solution, solution_of
-from ace_graph.reasoning.talk import Talk
+from ace_graph.reasoning.streaming import Talk
+from ace_graph.reasoning.tool_calls import divide
 from ace_graph.state import Plan
 
 __all__ = ["react", "tool_evidence"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from ace_graph.memory.evidence import Evidence
-from ace_graph.reasoning.talk import Reply, Talk
+from ace_graph.reasoning.streaming import Reply, Talk
 from ace_graph.state import Plan
 
 __all__ = ["Prompt", "Reason", "Solution", "solution_of"]

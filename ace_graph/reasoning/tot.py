@@ -15,7 +15,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from ace_graph.prompts import data_block
 from ace_graph.reasoning.solution import Prompt, Solution, solution_of
-from ace_graph.reasoning.talk import Talk
+from ace_graph.reasoning.streaming import Talk
 from ace_graph.state import Plan
 
 __all__ = ["Line", "parse_scores", "parse_thoughts", "tot"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ace_graph.server.app import create_app
-    from ace_graph.server.opening import Brought
+    from ace_graph.server.lifespan import Brought
 
 __all__ = ["Brought", "create_app"]
 
@@ -20,4 +20,4 @@ __all__ = ["Brought", "create_app"]
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{'app' if name == 'create_app' else 'opening'}"), name)
+    return getattr(import_module(f"{__name__}.{'app' if name == 'create_app' else 'lifespan'}"), name)

@@ -20,18 +20,17 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from ace_graph.errors import AceError, RequestRefused
-from ace_graph.server import chat, feedback, health, learner, playbook, playbook_curation, trajectories
 from ace_graph.server.auth import make_gate
-from ace_graph.server.body import too_large
 from ace_graph.server.clock import Clock, SystemClock
-from ace_graph.server.failures import refusal_of
-from ace_graph.server.frame import Frame
-from ace_graph.server.guard import Guard
+from ace_graph.server.cors import share_with
+from ace_graph.server.errors import refusal_of, refused, refused_by_http, refused_by_shape
+from ace_graph.server.lifespan import Brought, opened
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.opening import Brought, opened
-from ace_graph.server.origins import share_with
-from ace_graph.server.rate import Rate
-from ace_graph.server.replies import refused, refused_by_http, refused_by_shape
+from ace_graph.server.middleware.access_log import Frame
+from ace_graph.server.middleware.body_limit import too_large
+from ace_graph.server.middleware.guard import Guard
+from ace_graph.server.middleware.rate_limit import Rate
+from ace_graph.server.routes import chat, feedback, health, learner, playbook, playbook_curation, trajectories
 from ace_graph.settings import Settings
 
 __all__ = ["create_app"]

@@ -25,15 +25,15 @@ from fastapi import FastAPI
 from ace_graph.errors import AceError, ConfigurationError
 from ace_graph.models import choose_model
 from ace_graph.server.app import create_app
-from ace_graph.server.guard import is_loopback
-from ace_graph.server.opening import Brought
-from ace_graph.server.parts import Parts
-from ace_graph.server.place import conversations_place
-from ace_graph.server.request_id import RequestIds
-from ace_graph.server.sockets import bounded_protocol, socket_limits
+from ace_graph.server.connection_limits import bounded_protocol, socket_limits
+from ace_graph.server.conversations.open import conversations_place
+from ace_graph.server.dependencies import Parts
+from ace_graph.server.lifespan import Brought
+from ace_graph.server.middleware.guard import is_loopback
+from ace_graph.server.middleware.request_id import RequestIds
 from ace_graph.server.telemetry import collected_spans
 from ace_graph.settings import Settings
-from ace_graph.store_url import shown_url
+from ace_graph.stores import shown_url
 
 __all__ = ["serve"]
 

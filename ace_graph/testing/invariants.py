@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import History
-from ace_graph.memory.effect import Effect, Put, apply
-from ace_graph.memory.payload import dump_playbook
+from ace_graph.memory.delta.effect import Effect, Put, apply
 from ace_graph.memory.playbook import Playbook, id_number
+from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, Store
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from ace_graph.store_url import open_store
+from ace_graph.stores import open_store
 from benchmarks.faults.fault import POINTS, Fault, Point
 from benchmarks.faults.turn import graph_with, run, seed
 

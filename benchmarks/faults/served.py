@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from ace_graph.memory.stores.base import Store
 from ace_graph.server import Brought
-from ace_graph.store_url import open_store
+from ace_graph.stores import open_store
 from benchmarks.faults.aftermath import Aftermath, look
 from benchmarks.faults.fault import BOUNDARIES, Boundary, Fault
 from benchmarks.faults.turn import QUESTION, FaultyModel, FaultyStore, look_up_with, seed

@@ -20,12 +20,12 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import PrivateAttr
 
-from ace_graph.cli.watched_store import WatchedStore
+from ace_graph.cli.commands.watched_store import WatchedStore
 from ace_graph.context import ACEContext
 from ace_graph.errors import StoreUnavailable
 from ace_graph.graph import ACEGraph, build_ace_graph
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta import Add, Delta
+from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot

@@ -16,7 +16,7 @@ GROUPS = ("memory core", "formats", "stores", "learning")
 
 
 def module_of(mutant: str) -> str:
-    """Return the module of a mutant's name, "ace_graph.memory.text.x_terms__mutmut_3"."""
+    """Return the module of a mutant's name, "ace_graph.memory.search.tokenize.x_terms__mutmut_3"."""
     return mutant.rpartition(".")[0]
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from ace_graph.learning.curator import credit_lessons, failed_advice, judge_bullets, lessons_to_operations
-from ace_graph.learning.lesson import Lesson as Told
+from ace_graph.learning.reflection import Lesson as Told
 from ace_graph.memory.commit import plan
-from ace_graph.memory.delta import Delta, Touch
+from ace_graph.memory.delta.operations import Delta, Touch
 from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot

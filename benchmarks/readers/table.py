@@ -20,54 +20,52 @@ from typing import cast
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import ValidationError
 
-from ace_graph.cli.console import printable
-from ace_graph.cli.payload import read_request
+from ace_graph.cli.commands.run import read_request
+from ace_graph.cli.terminal import printable
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError
-from ace_graph.evaluation.scorers import labels_of
-from ace_graph.learning.clearing import asks_to_clear
-from ace_graph.learning.earlier import Earlier
-from ace_graph.learning.evidence import matches_ground_truth, quotes_truth
-from ace_graph.learning.explicit import explicit_operations
-from ace_graph.learning.feedback import Feedback, read_feedback
-from ace_graph.learning.lesson import Reflection, copies, says_nothing
-from ace_graph.learning.numerals import numerals, parse_number
+from ace_graph.evaluation.tasks import labels_of
+from ace_graph.evidence import matches_ground_truth, quotes_truth
+from ace_graph.learning.feedback import Earlier, Feedback, read_feedback
 from ace_graph.learning.objection import check_objection
-from ace_graph.learning.pending_work import read_work
+from ace_graph.learning.reflection import Reflection, copies, says_nothing
 from ace_graph.learning.reflector import worth_reflecting
-from ace_graph.learning.shell import kinds_of
-from ace_graph.memory.access import Access
+from ace_graph.learning.shell_commands import kinds_of
+from ace_graph.learning.statements.clearing import asks_to_clear
+from ace_graph.learning.statements.explicit import explicit_operations
+from ace_graph.learning.tasks import read_work
 from ace_graph.memory.bullet import Bullet, clean_line, content_hash, encodable
-from ace_graph.memory.delta import Add, Delta
+from ace_graph.memory.classify import infer_memory_type, infer_topic
+from ace_graph.memory.delta.operations import Add, Delta
+from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.formats.registry import FORMATS, read_playbook
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.resolve import resolve
-from ace_graph.memory.retrieval import retrieve
-from ace_graph.memory.screen import screen
-from ace_graph.memory.similarity import compare
-from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
-from ace_graph.memory.text import content_words, language_of, terms
-from ace_graph.memory.tokens import estimate_tokens
+from ace_graph.memory.retrieval.retrieve import retrieve
+from ace_graph.memory.screening.screen import screen
+from ace_graph.memory.search.token_count import estimate_tokens
+from ace_graph.memory.search.tokenize import content_words, language_of, terms
+from ace_graph.memory.similarity.compare import compare
+from ace_graph.memory.similarity.normalize import wording
+from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import RecentTurn, answer_hash
 from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_results
-from ace_graph.memory.wording import wording
-from ace_graph.models.failure import redacted
+from ace_graph.models.failures import redacted
 from ace_graph.models.local import ModelCall
 from ace_graph.models.reply import find_json_object
 from ace_graph.nodes.planner import plan_turn
 from ace_graph.nodes.router import choose_mode
+from ace_graph.numerals import numerals, parse_number
 from ace_graph.offline_tutor import OfflineTutor
 from ace_graph.prompts import data_block, preview
-from ace_graph.reasoning.answer import AnswerParser, parse_answer
+from ace_graph.reasoning.streaming import AnswerParser, parse_answer
 from ace_graph.reasoning.tot import parse_scores, parse_thoughts
-from ace_graph.run import Run
-from ace_graph.server.asking import ChatRequest
-from ace_graph.server.request_id import request_id_of
+from ace_graph.runtime import Run
+from ace_graph.server.middleware.request_id import request_id_of
+from ace_graph.server.schemas import ChatRequest
 from ace_graph.state import Turn
 from ace_graph.tools.calculator import calculate
-from ace_graph.tools.mcp_config import parse_servers
+from ace_graph.tools.mcp.config import parse_servers
 
 __all__ = ["READERS", "Reader"]
 
@@ -288,35 +286,35 @@ def _formats() -> Iterator[Reader]:
 _TUTOR = tuple(
     f"ace_graph.offline_tutor.{name}"
     for name in (
-        *("answering", "cautions", "checking", "expression", "forms", "ideas", "learner", "plain"),
-        *("parts", "reading", "reflecting", "small_talk", "thoughts", "tutor", "voice", "why", "wording"),
+        *("advice", "answer", "arithmetic", "number_forms", "parser", "parts", "preferences"),
+        *("prompt_reader", "reflect", "small_talk", "spelled_numbers", "thoughts", "tutor", "why"),
     )
 )
 
 _STATEMENTS = tuple(
-    f"ace_graph.learning.{name}" for name in ("explicit", "clauses", "forget_requests", "statement_rules")
+    f"ace_graph.learning.statements.{name}" for name in ("explicit", "clauses", "forget_requests", "rules")
 )
-_COMPARISON = ("ace_graph.memory.claims", "ace_graph.memory.spelling")
+_COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos")
 _SCREEN = tuple(
-    f"ace_graph.memory.screen{part}"
+    f"ace_graph.memory.screening.{part}"
     for part in (
-        *("", "_demands", "_foreign", "_joined", "_links", "_numbers", "_orders", "_passwords", "_reading"),
-        *("_rule", "_secrets"),
+        *("account_numbers", "demands", "disguise", "foreign", "joined_words", "links", "passwords"),
+        *("prompt_injection", "rules", "screen", "secrets"),
     )
 )
 
 READERS: tuple[Reader, ...] = (
     _reader(choose_mode, of_message=True),
     Reader(
-        "plan_turn", _plan_turn, ("ace_graph.memory.taxonomy", "ace_graph.memory.window"), of_message=True
+        "plan_turn", _plan_turn, ("ace_graph.memory.classify", "ace_graph.memory.window"), of_message=True
     ),
-    Reader("retrieve", _retrieve, ("ace_graph.memory.relevance",), of_message=True),
+    Reader("retrieve", _retrieve, ("ace_graph.memory.retrieval.relevance",), of_message=True),
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
     Reader("explicit_operations", _explicit_operations, _STATEMENTS, of_message=True),
     _reader(asks_to_clear, of_message=True),
     Reader("check_objection", _check_objection, ("ace_graph.learning.objection",)),
     Reader("read_feedback", _feedback_message, ("ace_graph.learning.feedback",), of_message=True),
-    Reader("read_feedback, the answer", _feedback_answer, ("ace_graph.learning.sentences",)),
+    Reader("read_feedback, the answer", _feedback_answer, ("ace_graph.learning.statements.sentences",)),
     Reader("worth_reflecting", _worth_reflecting, ("ace_graph.learning.reflector",), of_message=True),
     Reader("the tutor's answer", _tutor_question, ("ace_graph.models.local", *_TUTOR), of_message=True),
     Reader("the tutor, an earlier question", _tutor_earlier_question),
@@ -339,16 +337,16 @@ READERS: tuple[Reader, ...] = (
     _reader(clean_line),
     _reader(encodable),
     _reader(id_number),
-    Reader("matches_ground_truth", _answer_against_truth, ("ace_graph.learning.evidence",)),
+    Reader("matches_ground_truth", _answer_against_truth, ("ace_graph.evidence",)),
     Reader("matches_ground_truth, the truth", _truth_against_answer),
     Reader("quotes_truth", _quotes_truth),
     _reader(numerals),
     _reader(parse_number),
-    Reader("copies", _copies, ("ace_graph.learning.lesson",)),
+    Reader("copies", _copies, ("ace_graph.learning.reflection",)),
     _reader(says_nothing),
     Reader("a reflection", _refused(_reflection)),
-    Reader("read_work", _refused(read_work), ("ace_graph.learning.pending_work",)),
-    Reader("kinds_of", _kinds_of, ("ace_graph.learning.shell",)),
+    Reader("read_work", _refused(read_work), ("ace_graph.learning.tasks",)),
+    Reader("kinds_of", _kinds_of, ("ace_graph.learning.shell_commands",)),
     _reader(parse_answer),
     Reader("a reply as it comes", _reply_as_it_comes),
     Reader("an answer as it comes", _answer_as_it_comes),
@@ -358,7 +356,7 @@ READERS: tuple[Reader, ...] = (
     _reader(redacted),
     _reader(labels_of),
     _reader(calculate),
-    Reader("parse_servers", _refused(_mcp_servers), ("ace_graph.tools.mcp_config",)),
+    Reader("parse_servers", _refused(_mcp_servers), ("ace_graph.tools.mcp.config",)),
     Reader("a chat request", _refused(_chat_request)),
     Reader("ace-graph run's request", _refused(_run_request)),
     _reader(request_id_of),
@@ -369,8 +367,8 @@ READERS: tuple[Reader, ...] = (
     Reader(
         "compare",
         _near_duplicates,
-        ("ace_graph.memory.claims", "ace_graph.memory.spelling"),
+        ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos"),
         most=_BULLET_CHARS,
     ),
-    Reader("resolve", _refused(_resolve), ("ace_graph.memory.draft",), most=_BULLET_CHARS),
+    Reader("resolve", _refused(_resolve), ("ace_graph.memory.delta.draft",), most=_BULLET_CHARS),
 )

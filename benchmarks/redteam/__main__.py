@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ace_graph.store_url import open_store
+from ace_graph.stores import open_store
 from benchmarks.redteam.attacks import Attack, read_attacks
 from benchmarks.redteam.play import Arena
 from benchmarks.redteam.report import report

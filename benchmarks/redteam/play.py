@@ -18,11 +18,11 @@ from langchain_core.tools import tool
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError
 from ace_graph.graph import ACEGraph, build_ace_graph
-from ace_graph.memory.delta import Add, Delta, Operation
+from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.formats.importing import batches
 from ace_graph.memory.formats.registry import read_playbook
-from ace_graph.memory.payload import dump_playbook
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.models.local import ModelCall
 from ace_graph.settings import Settings

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ace_graph.memory.screen import screen
+from ace_graph.memory.screening.screen import screen
 from benchmarks.redteam.attacks import filled_in
 
 __all__ = ["Half", "Sample", "kept_back", "main", "read_disguised", "read_harmless"]

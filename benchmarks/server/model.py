@@ -16,8 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import PrivateAttr
 
-from ace_graph.models.json_output import SCHEMA_KEY
-from ace_graph.models.local import ModelCall
+from ace_graph.models.local import SCHEMA_KEY, ModelCall
 from benchmarks.corpus import lessons
 from benchmarks.stub import StubModel
 

@@ -18,8 +18,8 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
-from ace_graph.memory.delta import Add, Delta
-from ace_graph.memory.retrieval import retrieve
+from ace_graph.memory.delta.operations import Add, Delta
+from ace_graph.memory.retrieval.retrieve import retrieve
 from benchmarks.corpus import START, bullets, lessons, questions
 from benchmarks.plan import Findings
 from benchmarks.server.percentiles import percentiles

@@ -12,9 +12,9 @@ import json
 import sys
 import time
 
-from ace_graph.learning.claimed import LearnedItem
+from ace_graph.background.process_item import LearnedItem
+from ace_graph.background.worker import build_worker
 from ace_graph.settings import Settings
-from ace_graph.worker import build_worker
 from benchmarks.server.model import ServedModel
 from benchmarks.stores_here import Place
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from ace_graph.memory.delta import Add
+from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.strict_json import parse
 from ace_graph.memory.playbook import Playbook
 

@@ -14,8 +14,8 @@ from ace_graph.errors import FormatError, NewerFormat
 from ace_graph.memory.formats.base import Document, Reading
 from ace_graph.memory.formats.fields import READ_FIELDS, Collector, named
 from ace_graph.memory.formats.strict_json import as_fields
-from ace_graph.memory.payload import FORMAT, dump_playbook
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.serialization import FORMAT, dump_playbook
 
 __all__ = ["JsonFormat"]
 

@@ -5,6 +5,17 @@ the two are one text, as in skills that kayba took over from version 1, it stand
 sections only, `context` and `harness`; other names, and all that a skill has no field for, travel in the
 skill's `ace_graph` object, which kayba drops when it saves.
 
+What the two versions of a kayba skillbook share: the frame around the skills, and where a skill came from.
+
+    {"skills": {id: {...}}, "sections": {name: [ids]}, "next_id": 7}
+
+`next_id` is the number that was given out last. The key is the skill's id.
+
+The skillbook of kayba's agentic-context-engine before version 2: skills with one text.
+
+Their evidence is kept among the sources where it has at most 256 characters; their justification has no
+place.
+
 Does not: read skills that were removed (`active: false`), or write what is in quarantine.
 """
 
@@ -12,17 +23,152 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
+from typing import cast
 
 from ace_graph.errors import FormatError, NewerFormat
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, clean_line
 from ace_graph.memory.formats.base import Document, Reading
 from ace_graph.memory.formats.fields import EXTENSION, Collector, avoid_taken, extension_of
-from ace_graph.memory.formats.sections import active
-from ace_graph.memory.formats.skills import framed, skillbook_of, skills_in, source_written, sources_read
-from ace_graph.memory.formats.strict_json import Fields
-from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.formats.lines import active, active_by_section
+from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
+from ace_graph.memory.playbook import Playbook, id_number
 
-__all__ = ["KaybaFormat"]
+__all__ = [
+    "KaybaFormat",
+    "KaybaV1Format",
+    "framed",
+    "skillbook_of",
+    "skills_in",
+    "source_name",
+    "source_written",
+    "sources_read",
+]
+
+
+_BOOKKEEPING = frozenset({"schema_version", "skills", "bullets", "sections", "next_id"})
+_NAMES = ("trace_uid", "trace_id", "sample_id", "item_id", "task_id", "id")
+_OURS = "ace_graph"
+_LONGEST_SOURCE = 256
+
+
+def skillbook_of(document: Document) -> Fields | None:
+    """Return the JSON object where it is a skillbook; the oldest ones call their skills bullets."""
+    book = as_fields(document.value) if document.is_json else None
+    return book if book is not None and _skills(book) is not None else None
+
+
+def skills_in(book: Fields, collector: Collector) -> Iterator[tuple[str, Fields]]:
+    """Return the skills that are JSON objects, by id; refuse the others, count what has no place."""
+    skills = _skills(book) or {}
+    collector.leave_out_all_but(_BOOKKEEPING, book)
+    collector.leave_out("sections" for name in _listed(book.get("sections")) if name not in skills)
+    return collector.objects(pairs_of(skills))
+
+
+def framed(skills: dict[str, Fields], sections: dict[str, list[str]]) -> Fields:
+    """Return a skillbook of these skills."""
+    return {
+        "skills": skills,
+        "sections": sections,
+        "next_id": max(map(id_number, skills), default=0),
+        "similarity_decisions": {},
+    }
+
+
+def sources_read(value: object, collector: Collector) -> list[str]:
+    """Return the names of the traces behind a skill; records without a name have no place."""
+    records = cast("list[object]", value) if isinstance(value, list) else []
+    found = [name for record in records if (name := source_name(record)) is not None]
+    if len(found) < len(records) or (value and not records):
+        collector.leave_out(["sources"])
+    return list(dict.fromkeys(found))
+
+
+def source_name(record: object) -> str | None:
+    """Return the name of a trace record, None for one that has none of at most 256 characters."""
+    fields = as_fields(record) or {"id": record}
+    names = (fields.get(each) for each in _NAMES)
+    name = next((clean_line(each) for each in names if isinstance(each, str) and each.strip()), "")
+    name = name.removeprefix(f"{_OURS}:")
+    return name if 0 < len(name) <= _LONGEST_SOURCE else None
+
+
+def source_written(name: str) -> Fields:
+    """Return the trace record of a source."""
+    system, _, trace = name.partition(":") if ":" in name else (_OURS, ":", name)
+    return {"trace_uid": f"{system}:{trace}", "source_system": system, "trace_id": trace}
+
+
+def _skills(book: Fields) -> Fields | None:
+    return as_fields(book.get("skills", book.get("bullets")))
+
+
+def _listed(sections: object) -> Iterable[str]:
+    for ids in (as_fields(sections) or {}).values():
+        if isinstance(ids, list):
+            yield from (each for each in cast("list[object]", ids) if isinstance(each, str))
+
+
+_SAME_V1 = ("section", "helpful", "harmful", "neutral", "created_at", "updated_at")
+_KNOWN_V1 = frozenset((*_SAME_V1, "id", "content", "evidence", "status", "sources", EXTENSION))
+
+
+class KaybaV1Format:
+    """Active bullets as skills, whole when they are read back."""
+
+    name = "kayba-v1"
+
+    def recognises(self, document: Document) -> bool:
+        """Whether it is a skillbook that names no version."""
+        book = skillbook_of(document)
+        return book is not None and "schema_version" not in book
+
+    def read(self, document: Document) -> Reading:
+        """Return the active skills. Raises FormatError."""
+        book = skillbook_of(document)
+        if book is None:
+            raise FormatError('it is no kayba skillbook: "skills" with an object by id is missing')
+        collector = Collector()
+        for skill_id, skill in skills_in(book, collector):
+            if skill.get("status", "active") != "active":
+                collector.refuse(skill_id, "it was removed in kayba (status is not active)")
+                continue
+            collector.leave_out_all_but(_KNOWN_V1, skill)
+            collector.take(collector.extended(_fields_v1(skill_id, skill, collector), skill), skill_id)
+        return collector.reading()
+
+    def write(self, playbook: Playbook) -> str:
+        """Return the skillbook."""
+        skills = {bullet.id: _skill_v1(bullet) for bullet in active(playbook)}
+        sections = {name: [b.id for b in bullets] for name, bullets in active_by_section(playbook).items()}
+        return json.dumps(framed(skills, sections), ensure_ascii=False, indent=2) + "\n"
+
+
+def _fields_v1(skill_id: str, skill: Fields, collector: Collector) -> Fields:
+    sources = sources_read(skill.get("sources"), collector)
+    evidence = skill.get("evidence")
+    if evidence and (name := source_name(evidence)) is not None:
+        sources.append(name)
+    elif evidence:
+        collector.leave_out(["evidence"])
+    same = {name: skill.get(name) for name in _SAME_V1}
+    return {"id": skill_id, **same, **avoid_taken(skill.get("content")), "sources": sources}
+
+
+def _skill_v1(bullet: Bullet) -> Fields:
+    skill: Fields = {
+        "id": bullet.id,
+        "content": bullet.advice,
+        "justification": None,
+        "evidence": None,
+        **bullet.model_dump(mode="json", include=set(_SAME_V1)),
+        "embedding": None,
+        "status": "active",
+        "sources": list(map(source_written, bullet.sources)),
+    }
+    return {**skill, EXTENSION: extension_of(bullet, _fields_v1(bullet.id, skill, Collector()))}
+
 
 _VERSION = 2
 _SPACES = re.compile(r"\s+")

@@ -8,20 +8,25 @@ In the first, the id and the counters may be missing and `*` may stand for `-`, 
 can be read. Only line breaks end a line: a form feed or a Unicode separator within a bullet can't make two of
 it, or a heading.
 
+Active bullets by section: what every format for other programs writes.
+
 Does not: write. Both styles are read, whichever of the two formats is named.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from ace_graph.memory.bullet import clean_line
+from ace_graph.memory.bullet import Bullet, clean_line
 from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.formats.fields import NAME_CHARS, Collector, avoid_taken
 from ace_graph.memory.formats.strict_json import Fields
+from ace_graph.memory.playbook import Playbook
 
 __all__ = [
+    "active",
+    "active_by_section",
     "fit_for_brackets",
     "is_ace_line",
     "is_counted_line",
@@ -29,7 +34,31 @@ __all__ = [
     "lines_of",
     "numbered",
     "read_lines",
+    "written_by_section",
 ]
+
+
+def active(playbook: Playbook) -> list[Bullet]:
+    """Return the bullets that are not in quarantine, in the order they came."""
+    return [bullet for bullet in playbook.bullets() if bullet.status == "active"]
+
+
+def active_by_section(playbook: Playbook) -> dict[str, list[Bullet]]:
+    """Return the active bullets of each section, both in the order they came."""
+    found: dict[str, list[Bullet]] = {}
+    for bullet in active(playbook):
+        found.setdefault(bullet.section, []).append(bullet)
+    return found
+
+
+def written_by_section(playbook: Playbook, line: Callable[[Bullet], str]) -> str:
+    """Return `## section` blocks with one line per bullet; nothing to write gives an empty text."""
+    blocks = [
+        "\n".join([f"## {section}", *map(line, bullets)])
+        for section, bullets in active_by_section(playbook).items()
+    ]
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
 
 _HEADING = re.compile(r"#{1,6}\s+(?P<name>\S.*)|##(?P<close>[^#\s].*)")
 _HEADING_CHARS = 1_000

@@ -26,7 +26,7 @@ from ace_graph.memory.formats.fields import (
     extension_of,
     named,
 )
-from ace_graph.memory.formats.sections import active
+from ace_graph.memory.formats.lines import active
 from ace_graph.memory.formats.strict_json import Fields, as_fields
 from ace_graph.memory.playbook import Playbook
 

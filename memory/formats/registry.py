@@ -6,11 +6,10 @@ Does not: know what a format looks like.
 from __future__ import annotations
 
 from ace_graph.errors import FormatError
-from ace_graph.memory.formats.ace import AceFormat
+from ace_graph.memory.formats.ace_agent import AceFormat
 from ace_graph.memory.formats.base import Document, Format, Reading
 from ace_graph.memory.formats.json import JsonFormat
-from ace_graph.memory.formats.kayba import KaybaFormat
-from ace_graph.memory.formats.kayba_v1 import KaybaV1Format
+from ace_graph.memory.formats.kayba import KaybaFormat, KaybaV1Format
 from ace_graph.memory.formats.lmb import LmbFormat
 from ace_graph.memory.formats.text import TextFormat
 

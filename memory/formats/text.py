@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.lines import fit_for_brackets, is_markdown_line, lines_of, read_lines
-from ace_graph.memory.formats.sections import written_by_section
+from ace_graph.memory.formats.lines import (
+    fit_for_brackets,
+    is_markdown_line,
+    lines_of,
+    read_lines,
+    written_by_section,
+)
 from ace_graph.memory.playbook import Playbook
 
 __all__ = ["TextFormat"]

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from ace_graph.errors import InvalidContext
 from ace_graph.memory.commit import Commit, History
-from ace_graph.memory.delta import Delta
+from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place

@@ -10,10 +10,10 @@ import sqlite3
 from contextlib import closing
 from typing import Final
 
-from ace_graph.memory.portal import portal
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.in_memory import InMemoryStore
-from ace_graph.memory.stores.sqlite import SQLiteStore
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.portal import portal
 
 __all__ = ["describe"]
 
@@ -43,7 +43,7 @@ def _sqlite(store: SQLiteStore) -> str:
 
 
 async def _neo4j(store: Store) -> str:
-    from ace_graph.memory.stores.neo4j import Neo4jStore  # the driver costs 0.2 s
+    from ace_graph.memory.stores.neo4j.store import Neo4jStore  # the driver costs 0.2 s
 
     if not isinstance(store, Neo4jStore):
         return store.name

@@ -22,17 +22,17 @@ from pathlib import Path
 from typing import cast
 
 from ace_graph import ACEContext
+from ace_graph.background.lease import Terms
+from ace_graph.background.process_item import learn_claimed
+from ace_graph.background.worker import build_worker, learning_resources
 from ace_graph.graph import build_ace_graph
-from ace_graph.learning.claimed import learn_claimed
-from ace_graph.learning.lease import Terms
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.sqlite import SQLiteStore
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
-from ace_graph.worker import build_worker, learning_resources
 from tests.graph.conftest import ask
+from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
-from tests.stores.neo4j.subject import Neo4jSubject
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RULE = "Make the denominators equal first"

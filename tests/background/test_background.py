@@ -9,9 +9,9 @@ import pytest
 from ace_graph import ACEContext
 from ace_graph.errors import ConfigurationError
 from ace_graph.graph import build_ace_graph
-from ace_graph.memory.delta import Add
+from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import contents, rewriting

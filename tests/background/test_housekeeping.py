@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph import housekeeping as module
-from ace_graph.cli.background import run_worker
+from ace_graph.cli.commands.worker import run_worker
 from ace_graph.errors import StoreUnavailable
-from ace_graph.housekeeping import EVERY_SECONDS, Chore, cleaning_of, housekeeping
-from ace_graph.memory.delta import Reset
+from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.base import PendingStore, Store
-from ace_graph.memory.stores.in_memory import InMemoryStore, Learners
-from ace_graph.memory.stores.sqlite import SQLiteStore
+from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
+from ace_graph.trajectories import housekeeping as module
+from ace_graph.trajectories.housekeeping import EVERY_SECONDS, Chore, cleaning_of, housekeeping
 from tests.background.conftest import NOON, Time
 
 

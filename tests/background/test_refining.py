@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.access import Access
 from ace_graph.memory.commit import plan
-from ace_graph.memory.delta import Add, Judge
+from ace_graph.memory.delta.operations import Add, Judge
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.stores.base import random_token
-from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 
 NAMES = ("gen-00001", "gen-00002")

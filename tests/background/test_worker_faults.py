@@ -9,15 +9,15 @@ from typing import cast
 from langchain_core.messages import BaseMessage
 
 from ace_graph import ACEContext, PendingOutcome, learn_pending
-from ace_graph.learning.claimed import LearnedItem, learn_claimed
-from ace_graph.learning.lease import Terms
+from ace_graph.background.lease import Terms
+from ace_graph.background.process_item import LearnedItem, learn_claimed
+from ace_graph.background.worker import learning_resources
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import contents
 from ace_graph.testing.invariants import check
-from ace_graph.worker import learning_resources
 from tests.background.conftest import LESSON, Build, Hire, Time
 from tests.graph.conftest import ask
 

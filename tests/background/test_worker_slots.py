@@ -8,8 +8,8 @@ import json
 import pytest
 
 from ace_graph import ACEContext
+from ace_graph.background.process_item import LearnedItem
 from ace_graph.errors import StoreUnavailable
-from ace_graph.learning.claimed import LearnedItem
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.testing import ScriptedModel

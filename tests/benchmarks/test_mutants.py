@@ -16,8 +16,8 @@ from benchmarks.mutants.tree import mutated_paths
 
 BIG, SMALL, LONE = (
     [f"ace_graph.memory.window.x_f__mutmut_{n}" for n in range(700)],
-    [f"ace_graph.learning.lesson.x_f__mutmut_{n}" for n in range(300)],
-    ["ace_graph.memory.stores.sqlite.xǁSQLiteStoreǁload__mutmut_1"],
+    [f"ace_graph.learning.reflection.x_f__mutmut_{n}" for n in range(300)],
+    ["ace_graph.memory.stores.sqlite.store.xǁSQLiteStoreǁload__mutmut_1"],
 )
 EVERY = [*BIG, *SMALL, *LONE]
 
@@ -25,8 +25,8 @@ EVERY = [*BIG, *SMALL, *LONE]
 def test_every_module_has_its_share_of_the_sample() -> None:
     sample = draw(EVERY, 100, seed=1)
     counts = Counter(map(module_of, sample))
-    assert counts["ace_graph.memory.stores.sqlite"] == 1
-    assert (counts["ace_graph.memory.window"], counts["ace_graph.learning.lesson"]) == (69, 30)
+    assert counts["ace_graph.memory.stores.sqlite.store"] == 1
+    assert (counts["ace_graph.memory.window"], counts["ace_graph.learning.reflection"]) == (69, 30)
     assert len(set(sample)) == len(sample) == 100
     assert set(sample) <= set(EVERY)
 
@@ -95,7 +95,7 @@ def test_the_reasons_can_be_read_and_say_something() -> None:
     ("given", "there"),
     [
         ("memory/window.py", "ace_graph/memory/window.py"),
-        ("ace_graph/learning/lesson.py", "ace_graph/learning/lesson.py"),
+        ("ace_graph/learning/reflection.py", "ace_graph/learning/reflection.py"),
     ],
 )
 def test_a_file_is_found_in_the_copy_without_links(given: str, there: str) -> None:

@@ -11,13 +11,13 @@ from dev.regexes.found import modules_of, patterns_of
 
 SIZE, EVERY = 400, 5
 NO_READERS = {
-    "ace_graph.audit": "fits a learner's id as a whole",
+    "ace_graph.telemetry": "fits a learner's id as a whole",
     "ace_graph.off_loop": "asks for one class of characters within 1,000",
-    "ace_graph.evaluation.rows": "asks for one class of characters in a row of a file",
-    "ace_graph.server.origins": "reads the operator's settings",
-    "ace_graph.server.trajectories": "fits a moment of fixed form as a whole",
-    "ace_graph.store_url": "reads the operator's settings",
-    "ace_graph.tools.mcp": "replaces one class of characters in a tool's name",
+    "ace_graph.evaluation.datasets": "asks for one class of characters in a row of a file",
+    "ace_graph.server.cors": "reads the operator's settings",
+    "ace_graph.server.routes.trajectories": "fits a moment of fixed form as a whole",
+    "ace_graph.stores": "reads the operator's settings",
+    "ace_graph.tools.mcp.tools": "replaces one class of characters in a tool's name",
 }
 """Modules whose patterns need no reader in the table, and why."""
 

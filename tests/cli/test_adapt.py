@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.testing import GeminiServer
-from tests.cli.adapting import (
+from tests.cli.adaptation_runs import (
     Json,
     apprentice,
     counts,

@@ -15,7 +15,7 @@ import pytest
 
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
-from tests.cli.adapting import Json, apprentice, results, start, write_rows
+from tests.cli.adaptation_runs import Json, apprentice, results, start, write_rows
 from tests.cli.commands import Commands
 from tests.cli.terminal import Terminal
 from tests.plugins.warm_python import WarmPython

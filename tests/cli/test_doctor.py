@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.memory.stores.sqlite_migrations import MIGRATIONS
-from ace_graph.store_url import shown_url
+from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
+from ace_graph.stores import shown_url
 from ace_graph.testing import GeminiServer
 from tests.cli.commands import Commands, Json
 

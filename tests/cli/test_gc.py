@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ace_graph.memory.delta import Reset
-from ace_graph.memory.stores.sqlite import SQLiteStore
-from ace_graph.memory.trace import Step, TurnReflection
-from ace_graph.server.conversations import Accepted
-from ace_graph.server.keeping import kept_conversations
+from ace_graph.memory.delta.operations import Reset
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.turn import Step, TurnReflection
+from ace_graph.server.conversations.open import kept_conversations
+from ace_graph.server.conversations.repository import Accepted
 from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 from tests.cli.commands import Commands

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.in_memory import InMemoryStore
-from ace_graph.store_url import open_store
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.stores import open_store
 from benchmarks.faults.aftermath import Aftermath
 from benchmarks.faults.fault import POINTS, Boundary, Kind, Point
 from benchmarks.faults.proxy import Wrong, proxied
@@ -21,9 +21,9 @@ from benchmarks.faults.trials import (
     server_killed,
     struck,
 )
+from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.neo4j_source import VERSIONS
-from tests.stores.neo4j.subject import Neo4jSubject
 
 ONCE, NEVER = Aftermath(1, 1, 1, 1), Aftermath(0, 0, 0, 0)
 

@@ -14,10 +14,10 @@ from langchain_core.runnables import RunnableConfig
 
 from ace_graph.graph import ACEGraph, build_ace_graph
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta import Add, Delta, Operation
+from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput

@@ -15,7 +15,7 @@ from langchain_core.messages import HumanMessage
 
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.graph import ACEGraph, make_graph
-from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.prompts import Prompts
 from ace_graph.resources import Resources
 from ace_graph.settings import Settings

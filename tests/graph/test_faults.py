@@ -15,7 +15,7 @@ from ace_graph.errors import (
     StoreUnavailable,
     UsageError,
 )
-from ace_graph.memory.delta import Add, Pin
+from ace_graph.memory.delta.operations import Add, Pin
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 

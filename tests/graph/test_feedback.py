@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from ace_graph import ACEContext
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta import Add, Restore
+from ace_graph.memory.delta.operations import Add, Restore
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, said, thread
 

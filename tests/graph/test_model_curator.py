@@ -9,7 +9,7 @@ import pytest
 
 from ace_graph import ACEContext
 from ace_graph.graph import ACEGraph
-from ace_graph.memory.delta import Add, Update
+from ace_graph.memory.delta.operations import Add, Update
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask

@@ -7,7 +7,7 @@ import pickle
 
 import orjson
 
-from ace_graph.memory.delta import Add
+from ace_graph.memory.delta.operations import Add
 from ace_graph.state import Memory
 from tests.graph.conftest import CountingStore
 

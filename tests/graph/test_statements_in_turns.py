@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from ace_graph import ACEContext
-from ace_graph.memory.delta import Add
+from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.evidence import Evidence
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ace_graph import ACEContext
-from ace_graph.memory.delta import Add, Touch
+from ace_graph.memory.delta.operations import Add, Touch
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.trust import GRACE, Trial
 from ace_graph.testing import ScriptedModel

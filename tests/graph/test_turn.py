@@ -12,8 +12,8 @@ from ace_graph.errors import (
     InvalidMessage,
     InvalidMode,
 )
-from ace_graph.memory.delta import Add, Reflect
-from ace_graph.memory.taxonomy import infer_topic
+from ace_graph.memory.classify import infer_topic
+from ace_graph.memory.delta.operations import Add, Reflect
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.scripted_model import Reply
 from tests.graph.conftest import Build, CountingStore, ask, said

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from ace_graph.learning.earlier import Earlier
-from ace_graph.learning.feedback import read_feedback
+from ace_graph.learning.feedback import Earlier, read_feedback
 from ace_graph.learning.objection import Check, check_objection
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import Vote

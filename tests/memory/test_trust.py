@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.memory.access import Access, touch
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import plan
-from ace_graph.memory.delta import Add, Delta, Judge
-from ace_graph.memory.payload import dump_access, load_access
+from ace_graph.memory.delta.operations import Add, Delta, Judge
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval import retrieve
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.retrieval.retrieve import retrieve
+from ace_graph.memory.serialization import dump_access, load_access
+from ace_graph.memory.snapshot import Access, Snapshot, touch
 from ace_graph.memory.trust import GRACE, Trial, arm_of, lift, pooled, proven, share_withheld
 from ace_graph.memory.turn import Arm, TurnRecord
 

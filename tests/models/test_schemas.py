@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable
 from pydantic import BaseModel, PrivateAttr
 
 from ace_graph.models import structured_call
-from ace_graph.schemas import Schemas
+from ace_graph.models.structured import Schemas
 from ace_graph.testing import Reply, ScriptedModel
 
 

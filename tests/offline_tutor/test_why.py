@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.offline_tutor.solving import Solution, solve
+from ace_graph.offline_tutor.parser import find_problem
+from ace_graph.offline_tutor.solver import Solution, solve
 from ace_graph.offline_tutor.why import asked_number, explain_number
-from ace_graph.offline_tutor.wording import find_problem
 
 
 def _solution(question: str) -> Solution:

@@ -14,7 +14,7 @@ from tests.packaging.repository import LINKED, ROOT, tracked
 HEAVY = ("langgraph", "langchain", "langchain_core", "langchain_google_genai")
 # What reads a clock, draws lots, waits, or touches a disk or a net: the stores do, and two that serve them.
 IMPURE = {"asyncio", "neo4j", "os", "pathlib", "random", "socket", "sqlite3", "threading", "time"}
-SERVING_STORES = {"portal.py", "snapshot_cache.py"}
+SERVING_STORES = {"portal.py", "cache.py"}
 LOADED = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
 
 

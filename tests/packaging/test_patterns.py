@@ -16,31 +16,31 @@ from dev.regexes.backtracking import Use, slow_text
 from dev.regexes.found import Found, modules_of, patterns_of
 
 BOUNDED = {
-    "ace_graph.memory.taxonomy:pattern": 4_000,
-    "ace_graph.memory.wording:_TOKEN": 4_000,
-    "ace_graph.offline_tutor.cautions:_ADVICE": 2_000,
-    "ace_graph.offline_tutor.cautions:_CAUTIONS": 2_000,
-    "ace_graph.offline_tutor.expression:_TOKEN": 300,
-    "ace_graph.offline_tutor.ideas:_COMPILED": 2_000,
-    "ace_graph.offline_tutor.wording:_CONVERT": 2_000,
-    "ace_graph.offline_tutor.wording:_MORE": 2_000,
-    "ace_graph.offline_tutor.wording:_NUM": 2_000,
-    "ace_graph.offline_tutor.wording:_PAIR": 2_000,
-    "ace_graph.offline_tutor.wording:_SIMPLIFY": 2_000,
-    "ace_graph.offline_tutor.wording:_THIRD": 2_000,
-    "ace_graph.offline_tutor.wording:_VERBS": 2_000,
+    "ace_graph.memory.classify:pattern": 4_000,
+    "ace_graph.memory.similarity.normalize:_TOKEN": 4_000,
+    "ace_graph.offline_tutor.advice:_ADVICE": 2_000,
+    "ace_graph.offline_tutor.advice:_CAUTIONS": 2_000,
+    "ace_graph.offline_tutor.arithmetic:_TOKEN": 300,
+    "ace_graph.offline_tutor.advice:_COMPILED": 2_000,
+    "ace_graph.offline_tutor.parser:_CONVERT": 2_000,
+    "ace_graph.offline_tutor.parser:_MORE": 2_000,
+    "ace_graph.offline_tutor.parser:_NUM": 2_000,
+    "ace_graph.offline_tutor.parser:_PAIR": 2_000,
+    "ace_graph.offline_tutor.parser:_SIMPLIFY": 2_000,
+    "ace_graph.offline_tutor.parser:_THIRD": 2_000,
+    "ace_graph.offline_tutor.parser:_VERBS": 2_000,
 }
 """Where a pattern is, and how many characters it is shown at most: bullets and the tutor's questions."""
 
 MADE_AT_IMPORT = {
-    "ace_graph.memory.screen_rule:f'(?:{folded(unless_before)})$'",
-    "ace_graph.memory.screen_rule:folded(pattern)",
-    "ace_graph.memory.screen_rule:folded(unless_after)",
-    "ace_graph.offline_tutor.learner:f\"\\\\b(?:{'|'.join(alternatives)})\\\\b\"",
+    "ace_graph.memory.screening.rules:f'(?:{folded(unless_before)})$'",
+    "ace_graph.memory.screening.rules:folded(pattern)",
+    "ace_graph.memory.screening.rules:folded(unless_after)",
+    "ace_graph.offline_tutor.preferences:f\"\\\\b(?:{'|'.join(alternatives)})\\\\b\"",
 }
 """Put together in a function that runs when its module is imported, and found in the module then."""
 
-TABLES = {"ace_graph.memory.taxonomy:pattern": ("_TOPICS", "_FRACTION_TOPICS")}
+TABLES = {"ace_graph.memory.classify:pattern": ("_TOPICS", "_FRACTION_TOPICS")}
 """Tables of texts that are compiled when they are first used."""
 
 

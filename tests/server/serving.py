@@ -26,7 +26,7 @@ from pydantic import PrivateAttr, SecretStr
 
 from ace_graph.server import Brought, create_app
 from ace_graph.server.clock import Clock
-from ace_graph.server.sockets import SocketLimits, bounded_protocol
+from ace_graph.server.connection_limits import SocketLimits, bounded_protocol
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 

@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 from langgraph.types import interrupt
 
 from ace_graph.errors import StoreUnavailable
-from ace_graph.memory.delta import Add
+from ace_graph.memory.delta.operations import Add
 from ace_graph.offline_tutor import OfflineTutor
 from ace_graph.server import Brought
 from ace_graph.testing import ScriptedModel

@@ -12,12 +12,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.errors import ModelError
 from ace_graph.graph import ACEGraph
-from ace_graph.server.answering import reply_of
-from ace_graph.server.asking import ChatRequest
-from ace_graph.server.checkpoints import NOTHING_KNOWN, TurnSaver
-from ace_graph.server.conversations import Accepted
-from ace_graph.server.driving import drive
-from ace_graph.server.live_turn import LiveTurn
+from ace_graph.server.conversations.checkpointer import NOTHING_KNOWN, TurnSaver
+from ace_graph.server.conversations.repository import Accepted
+from ace_graph.server.schemas import ChatRequest, reply_of
+from ace_graph.server.turns.event_log import LiveTurn
+from ace_graph.server.turns.run_turn import drive
 from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
 from tests.server.test_chat import model

@@ -16,13 +16,13 @@ from langgraph.checkpoint.base import CheckpointTuple
 from ace_graph import build_ace_graph
 from ace_graph.errors import ConfigurationError, NewerFormat, RequestRefused, StoreUnavailable
 from ace_graph.server import Brought
-from ace_graph.server.checkpoints import TurnSaver
-from ace_graph.server.conversation_tables import MIGRATIONS
-from ace_graph.server.conversations import LEASE_SECONDS, Accepted, Conversations, Unsaved
-from ace_graph.server.database import Database
-from ace_graph.server.database_sqlite import open_sqlite
-from ace_graph.server.owner import is_gone, new_owner
-from ace_graph.server.place import conversations_place
+from ace_graph.server.conversations.checkpointer import TurnSaver
+from ace_graph.server.conversations.database import Database
+from ace_graph.server.conversations.migrations import MIGRATIONS
+from ace_graph.server.conversations.open import conversations_place
+from ace_graph.server.conversations.process import is_gone, new_owner
+from ace_graph.server.conversations.repository import LEASE_SECONDS, Accepted, Conversations, Unsaved
+from ace_graph.server.conversations.sqlite import open_sqlite
 from tests.server.postgres import AVAILABLE, running_postgres
 from tests.server.serving import HandClock, bearer, serving, settings_for, until
 from tests.server.test_chat import LESSON, model
@@ -59,7 +59,7 @@ async def database_at(place: str) -> AsyncGenerator[Database]:
     """The database as it is found."""
     database: Database
     if place.startswith("postgresql://"):
-        from ace_graph.server.database_postgres import open_postgres
+        from ace_graph.server.conversations.postgres import open_postgres
 
         database = await open_postgres(place)
     else:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 
-from ace_graph.server.database_sqlite import SQLiteDatabase, open_sqlite
+from ace_graph.server.conversations.sqlite import SQLiteDatabase, open_sqlite
 from tests.server.serving import until
 
 

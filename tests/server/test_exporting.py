@@ -12,8 +12,8 @@ from langchain_core.messages import AnyMessage
 from starlette.types import Message
 
 from ace_graph.server import Brought
-from ace_graph.server.exporting import export_pieces
-from ace_graph.server.parts import Parts
+from ace_graph.server.dependencies import Parts
+from ace_graph.server.routes.learner_export import export_pieces
 from tests.server.serving import Json, Served, bearer, serving, settings_for
 from tests.server.test_chat import model
 

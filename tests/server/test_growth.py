@@ -12,22 +12,22 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from ace_graph.memory.delta import Reset
+from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.retention import Retention
-from ace_graph.memory.stores.in_memory import InMemoryStore
-from ace_graph.retention import clean_learners
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.unsaved import Unsaved as UnsavedTurn
 from ace_graph.server import Brought
-from ace_graph.server.conversation_cleaning import (
+from ace_graph.server.conversations.cleaning import (
     ConversationLimits,
     begin_cleaning,
     clean_conversations,
     count_conversations,
 )
-from ace_graph.server.conversation_tables import MIGRATIONS
-from ace_graph.server.conversations import Accepted, Conversations, Unsaved
+from ace_graph.server.conversations.migrations import MIGRATIONS
+from ace_graph.server.conversations.repository import Accepted, Conversations, Unsaved
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
-from ace_graph.unsaved import Unsaved as UnsavedTurn
+from ace_graph.trajectories.retention import clean_learners
 from dev.growth import run_growth
 from tests.server.postgres import running_postgres
 from tests.server.serving import HandClock, serving, settings_for, until

@@ -12,14 +12,14 @@ from httpx_sse import ServerSentEvent, aconnect_sse
 
 from ace_graph.errors import ConfigurationError
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta import Delta
+from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import Brought
-from ace_graph.server.conversations import LEASE_SECONDS
+from ace_graph.server.conversations.repository import LEASE_SECONDS
 from ace_graph.testing import ScriptedModel
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
 from tests.server.test_chat import NO_LESSON, model

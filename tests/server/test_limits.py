@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ace_graph.server import Brought, body
+from ace_graph.server import Brought
+from ace_graph.server.middleware import body_limit
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, bearer, serving, settings_for
@@ -37,7 +38,7 @@ async def test_an_oversized_body_without_a_length_is_413_too() -> None:
 async def test_a_body_that_never_ends_is_not_waited_for(
     announced: int, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(body, "SECONDS", 0.0)
+    monkeypatch.setattr(body_limit, "SECONDS", 0.0)
     async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
         url = served.client.base_url
         reader, writer = await asyncio.open_connection(url.host, url.port)

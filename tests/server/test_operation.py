@@ -17,7 +17,7 @@ from ace_graph.cli.logs import install_logging
 from ace_graph.cli.main import app as command_line
 from ace_graph.errors import StoreUnavailable
 from ace_graph.server import Brought, create_app
-from ace_graph.server.request_id import RequestIds
+from ace_graph.server.middleware.request_id import RequestIds
 from ace_graph.settings import variable_names
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

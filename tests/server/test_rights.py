@@ -14,9 +14,9 @@ from typing import cast
 import pytest
 from langchain_core.messages import AIMessage
 
-from ace_graph.memory.delta import Add, Quarantine
+from ace_graph.memory.delta.operations import Add, Quarantine
 from ace_graph.server import Brought
-from ace_graph.server.parts import Parts
+from ace_graph.server.dependencies import Parts
 from ace_graph.settings import variable_names
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

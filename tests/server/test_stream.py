@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
 
-from ace_graph.memory.delta import Add
+from ace_graph.memory.delta.operations import Add
 from ace_graph.server import Brought
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore

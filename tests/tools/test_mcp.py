@@ -19,7 +19,7 @@ from ace_graph.graph import ACEGraph
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
-from ace_graph.tools.mcp import mcp_tools
+from ace_graph.tools.mcp.tools import mcp_tools
 from tests.plugins.warm_python import WarmPython
 from tests.tools.mcp_peers import http_peer, is_running, process_of, stdio
 

@@ -18,8 +18,8 @@ from ace_graph.graph import make_graph
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput
 from ace_graph.testing import GeminiServer, ScriptedModel
-from ace_graph.tools.mcp import McpTools
-from ace_graph.tools.mcp_config import parse_servers
+from ace_graph.tools.mcp.config import parse_servers
+from ace_graph.tools.mcp.tools import McpTools
 from tests.cli.commands import Commands
 from tests.graph.test_blocking import as_langgraph_dev
 from tests.plugins.warm_python import WarmPython

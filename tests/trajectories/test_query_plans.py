@@ -11,12 +11,12 @@ from typing import cast
 
 import pytest
 
-from ace_graph.memory.stores.neo4j_pending_queries import turns_query as cypher_query
-from ace_graph.memory.stores.sqlite_migrations import migrate
-from ace_graph.memory.stores.sqlite_pending import turns_query
+from ace_graph.memory.stores.neo4j.pending import turns_query as cypher_query
+from ace_graph.memory.stores.sqlite.migrations import migrate
+from ace_graph.memory.stores.sqlite.pending import turns_query
 from ace_graph.memory.trajectory import TrajectoryFilter
+from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
-from tests.stores.neo4j.subject import Neo4jSubject
 
 ROWS = 10_000
 NOON = datetime(2026, 1, 1, tzinfo=UTC)

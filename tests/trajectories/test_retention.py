@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph import retention
 from ace_graph.errors import CommitTooOld
-from ace_graph.memory.delta import Add, Delta, Reset
+from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import Retention
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.stores.in_memory import InMemoryStore
-from ace_graph.memory.stores.sqlite import SQLiteStore
-from ace_graph.memory.trace import Step, TurnReflection
-from ace_graph.retention import clean_learners, trim_trajectories
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.unsaved import Unsaved, commit_unsaved
+from ace_graph.memory.turn import Step, TurnReflection
 from ace_graph.testing.conformance.writing import adding, record, rewriting, touching, write
-from ace_graph.unsaved import Unsaved, commit_unsaved
+from ace_graph.trajectories import retention
+from ace_graph.trajectories.retention import clean_learners, trim_trajectories
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

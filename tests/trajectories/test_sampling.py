@@ -6,12 +6,18 @@ from collections import Counter
 
 import pytest
 
-from ace_graph.executing import RunningTrajectory, execute_with_learning
-from ace_graph.memory.stores.in_memory import InMemoryStore
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.trajectory import Tracing
 from ace_graph.memory.turn import TurnStatus
 from ace_graph.settings import Settings
-from ace_graph.trajectories import Told, complete_trajectory, get_trajectory, log_step, start_trajectory
+from ace_graph.trajectories.execution import RunningTrajectory, execute_with_learning
+from ace_graph.trajectories.recording import (
+    Told,
+    complete_trajectory,
+    get_trajectory,
+    log_step,
+    start_trajectory,
+)
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
-from ace_graph.memory.trace import Step, TurnFeedback, TurnReflection
 from ace_graph.memory.trajectory import Tracing, effective_score, sampled, with_feedback, with_reflections
-from ace_graph.memory.turn import TurnRecord, TurnStatus
+from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

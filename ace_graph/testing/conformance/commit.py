@@ -5,9 +5,9 @@ Does not: race. `conflict` and `concurrency` do.
 
 from __future__ import annotations
 
-from ace_graph.memory.delta import Add, Remove, Reset, Tag, Touch
-from ace_graph.memory.payload import dump_access, dump_playbook
+from ace_graph.memory.delta.operations import Add, Remove, Reset, Tag, Touch
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.writing import (

@@ -9,8 +9,8 @@ import asyncio
 from threading import Thread
 
 from ace_graph.memory.commit import playbook_at
-from ace_graph.memory.delta import Tag
-from ace_graph.memory.payload import dump_playbook
+from ace_graph.memory.delta.operations import Tag
+from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.testing.conformance.case import Subject

@@ -5,7 +5,7 @@ Two stores on one database stand for two processes. Does not: run them at the sa
 
 from __future__ import annotations
 
-from ace_graph.memory.delta import Add, Remove, Tag
+from ace_graph.memory.delta.operations import Add, Remove, Tag
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, rewriting, touching

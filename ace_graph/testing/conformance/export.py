@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 
 from ace_graph.memory.commit import History, playbook_at
-from ace_graph.memory.payload import dump_access, dump_playbook
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.testing.conformance.case import Subject

@@ -9,7 +9,7 @@ import asyncio
 
 from ace_graph.errors import LearnerForgotten
 from ace_graph.memory.commit import Commit, History
-from ace_graph.memory.delta import Delta
+from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store

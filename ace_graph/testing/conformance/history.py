@@ -6,10 +6,20 @@ Does not: read records of turns. `turns` does.
 from __future__ import annotations
 
 from ace_graph.memory.commit import History, playbook_at
-from ace_graph.memory.delta import Add, Judge, Merge, Operation, Remove, Reset, Supersede, Tag, Update
-from ace_graph.memory.payload import dump_playbook
+from ace_graph.memory.delta.operations import (
+    Add,
+    Judge,
+    Merge,
+    Operation,
+    Remove,
+    Reset,
+    Supersede,
+    Tag,
+    Update,
+)
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.testing.conformance.case import Subject

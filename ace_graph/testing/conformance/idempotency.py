@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from ace_graph.memory.payload import dump_playbook
+from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, touching, write

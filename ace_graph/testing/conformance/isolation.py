@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 from ace_graph.errors import InvalidContext
-from ace_graph.memory.delta import Tag
+from ace_graph.memory.delta.operations import Tag
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, rewriting, write

@@ -5,7 +5,7 @@ Does not: change anything that is stored.
 
 from __future__ import annotations
 
-from ace_graph.memory.payload import dump_access, dump_playbook
+from ace_graph.memory.serialization import dump_access, dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, touching, write

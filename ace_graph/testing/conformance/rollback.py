@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ace_graph.errors import HistoryTooShort
-from ace_graph.memory.delta import (
+from ace_graph.memory.delta.operations import (
     Add,
     Judge,
     Merge,
@@ -20,9 +20,9 @@ from ace_graph.memory.delta import (
     Supersede,
     Update,
 )
-from ace_graph.memory.payload import dump_playbook
+from ace_graph.memory.delta.rollback import restore_of, rollback_to
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.rollback import restore_of, rollback_to
+from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.testing.conformance.case import Subject

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta import Add, Delta, Operation, Touch
+from ace_graph.memory.delta.operations import Add, Delta, Operation, Touch
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store

@@ -15,12 +15,12 @@ from langchain_core.embeddings import Embeddings
 from rapidfuzz import fuzz
 
 from ace_graph.memory.bullet import Bullet, content_hash
-from ace_graph.memory.claims import read
 from ace_graph.memory.commit import plan
-from ace_graph.memory.delta import Add, Delta
-from ace_graph.memory.guards import judge
+from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.similarity import compare
+from ace_graph.memory.similarity.claim import read
+from ace_graph.memory.similarity.compare import compare
+from ace_graph.memory.similarity.guards import judge
 from ace_graph.memory.snapshot import Snapshot
 from benchmarks.quality.duplicates.pairs import Pair
 

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from ace_graph.errors import FormatError
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.formats.importing import as_playbook
 from ace_graph.memory.formats.registry import read_playbook
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.taxonomy import infer_memory_type, infer_topic
-from ace_graph.memory.text import content_words
+from ace_graph.memory.search.tokenize import content_words
 
 __all__ = ["LEARNERS", "Case", "Question", "foreign_cases", "read_case", "read_cases", "united"]
 

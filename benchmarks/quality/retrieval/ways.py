@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from langchain_core.embeddings import Embeddings
 
-from ace_graph.memory.access import Access
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.index import idf
+from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval import retrieve
-from ace_graph.memory.selection import line_tokens
-from ace_graph.memory.taxonomy import infer_topic
-from ace_graph.memory.text import terms
-from ace_graph.memory.tokens import estimate_tokens
+from ace_graph.memory.retrieval.retrieve import retrieve
+from ace_graph.memory.retrieval.selection import line_tokens
+from ace_graph.memory.search.index import idf
+from ace_graph.memory.search.token_count import estimate_tokens
+from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.snapshot import Access
 from benchmarks.quality.retrieval.cases import START, Case, Question
 
 __all__ = ["WAYS", "Shown", "Way", "semantic_ways"]

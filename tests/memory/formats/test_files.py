@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.errors import FormatError
-from ace_graph.memory.formats.files import MAX_BYTES, read_stream, read_text
+from ace_graph.memory.formats.importing import MAX_BYTES, read_stream, read_text
 from ace_graph.memory.formats.registry import read_bullets
 
 

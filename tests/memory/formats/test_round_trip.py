@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Document
 from ace_graph.memory.formats.registry import FORMATS, detected, format_named
-from ace_graph.memory.payload import load_playbook
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.serialization import load_playbook
 from tests.memory.formats.playbooks import only_active, playbooks, written_and_read
 
 ALL = [each.name for each in FORMATS]

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from ace_graph.memory.screen import screen
+from ace_graph.memory.screening.screen import screen
 from benchmarks.redteam.screening import Half, kept_back, main, read_disguised, read_harmless
 
 

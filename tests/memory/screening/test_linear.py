@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.screen import screen
+from ace_graph.memory.screening.screen import screen
 
 
 def test_what_stands_behind_a_long_text_is_found_too() -> None:

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ace_graph.memory.delta import (
+from ace_graph.memory.delta.effect import Effect, Report, apply
+from ace_graph.memory.delta.operations import (
     Add,
     Delta,
     Merge,
@@ -22,10 +23,9 @@ from ace_graph.memory.delta import (
     Tag,
     Update,
 )
-from ace_graph.memory.effect import Effect, Report, apply
+from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.resolve import resolve
-from ace_graph.memory.retrieval import retrieve
+from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.snapshot import Snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

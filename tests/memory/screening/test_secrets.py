@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.screen import screen
+from ace_graph.memory.screening.screen import screen
 from benchmarks.redteam.attacks import filled_in
 
 SPELLED = "secret: a password or key that is spelled out"

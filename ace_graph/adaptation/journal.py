@@ -1,0 +1,285 @@
+"""The steps of a run in the order in which they were done: read again when it is resumed, then added to.
+
+`FileJournal` is `steps.jsonl`: one line a step, written whole. A line that a crash or a full disk tore is cut
+off when the file is opened, so its step did not happen.
+
+One answered sample, as a line of `steps.jsonl`.
+
+A step of practice holds the commit that it made, so that the lines alone bring back the memory: a step is
+in the file with all that it did, or it did not happen.
+
+Does not: know what a run does. It asks for the steps of one phase after the other, in their order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, BinaryIO, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ace_graph.errors import RunFolderError
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = [
+    "MAX_ANSWER_CHARS",
+    "Committed",
+    "Cost",
+    "FileJournal",
+    "Journal",
+    "Learned",
+    "MemoryJournal",
+    "Step",
+]
+
+
+MAX_ANSWER_CHARS = 2_000
+
+Amount = Annotated[int, Field(ge=0)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Cost(_Line):
+    """Calls that were answered, and their tokens."""
+
+    calls: Amount = 0
+    input_tokens: Amount = 0
+    output_tokens: Amount = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
+class Learned(_Line):
+    """What the step changed in the memory, in ids."""
+
+    added: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    tagged: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class Committed(_Line):
+    """The step's commit, to be made again when the run is resumed."""
+
+    delta: Delta
+    record: TurnRecord | None = None
+
+
+class Step(_Line):
+    """One answered sample.
+
+    `number` counts from 1 within phase and epoch, `index` is the sample's place in its data, from 0. `right`
+    of `units`, `correct` and `answer` are those of the first answer, before any revision. `seconds` is wall
+    time. `bullets` is the size of the playbook after the step.
+    """
+
+    phase: str
+    epoch: Amount
+    number: Amount
+    index: Amount
+    sample: str
+    target: str | None = None
+    answer: str = ""
+    right: Amount = 0
+    units: Amount = 1
+    correct: bool = False
+    failed: bool = False
+    error: str | None = None
+    verdict: Verdict = "unknown"
+    attempts: Amount = 0
+    injected: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    withheld: bool = False
+    learned: Learned | None = None
+    bullets: Amount = 0
+    usage: dict[str, Cost] = Field(default_factory=dict[str, Cost])
+    seconds: Annotated[float, Field(ge=0)] = 0
+    commit: Committed | None = None
+
+
+class Journal(Protocol):
+    """Where steps go, and where they come from."""
+
+    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
+        """Yield the steps of an earlier run that come next and belong to this phase."""
+        ...
+
+    def append(self, step: Step) -> None:
+        """Add a step. Raises RunFolderError when it can't be kept; then it is as if it had not been done."""
+        ...
+
+    def mark(self) -> None:
+        """Remember that all steps so far stand."""
+        ...
+
+    def rewind(self) -> None:
+        """Take back the steps since the last mark."""
+        ...
+
+    def steps(self) -> Iterator[Step]:
+        """Yield every step so far."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file, if there is one."""
+        ...
+
+
+class MemoryJournal:
+    """A journal of this process only."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+        self._marked = 0
+
+    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
+        """Yield nothing: there was no earlier run."""
+        return iter(())
+
+    def append(self, step: Step) -> None:
+        """Add a step."""
+        self._steps.append(step)
+
+    def mark(self) -> None:
+        """Remember that all steps so far stand."""
+        self._marked = len(self._steps)
+
+    def rewind(self) -> None:
+        """Take back the steps since the last mark."""
+        del self._steps[self._marked :]
+
+    def steps(self) -> Iterator[Step]:
+        """Yield every step so far."""
+        return iter(tuple(self._steps))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class FileJournal:
+    """The journal in a file, which only one run may have open at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._old: BinaryIO | None = None
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            _lock(self._file, path)
+            self._end = self._marked = _cut_torn_line(self._file)
+            self._old = path.open("rb")
+        except OSError as error:
+            raise _unusable(path, error) from error
+        try:
+            self._next = self._read()
+        except RunFolderError:
+            self.close()
+            raise
+
+    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
+        """Yield the steps of an earlier run that come next and belong to this phase."""
+        while self._next is not None and (self._next.phase, self._next.epoch) == (phase, epoch):
+            step, self._next = self._next, self._read()
+            yield step
+
+    def append(self, step: Step) -> None:
+        """Add a step's line, whole or not at all. Raises RunFolderError."""
+        if self._next is not None:
+            raise RunFolderError(
+                f"{self._path} goes on with a step of {self._next.phase!r} that this run would not do: "
+                "choose another folder"
+            )
+        line = f"{step.model_dump_json(exclude_none=True)}\n".encode()
+        left = memoryview(line)
+        try:
+            while left:
+                left = left[os.write(self._file, left) :]
+        except OSError as error:
+            os.ftruncate(self._file, self._end)
+            raise _unusable(self._path, error) from error
+        self._end += len(line)
+
+    def mark(self) -> None:
+        """Remember that all steps so far stand."""
+        self._marked = self._end
+
+    def rewind(self) -> None:
+        """Take back the steps since the last mark."""
+        os.ftruncate(self._file, self._marked)
+        self._end = self._marked
+
+    def steps(self) -> Iterator[Step]:
+        """Yield every step so far, read from the file."""
+        with self._path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                yield _step(line, number, self._path)
+
+    def close(self) -> None:
+        """Close the file; what was written is on the disk then."""
+        if self._old is not None:
+            self._old.close()
+            self._old = None
+            os.fsync(self._file)
+            os.close(self._file)
+
+    def _read(self) -> Step | None:
+        line = self._old.readline() if self._old is not None else b""
+        return _step(line, None, self._path) if line else None
+
+
+def _step(line: bytes, number: int | None, path: Path) -> Step:
+    try:
+        return Step.model_validate_json(line)
+    except ValidationError as error:
+        where = f"line {number}" if number is not None else "a line"
+        raise RunFolderError(
+            f"{where} of {path} is no step of this version's: begin anew in another folder"
+        ) from error
+
+
+def _lock(file: int, path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # a system without it: two runs in one folder are then not found out
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(file)
+        raise RunFolderError(f"another run writes to {path.parent}: wait for it, or stop it first") from error
+
+
+def _cut_torn_line(file: int) -> int:
+    """Return the size of the file after cutting off what follows its last line break."""
+    with open(file, "rb", closefd=False) as reading:
+        size = reading.seek(0, os.SEEK_END)
+        end = size
+        while end > 0:
+            start = max(0, end - 65_536)
+            reading.seek(start)
+            found = reading.read(end - start).rfind(b"\n")
+            if found >= 0:
+                end = start + found + 1
+                break
+            end = start
+    if end < size:
+        os.ftruncate(file, end)
+    return end
+
+
+def _unusable(path: Path, error: OSError) -> RunFolderError:
+    return RunFolderError(f"{path}: {error.strerror}: make it writable or make room, and resume the run")

@@ -1,0 +1,77 @@
+"""Online adaptation: test, then learn, one sample after the other in the order of the data.
+
+Every sample is answered before anything was learned from it, so the accuracy of the first answers is an
+honest one, and its curve over the steps shows what the memory is worth. The controls are measured on the same
+samples afterwards.
+
+Does not: read files or write results (ace_graph.evaluation does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ace_graph.adaptation.journal import Journal
+from ace_graph.adaptation.memory import PracticeMemory
+from ace_graph.adaptation.options import AdaptationOptions
+from ace_graph.adaptation.results import Adapted, Measured
+from ace_graph.adaptation.run_folder import describe, keep_playbook, open_journal
+from ace_graph.adaptation.runner import Course, measure_controls
+from ace_graph.adaptation.samples import Environment, Sample
+from ace_graph.adaptation.training import Practice
+from ace_graph.stores import policy_of
+
+__all__ = ["OnlineAdapter"]
+
+PHASE = "online"
+
+
+class OnlineAdapter:
+    """Adapts a playbook while it is tested.
+
+    adapted = await OnlineAdapter(environment).run(samples, out=Path("run"))
+    """
+
+    def __init__(self, environment: Environment, options: AdaptationOptions | None = None) -> None:
+        self.environment = environment
+        self.options = options or AdaptationOptions()
+
+    async def run(
+        self, samples: Sequence[Sample], *, out: Path | None = None, resume: bool = False
+    ) -> Adapted:
+        """Run, or resume, an adaptation; with `out`, steps and the playbook are kept in that folder.
+
+        Asked to stop, it returns with `finished` false. Raises UsageError for a folder that holds another
+        run, EnvironmentFailed, ModelOutage, RunFolderError: all can be resumed; and ConfigurationErrors.
+        """
+        asked = describe("online", self.environment, self.options, {"data": samples})
+        journal = open_journal(out, asked, resume=resume)
+        try:
+            return await self._run(samples, asked, journal, out)
+        finally:
+            journal.close()
+
+    async def _run(
+        self, samples: Sequence[Sample], asked: dict[str, object], journal: Journal, out: Path | None
+    ) -> Adapted:
+        course = Course(journal, self.options)
+        memory = PracticeMemory(policy_of(self.options.settings))
+        practice = Practice(self.environment, self.options, memory)
+        measured = await course.practise(practice, samples, range(len(samples)), PHASE, 0)
+        keep_playbook(out, memory.playbook)
+        controls: dict[str, Measured] = {}
+        if not course.stopped:
+            controls = await measure_controls(course, self.environment, self.options, samples)
+        phases = {(PHASE, 0): measured, **{(name, 0): each for name, each in controls.items()}}
+        return Adapted(
+            kind="online",
+            asked=asked,
+            finished=not course.stopped,
+            playbook=memory.playbook,
+            measured_on=PHASE,
+            measured=measured,
+            controls=controls,
+            phases=phases,
+            journal=journal,
+        )

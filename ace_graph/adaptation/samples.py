@@ -1,0 +1,73 @@
+"""What is practised on: samples, and the environment that judges answers to them.
+
+An environment is any Python function of a sample and an answer, sync or async. It says how much of the
+answer is right, and may say why; a bool does as well.
+
+Does not: read files (evaluation.rows does) or know tasks (evaluation.tasks does).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from ace_graph.errors import EnvironmentFailed
+from ace_graph.evidence import Form
+from ace_graph.memory.evidence import Verdict
+
+__all__ = ["Environment", "Outcome", "Sample", "judge"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One task: the question, the right answer where there is one, and how many parts of it are counted.
+
+    `units` is what accuracy is counted in: 1, or the number of labels where an answer holds several. A call
+    that failed loses all of them. `form` says whether a number is right in any form that has its value or
+    only written as the target is.
+    """
+
+    id: str
+    question: str
+    target: str | None = None
+    units: int = 1
+    form: Form = "any"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How many of a sample's units are right, and what the reflector is told about it."""
+
+    right: int
+    feedback: str = ""
+
+    def verdict(self, units: int) -> Verdict:
+        """Return success where all units are right, failure where none is, else partial."""
+        if self.right >= units:
+            return "success"
+        return "partial" if self.right > 0 else "failure"
+
+
+Environment = Callable[[Sample, str], "Outcome | bool | Awaitable[Outcome | bool]"]
+"""Judges an answer to a sample. A sync function holds up everything else while it runs."""
+
+
+async def judge(environment: Environment, sample: Sample, answer: str) -> Outcome:
+    """Return what the environment says. Raises EnvironmentFailed for whatever it raises, or a wrong type."""
+    try:
+        said = environment(sample, answer)
+        outcome = await said if inspect.isawaitable(said) else said
+    except Exception as error:
+        raise EnvironmentFailed(
+            f"the environment failed on sample {sample.id} ({type(error).__name__}: {error}): mend it and "
+            "resume; this sample will be asked again"
+        ) from error
+    if isinstance(outcome, bool):
+        return Outcome(sample.units if outcome else 0)
+    if not isinstance(outcome, Outcome) or not 0 <= outcome.right <= sample.units:  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's function
+        raise EnvironmentFailed(
+            f"the environment gave {outcome!r} for sample {sample.id}: it must give a bool, or an Outcome "
+            f"with 0 to {sample.units} units right"
+        )
+    return outcome

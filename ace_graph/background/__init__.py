@@ -1,0 +1,1 @@
+"""Learning outside the turn: the worker, its leases, and `learn_pending`."""

@@ -1,0 +1,223 @@
+"""The commands `ace-graph adapt offline` and `ace-graph adapt online`: their arguments and their help.
+
+Does not: do the work, or import what does before a command is called, so that help answers at once.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ace_graph.cli.app import debugging
+
+if TYPE_CHECKING:
+    from ace_graph.cli.commands.adapt_run import Asked
+
+__all__ = ["Concurrency", "Limit", "TaskName", "TaskOption", "adapt"]
+
+adapt = typer.Typer(
+    no_args_is_help=True,
+    help="Adapt a playbook to data of your own, and measure what it is worth.",
+)
+
+
+class TaskName(StrEnum):
+    """The kinds of tasks, as a choice."""
+
+    formula = "formula"
+    finer = "finer"
+    qa = "qa"
+
+
+class ModeName(StrEnum):
+    """How every sample is thought about, as a choice."""
+
+    cot = "cot"
+    tot = "tot"
+    react = "react"
+    auto = "auto"
+
+
+TaskOption = Annotated[
+    TaskName,
+    typer.Option(
+        "--task",
+        help="How answers are scored. formula: one number. finer: labels between commas, each counts. "
+        "qa: an answer in words or numbers.",
+    ),
+]
+Out = Annotated[
+    Path,
+    typer.Option("--out", metavar="DIR", help="Folder for results.json, playbook.json and steps.jsonl."),
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with the run in DIR where it was stopped, by whatever.")
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="Use the first N rows of each file only.")
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", metavar="N", help="Decides the order of rows in each epoch, and what is withheld when."
+    ),
+]
+Concurrency = Annotated[
+    int,
+    typer.Option(
+        "--concurrency",
+        metavar="N",
+        min=1,
+        help="Calls under way at once where nothing is learned. Learning is one step after the other.",
+    ),
+]
+Mode = Annotated[
+    ModeName,
+    typer.Option("--mode", help="Think this way about every row; auto lets the router choose for each."),
+]
+MaxRevisions = Annotated[
+    int,
+    typer.Option(
+        "--max-revisions",
+        metavar="N",
+        min=0,
+        max=3,
+        help="While learning, send a wrong answer back so often. The first answer counts all the same.",
+    ),
+]
+MaxFailures = Annotated[
+    int,
+    typer.Option(
+        "--max-failures",
+        metavar="N",
+        min=1,
+        help="Stop, resumable, after so many failed calls in a row. Single ones count as wrong answers.",
+    ),
+]
+InputPrice = Annotated[
+    float | None,
+    typer.Option("--input-price", metavar="X", min=0, help="Of a million input tokens, for results.json."),
+]
+OutputPrice = Annotated[
+    float | None, typer.Option("--output-price", metavar="X", min=0, help="The same for output tokens.")
+]
+
+
+@adapt.command()
+def offline(
+    ctx: typer.Context,
+    task: TaskOption,
+    train: Annotated[
+        Path, typer.Option("--train", metavar="FILE", help='Rows to learn from, {"context", "target"} each.')
+    ],
+    out: Out,
+    val: Annotated[
+        Path | None,
+        typer.Option("--val", metavar="FILE", help="Rows that say after each epoch which playbook is best."),
+    ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option("--test", metavar="FILE", help="Rows for the result: asked with the best playbook."),
+    ] = None,
+    epochs: Annotated[
+        int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the training rows.")
+    ] = 1,
+    limit: Limit = None,
+    seed: Seed = 0,
+    concurrency: Concurrency = 4,
+    mode: Mode = ModeName.cot,
+    max_revisions: MaxRevisions = 0,
+    max_failures: MaxFailures = 10,
+    input_price: InputPrice = None,
+    output_price: OutputPrice = None,
+    resume: Resume = False,
+) -> None:
+    """Learn from training rows in epochs; keep, and test, the best playbook.
+
+    \b
+    ace-graph adapt offline --task formula --train train.jsonl --val val.jsonl --test test.jsonl --out run
+    ace-graph chat --base run/playbook.json
+
+    Without --test the result is the best validation; without --val too, the first answers of the first
+    epoch. Beside it: the model alone (no_playbook) and the agent with an empty memory (empty_playbook), on
+    the same rows. Your own store is not touched. Ctrl-C stops so that --resume goes on; again, at once.
+    """
+    from ace_graph.cli.commands.adapt_run import adapt_offline
+
+    prices = (input_price, output_price)
+    asked = _asked(
+        ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices
+    )
+    raise typer.Exit(adapt_offline(asked, train, val, test, epochs))
+
+
+@adapt.command()
+def online(
+    ctx: typer.Context,
+    task: TaskOption,
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FILE", help='Rows in their order, {"context", "target"} each.')
+    ],
+    out: Out,
+    limit: Limit = None,
+    seed: Seed = 0,
+    concurrency: Concurrency = 4,
+    mode: Mode = ModeName.cot,
+    max_revisions: MaxRevisions = 0,
+    max_failures: MaxFailures = 10,
+    input_price: InputPrice = None,
+    output_price: OutputPrice = None,
+    resume: Resume = False,
+) -> None:
+    """Test, then learn, row by row in the order of the file.
+
+    \b
+    ace-graph adapt online --task finer --data rows.jsonl --out run
+
+    Every row is answered before anything was learned from it. Beside it: the model alone (no_playbook) and
+    the agent with an empty memory (empty_playbook), on the same rows. Your own store is not touched. Ctrl-C
+    stops so that --resume goes on; again, at once.
+    """
+    from ace_graph.cli.commands.adapt_run import adapt_online
+
+    prices = (input_price, output_price)
+    asked = _asked(
+        ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices
+    )
+    raise typer.Exit(adapt_online(asked, data))
+
+
+def _asked(
+    ctx: typer.Context,
+    task: TaskName,
+    out: Path,
+    resume: bool,
+    limit: int | None,
+    seed: int,
+    concurrency: int,
+    mode: ModeName,
+    max_revisions: int,
+    max_failures: int,
+    prices: tuple[float | None, float | None],
+) -> Asked:
+    from ace_graph.cli.commands.adapt_run import Asked
+    from ace_graph.evaluation.reports import Prices
+
+    given, taken = prices
+    known = Prices(given or 0.0, taken or 0.0) if given is not None or taken is not None else None
+    return Asked(
+        task=task.value,
+        out=out,
+        resume=resume,
+        limit=limit,
+        seed=seed,
+        concurrency=concurrency,
+        mode=mode.value,
+        max_revisions=max_revisions,
+        max_failures=max_failures,
+        prices=known,
+        debug=debugging(ctx),
+    )

@@ -1,0 +1,148 @@
+"""What `ace-graph adapt` does: reads the files, runs the adapter, writes the results, says what they mean.
+
+Does not: fall back to the offline tutor. Without a model it is an error, like a wrong file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ace_graph.adaptation.offline import OfflineAdapter
+from ace_graph.adaptation.online import OnlineAdapter
+from ace_graph.adaptation.options import AdaptationOptions
+from ace_graph.adaptation.results import Adapted, Measured
+from ace_graph.cli.app import say
+from ace_graph.cli.environment import load_settings
+from ace_graph.cli.progress import StepBar, stopping_on_interrupt
+from ace_graph.cli.terminal import console, counted, printable
+from ace_graph.context import ACEContext
+from ace_graph.errors import AdaptationError
+from ace_graph.evaluation.datasets import RowFile
+from ace_graph.evaluation.reports import Prices, report, write_results
+from ace_graph.evaluation.statistics import paired, share_interval
+from ace_graph.evaluation.tasks import Task, task_named
+from ace_graph.models import close_model, make_model
+
+__all__ = ["Asked", "adapt_offline", "adapt_online"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options that both kinds of adaptation take."""
+
+    task: str
+    out: Path
+    resume: bool
+    limit: int | None
+    seed: int
+    concurrency: int
+    mode: str
+    max_revisions: int
+    max_failures: int
+    prices: Prices | None
+    debug: bool
+
+
+Run = Callable[[AdaptationOptions], Awaitable[Adapted]]
+
+
+def adapt_offline(asked: Asked, train: Path, val: Path | None, test: Path | None, epochs: int) -> int:
+    """Run or resume an offline adaptation; return the exit code."""
+    task = task_named(asked.task)
+    files = {"train": train, "validation": val, "test": test}
+    data = _opened({name: path for name, path in files.items() if path is not None}, task, asked.limit)
+
+    async def run(options: AdaptationOptions) -> Adapted:
+        return await OfflineAdapter(task.score, options, epochs=epochs).run(
+            data["train"],
+            validation=data.get("validation", ()),
+            test=data.get("test", ()),
+            out=asked.out,
+            resume=asked.resume,
+        )
+
+    return _run(asked, task, data, run)
+
+
+def adapt_online(asked: Asked, file: Path) -> int:
+    """Run or resume an online adaptation; return the exit code."""
+    task = task_named(asked.task)
+    data = _opened({"data": file}, task, asked.limit)
+
+    async def run(options: AdaptationOptions) -> Adapted:
+        return await OnlineAdapter(task.score, options).run(data["data"], out=asked.out, resume=asked.resume)
+
+    return _run(asked, task, data, run)
+
+
+def _opened(files: dict[str, Path], task: Task, limit: int | None) -> dict[str, RowFile]:
+    data = {name: RowFile(path, task, limit) for name, path in files.items()}
+    for rows in data.values():
+        left_out = rows.report()
+        if left_out is not None:
+            say(left_out)
+    return data
+
+
+def _run(asked: Asked, task: Task, data: dict[str, RowFile], run: Run) -> int:
+    settings = load_settings(quiet="ERROR", debug=asked.debug)
+
+    async def adapt() -> Adapted:
+        model = make_model(settings)
+        with stopping_on_interrupt(say) as stopping, StepBar() as bar:
+            options = AdaptationOptions(
+                model=model,
+                settings=settings,
+                mode=asked.mode,
+                context=ACEContext(max_revisions=asked.max_revisions),
+                concurrency=asked.concurrency,
+                seed=asked.seed,
+                max_failures=asked.max_failures,
+                on_progress=bar,
+                should_stop=stopping,
+            )
+            try:
+                return await run(options)
+            finally:
+                await close_model(model)
+
+    try:
+        adapted = asyncio.run(adapt())
+    except AdaptationError as error:
+        raise type(error)(f"{error} (the same command with --resume)") from error
+    if not adapted.finished:
+        say("stopped; the same command with --resume goes on")
+        return 1
+    write_results(asked.out, report(adapted, unit=task.unit, prices=asked.prices, data=data))
+    _tell(adapted, asked.out)
+    return 0
+
+
+def _tell(adapted: Adapted, out: Path) -> None:
+    lines = console()
+    rows = {adapted.measured_on: adapted.measured, **adapted.controls}
+    width = max(map(len, rows))
+    for name, measured in rows.items():
+        lines.print(f"{name:<{width}}  {_told(measured)}", soft_wrap=True)
+    for name, control in adapted.controls.items():
+        found = paired(adapted.measured.pairs(control))
+        low, high = found.interval
+        lines.print(
+            f"against {name}: {found.difference:+.1%} right answers ({low:+.1%} to {high:+.1%}), "
+            f"p = {found.p_value:.3g}",
+            soft_wrap=True,
+        )
+    file = printable(str(out / "playbook.json"))
+    lines.print(f"{counted(len(adapted.playbook), 'bullet')}: {file}", soft_wrap=True)
+
+
+def _told(measured: Measured) -> str:
+    low, high = share_interval(measured.outcomes())
+    failed = f", {measured.failed} failed" if measured.failed else ""
+    return (
+        f"{measured.accuracy:.1%} ({low:.1%} to {high:.1%}), "
+        f"{measured.correct} of {measured.total} right{failed}"
+    )

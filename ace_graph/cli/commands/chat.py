@@ -1,0 +1,203 @@
+"""`ace-graph chat`: a conversation at the terminal, or one question a line from a pipe.
+
+Where a chat's questions come from: a person at a terminal, or a pipe with one question a line.
+
+At a terminal the line can be edited and earlier ones called up, what is pasted is one message however many
+lines it has, and Ctrl-C clears a line that was begun.
+
+Does not: keep the conversation after it ends. What was learned is in the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import traceback
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import typer
+
+from ace_graph.cli.app import say
+from ace_graph.cli.commands.playbook_guide import GUIDE_HELP, PlaybookGuide
+from ace_graph.cli.environment import load_settings
+from ace_graph.cli.logs import with_content
+from ace_graph.cli.session import Conversation, opened_agent
+from ace_graph.cli.terminal import console, counted, learned_line, printable
+from ace_graph.cli.word_wrap import WordWrap
+from ace_graph.context import ACEContext
+from ace_graph.errors import AceError, InvalidMode
+from ace_graph.learning.feedback import read_feedback
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.resources import offline_fallback
+from ace_graph.state import MODES
+from ace_graph.stores import open_store
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+
+__all__ = ["Lines", "run_chat"]
+
+
+_PROMPT = "you> "
+
+
+class Lines:
+    """Gives one question after the other."""
+
+    def __init__(self) -> None:
+        self._session = _session() if sys.stdin.isatty() and sys.stdout.isatty() else None
+
+    def next(self) -> str | None:
+        """Return the next question; None at the end of the input, or on Ctrl-C or Ctrl-D in an empty line."""
+        if self._session is None:
+            line = sys.stdin.readline()
+            return line.rstrip("\r\n") if line else None
+        try:
+            return self._session.prompt(_PROMPT)
+        except (EOFError, KeyboardInterrupt):
+            return None
+
+
+def _session() -> PromptSession[str]:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    keys = KeyBindings()
+
+    @keys.add("c-c")
+    def clear_or_leave(event: KeyPressEvent) -> None:  # pyright: ignore[reportUnusedFunction]  # registered
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=KeyboardInterrupt())
+
+    return PromptSession[str](key_bindings=keys)
+
+
+_HELP = f"""\
+{GUIDE_HELP}
+/feedback good|bad     what the last answer was worth; "/feedback that was wrong" does as well
+/quit                  leave (Ctrl-D too); Ctrl-C stops an answer, or clears the line"""
+_GOOD = frozenset({"good", "great", "right", "correct", "yes", "helpful", "perfect", "thanks", "👍"})
+_BAD = frozenset({"bad", "wrong", "incorrect", "no", "false", "unhelpful", "👎"})
+
+Go = Callable[[Coroutine[Any, Any, None]], None]  # Any: what asyncio yields and sends
+
+
+def run_chat(url: str | None, learner: str, mode: str | None, base: Path | None, *, debug: bool) -> None:
+    """Talk until the input ends. From a pipe, a question that failed makes the exit code 1."""
+    checked_learner_id(learner)
+    if mode is not None and mode not in MODES:
+        raise InvalidMode(f"{mode[:40]!r} is no mode: use one of {', '.join(MODES)}")
+    settings = with_content(offline_fallback(load_settings(quiet="WARNING", debug=debug)))
+    context = ACEContext(learner_id=learner, conversation_id=f"chat-{uuid4().hex}")
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        try:
+            agent = opened_agent(settings, open_store(url, settings=settings), base)
+            talk = Conversation(runner.run(stack.enter_async_context(agent)), context, mode)
+            runner.run(_greet(talk))
+            failed = _loop(_Chat(talk), runner.run, debug=debug)
+        finally:
+            runner.run(stack.aclose())
+    if failed and not sys.stdin.isatty():
+        raise typer.Exit(1)
+
+
+@dataclass
+class _Chat:
+    """The conversation, and the view of the playbook beside it."""
+
+    talk: Conversation
+    guide: PlaybookGuide = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.guide = PlaybookGuide(self.talk.agent.store, self.talk.learner)
+
+
+def _loop(chat: _Chat, go: Go, *, debug: bool) -> bool:
+    """Take one question after the other; return whether one failed."""
+    failed, lines = False, Lines()
+    while (line := lines.next()) is not None:
+        text = line.strip()
+        if text in ("/quit", "/exit"):
+            break
+        if not text:
+            continue
+        try:
+            go(_command(chat, text) if text.startswith("/") else _turn(chat.talk, text))
+        except KeyboardInterrupt:
+            console().print("\nstopped; the conversation goes on without this question", style="dim")
+        except Exception as error:
+            failed = True
+            if debug:
+                traceback.print_exc()
+            say(str(error) if isinstance(error, AceError) else f"{type(error).__name__}: {error}")
+    return failed
+
+
+async def _greet(talk: Conversation) -> None:
+    held = counted(len((await talk.snapshot()).playbook), "bullet")
+    if sys.stdin.isatty():
+        who = f"{talk.agent.choice}, {talk.agent.store.name}"
+        told = f"Learner {printable(talk.learner)}, {held} remembered ({who}). /help lists the commands."
+        console().print(told, style="dim")
+
+
+async def _turn(talk: Conversation, question: str) -> None:
+    terminal = sys.stdout.isatty()
+    wrap = WordWrap(_write, console().width) if terminal else None
+
+    def show(text: str) -> None:
+        safe = printable(text, lines=True)
+        wrap.show(safe) if wrap else _write(safe)
+
+    try:
+        out = await talk.ask(question, show)
+    finally:
+        if wrap:
+            wrap.end()
+    sys.stdout.write("\n")
+    learning = out.get("learning")
+    if learning is not None:
+        playbook = (await talk.snapshot()).playbook if learning["added"] or learning["updated"] else None
+        console().print(learned_line(learning, playbook), style="dim", soft_wrap=not terminal)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+async def _command(chat: _Chat, text: str) -> None:
+    name, _, rest = text.partition(" ")
+    good = _says_good(rest, chat.talk.last_answer) if name == "/feedback" else None
+    if name == "/playbook":
+        await chat.guide.run(rest)
+    elif good is not None:
+        done = await chat.talk.feedback(good=good, text=rest)
+        console().print(_thanks(done, good=good), style="dim", soft_wrap=not sys.stdout.isatty())
+    else:
+        console().print(_HELP, style="dim")
+
+
+def _says_good(said: str, answer: str) -> bool | None:
+    """Whether `/feedback` praises the last answer; None where its words say neither."""
+    first = said.split(" ")[0].strip(".,!:;").casefold()
+    if first in _GOOD or first in _BAD:
+        return first in _GOOD
+    found = read_feedback(said, answer or "an answer")
+    return None if found is None or found.verdict == "partial" else found.verdict == "success"
+
+
+def _thanks(done: Commit, *, good: bool) -> str:
+    said = "Thank you. The last answer was right" if good else "Thank you. The last answer was not right"
+    moved = ", ".join(done.report.tagged)
+    counts = "a point more" if good else "a point less"
+    return f"{said}; {moved} has {counts}." if moved else f"{said}; it used nothing that is remembered."

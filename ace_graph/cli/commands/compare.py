@@ -1,0 +1,218 @@
+"""`ace-graph compare A B --data FILE`: two playbooks, or two settings, on the same rows.
+
+Does not: fall back to the offline tutor; both sides need a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import ValidationError
+
+from ace_graph.adaptation.journal import Step
+from ace_graph.adaptation.options import AdaptationOptions
+from ace_graph.adaptation.results import Measured
+from ace_graph.adaptation.samples import Environment, Outcome, Sample
+from ace_graph.cli.app import say
+from ace_graph.cli.environment import ENV_FILE, load_settings
+from ace_graph.cli.progress import StepBar, stopping_on_interrupt
+from ace_graph.cli.terminal import console, print_json, printable
+from ace_graph.context import ACEContext
+from ace_graph.errors import DatasetError, UsageError
+from ace_graph.evaluation.comparison import Comparison, Side, compare
+from ace_graph.evaluation.datasets import RowFile
+from ace_graph.evaluation.reports import comparison_json, measured_json
+from ace_graph.evaluation.statistics import share_interval
+from ace_graph.evaluation.tasks import task_named
+from ace_graph.memory.playbook import Playbook
+from ace_graph.models import close_model, make_model
+from ace_graph.prompts import preview
+from ace_graph.resources import read_base_playbook
+from ace_graph.settings import Settings, variable_names
+
+__all__ = ["run_compare"]
+
+_NONE = "none"
+
+
+def run_compare(
+    names: tuple[str, str],
+    file: Path,
+    task_name: str,
+    limit: int | None,
+    concurrency: int,
+    *,
+    shown: int,
+    as_json: bool,
+    debug: bool,
+) -> int:
+    """Ask both sides, print both answers and the comparison; return the exit code."""
+    task = task_named(task_name)
+    load_settings(quiet="ERROR", debug=debug)
+    first, second = (_side(name, concurrency) for name in names)
+    rows, scored = _rows(file, task_name, limit)
+    environment: Environment = task.score if scored else _unjudged
+
+    async def both() -> Comparison:
+        models = [make_model(side.options.settings) for side in (first, second)]
+        with stopping_on_interrupt(say) as stopping, StepBar() as bar:
+
+            def ready(side: Side, model: BaseChatModel) -> Side:
+                given = replace(side.options, model=model, on_progress=bar, should_stop=stopping)
+                return replace(side, options=given)
+
+            try:
+                one, other = ready(first, models[0]), ready(second, models[1])
+                return await compare(one, other, rows, environment, shown=shown)
+            finally:
+                for model in models:
+                    await close_model(model)
+
+    compared = asyncio.run(both())
+    if as_json:
+        print_json(_as_json(compared, rows, task.unit, scored=scored))
+    else:
+        _tell(compared, rows, scored=scored)
+    return 0 if compared.finished else 1
+
+
+def _unjudged(sample: Sample, answer: str) -> Outcome:
+    return Outcome(0)
+
+
+def _rows(file: Path, task: str, limit: int | None) -> tuple[RowFile, bool]:
+    """Return the rows, and whether they have targets: those without are left out where others have one."""
+    try:
+        rows, scored = RowFile(file, task_named(task), limit), True
+    except DatasetError:
+        rows, scored = RowFile(file, task_named(task), limit, targets=False), False
+    left_out = rows.report()
+    if left_out is not None:
+        say(left_out)
+    return rows, scored
+
+
+def _side(text: str, concurrency: int) -> Side:
+    """Return what `none`, a file or a folder, and NAME=VALUE after commas mean. Raises UsageError."""
+    whole = Path(text)
+    parts = [text] if whole.exists() else [part.strip() for part in text.split(",")]
+    playbook: Playbook | None = None
+    given: dict[str, str] = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if equals and not Path(part).exists():
+            given[name.strip()] = value.strip()
+        elif part != _NONE:
+            path = Path(part)
+            playbook = read_base_playbook(path / "playbook.json" if path.is_dir() else path)
+    return Side(text, playbook, _options(given, concurrency))
+
+
+def _options(given: dict[str, str], concurrency: int) -> AdaptationOptions:
+    variables = {name: value for name, value in given.items() if name in variable_names()}
+    fields = {
+        name: value
+        for name, value in given.items()
+        if name in ACEContext.model_fields and name != "learner_id"
+    }
+    unknown = [name for name in given if name not in (*variables, *fields, "mode")]
+    if unknown:
+        raise UsageError(
+            f"{unknown[0]!r} is no setting: use a variable of the environment, a field of the context, "
+            "or mode"
+        )
+    try:
+        context = ACEContext.model_validate({name: _value(value) for name, value in fields.items()})
+        settings = _settings(variables)
+    except ValidationError as error:
+        detail = error.errors(include_input=False, include_url=False)[0]
+        raise UsageError(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}") from error
+    return AdaptationOptions(
+        settings=settings, context=context, mode=given.get("mode", "cot"), concurrency=concurrency
+    )
+
+
+def _settings(variables: dict[str, str]) -> Settings:
+    """The settings of the environment with these variables in their place."""
+    named = {
+        name if not name.startswith("ACE_") else name.removeprefix("ACE_").lower(): value
+        for name, value in variables.items()
+    }
+    # BaseSettings takes both; the type checkers see the fields only.
+    return Settings(_env_file=ENV_FILE, **named)  # type: ignore[call-arg, arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _tell(compared: Comparison, rows: RowFile, *, scored: bool) -> None:
+    out = console()
+    for first, second in compared.shown:
+        out.print(f"{first.sample}: {preview(printable(rows[first.index].question), 200)}", soft_wrap=True)
+        if first.target is not None:
+            out.print(f"  right  {printable(first.target)}", soft_wrap=True)
+        for label, step in (("A", first), ("B", second)):
+            out.print(f"  {label} {_mark(step, scored=scored)}  {printable(_answer(step))}", soft_wrap=True)
+    for label, side, measured in zip("AB", compared.sides, compared.measured, strict=True):
+        out.print(f"{label} = {printable(side.name)}: {_summed(measured, scored=scored)}", soft_wrap=True)
+    if scored:
+        found = compared.paired
+        low, high = found.interval
+        out.print(
+            f"A against B: {found.difference:+.1%} right answers ({low:+.1%} to {high:+.1%}), only A "
+            f"{found.only_first}, only B {found.only_second}, p = {found.p_value:.3g}",
+            soft_wrap=True,
+        )
+
+
+def _mark(step: Step, *, scored: bool) -> str:
+    return "failed" if step.failed else " " if not scored else "right" if step.correct else "wrong"
+
+
+def _answer(step: Step) -> str:
+    return (step.error or "") if step.failed else step.answer
+
+
+def _summed(measured: Measured, *, scored: bool) -> str:
+    failed = f", {measured.failed} failed" if measured.failed else ""
+    if not scored:
+        return f"{measured.total} answers{failed}"
+    low, high = share_interval(measured.outcomes())
+    return (
+        f"{measured.accuracy:.1%} ({low:.1%} to {high:.1%}), {measured.correct} of {measured.total}{failed}"
+    )
+
+
+def _as_json(compared: Comparison, rows: RowFile, unit: str, *, scored: bool) -> dict[str, object]:
+    def side(place: int) -> dict[str, object]:
+        measured = compared.measured[place]
+        numbers = measured_json(measured, unit) if scored else {"total": measured.total}
+        usage = {role: cost.model_dump() for role, cost in measured.usage.items()}
+        return {"name": compared.sides[place].name, **numbers, "failed": measured.failed, "usage": usage}
+
+    def told(step: Step) -> dict[str, object]:
+        return {"answer": step.answer, "correct": step.correct if scored else None, "error": step.error}
+
+    return {
+        "A": side(0),
+        "B": side(1),
+        "paired": comparison_json(*compared.measured) if scored else None,
+        "rows": [
+            {
+                "sample": first.sample,
+                "question": rows[first.index].question,
+                "target": first.target,
+                "A": told(first),
+                "B": told(second),
+            }
+            for first, second in compared.shown
+        ],
+    }

@@ -1,0 +1,161 @@
+"""`ace-graph demo`: the agent learns two learners, forgets the conversation, and still knows them.
+
+All of it is real: the graph, a SQLite file, the offline tutor. The second session is a new graph on a newly
+opened file, so what it knows can only come from there.
+
+What is said in the demo: two learners, two sessions. The answers are the agent's own.
+
+Does not: use a key, a server or the network, or touch the memory of `ace-graph chat`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ace_graph.cli.commands.playbook_view import bullet_table
+from ace_graph.cli.environment import load_settings
+from ace_graph.cli.logs import with_content
+from ace_graph.cli.session import Agent, Conversation, opened_agent
+from ace_graph.cli.terminal import console, counted, learned_line, printable
+from ace_graph.context import ACEContext
+from ace_graph.errors import ConfigurationError
+from ace_graph.settings import Settings
+from ace_graph.state import ACEOutput
+from ace_graph.stores import open_store
+
+__all__ = ["FIRST_SESSION", "SECOND_SESSION", "Said", "run_demo"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message of a learner; `truth` is the right answer, known to the critic only."""
+
+    learner: str
+    text: str
+    truth: str | None = None
+
+
+FIRST_SESSION = (
+    Said("ada", "Call me Ada. I prefer pictures."),
+    Said("ada", "I keep mixing up the denominators when I add fractions."),
+    Said("ada", "What is 1/2 + 1/3?", truth="5/6"),
+    Said("ben", "Talk to me like a pirate."),
+    Said("ben", "What is 12 * 5?", truth="60"),
+    Said("ben", "What is 7/8 + 1/2?"),
+    Said("ben", "That's wrong, it should be 1 3/8."),
+)
+
+SECOND_SESSION = (
+    Said("ada", "What is 3/4 + 1/6?", truth="11/12"),
+    Said("ben", "What is 3/4 + 1/6?", truth="11/12"),
+    Said("ben", "What is 5/6 + 1/2?"),
+    Said("ben", "That's right."),
+    Said("ada", "Actually, call me Countess Ada."),
+    Said("ada", "What do you know about me?"),
+    Said("ben", "What do you know about me?"),
+)
+
+
+_INDENT = "  "
+
+
+def run_demo(keep: str | None, *, debug: bool = False) -> None:
+    """Play both sessions. The memory is in a temporary file, or in the file named by `keep`."""
+    settings = with_content(load_settings(quiet="WARNING", debug=debug)).model_copy(
+        update={"model": "offline"}
+    )
+    began = time.perf_counter()
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="ace-graph-demo-") as folder:
+            asyncio.run(_play(settings, Path(folder) / "demo.db"))
+    else:
+        file = Path(keep).expanduser().absolute()
+        if file.exists():
+            raise ConfigurationError(f"{file} is there already: name a file that is not")
+        asyncio.run(_play(settings, file))
+        console().print(
+            f"The memory is kept: ace-graph chat --learner ada --store sqlite:///{file}", soft_wrap=True
+        )
+    took = time.perf_counter() - began
+    console().print(
+        f"\nDone in {took:.1f} s. Now you: ace-graph chat (in this folder: make chat)", style="bold"
+    )
+
+
+async def _play(settings: Settings, file: Path) -> None:
+    out = console()
+    for line in _OPENING:
+        out.print(line)
+    nodes = "router -> planner -> solver -> critic -> ace_learning"
+    out.print(f"{nodes}   ({file})", style="dim", soft_wrap=True)
+    for title, session in (("Session 1", FIRST_SESSION), (_SECOND, SECOND_SESSION)):
+        async with opened_agent(settings, open_store(f"sqlite:///{file}", settings=settings)) as agent:
+            out.print()
+            out.rule(title)
+            learners = list(dict.fromkeys(said.learner for said in session))
+            for learner in learners:
+                held = counted(len((await agent.store.load(learner)).playbook), "bullet")
+                out.print(f"{learner.title()}'s playbook before: {held}", style="bold")
+            await _talk(out, agent, session)
+            out.print()
+            for learner in learners:
+                snapshot = await agent.store.load(learner)
+                named = f"{learner.title()}'s playbook after"
+                bullets = snapshot.playbook.bullets()
+                out.print(bullet_table(bullets, snapshot, agent.store.policy, named))
+    out.print()
+    out.rule("What to look at")
+    for line in _POINTS:
+        out.print(line if line.startswith(" ") else f"- {line}")
+
+
+_OPENING = (
+    "Two learners, Ada and Ben, one SQLite file, no key, no server. The offline tutor answers: rules, no",
+    "language model. What it is told, and what proved right, is what it remembers.",
+)
+_SECOND = "Session 2: a new graph, a newly opened file, no messages"
+_POINTS = (
+    "Session 2 began without a message, and Ada's name, her pictures and her warning were there.",
+    "Ben asked the same question and got none of it: a prompt holds the bullets of its own learner only.",
+    "Ben corrected an answer in session 1, and nobody told the agent more than that. In session 2 the answer",
+    "  came as he wants it, and his word was a vote for the lesson.",
+    "Votes (+helpful/-harmful) moved on evidence only: a right answer that was known, or the learner's word.",
+    "  The lesson of a right answer was kept, shown for the next question like it, and voted on again.",
+    "A new name replaced the old one: a profile value is held once.",
+)
+
+
+async def _talk(out: Console, agent: Agent, session: Iterable[Said]) -> None:
+    talks: dict[str, Conversation] = {}
+    for said in session:
+        context = ACEContext(learner_id=said.learner, conversation_id=f"demo-{said.learner}")
+        talk = talks.setdefault(said.learner, Conversation(agent, context))
+        out.print()
+        out.print(Text.assemble((f"{said.learner}> ", "bold cyan"), said.text))
+        pieces: list[str] = []
+        done = await talk.ask(said.text, pieces.append, said.truth)
+        for line in "".join(pieces).splitlines():
+            out.print(_INDENT + printable(line), soft_wrap=True)
+        for note in await _notes(talk, done, said):
+            out.print(_INDENT + note, style="dim", soft_wrap=True)
+
+
+async def _notes(talk: Conversation, done: ACEOutput, said: Said) -> list[str]:
+    """What happened behind the answer."""
+    result, learning = done.get("result"), done.get("learning")
+    notes: list[str] = []
+    if result is not None:
+        notes.append(f"in the prompt: {', '.join(result['injected']) or 'no bullet'}")
+        if said.truth is not None:
+            notes.append(f"the right answer is {said.truth}: verdict {result['verdict']}")
+    if learning is not None:
+        notes.append(learned_line(learning, (await talk.snapshot()).playbook))
+    return notes

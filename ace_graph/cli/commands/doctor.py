@@ -1,0 +1,255 @@
+"""`ace-graph doctor`: every check as a row, and exit code 1 when the main job can't run.
+
+What `doctor` finds out about the store: is it reached, can it be written, which versions.
+
+A learner with a name that nobody has is stored and forgotten again, because only writing shows that
+writing works.
+
+What `doctor` looks at: each check is a function that returns rows.
+
+Does not: mend anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+from rich.text import Text
+
+from ace_graph.cli.environment import ENV_FILE
+from ace_graph.cli.logs import install_logging
+from ace_graph.cli.store_access import commit
+from ace_graph.cli.terminal import console, print_json, printable
+from ace_graph.errors import AceError, ModelNotConfigured
+from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.pending import PendingCounts
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import keeps_pending
+from ace_graph.memory.stores.describe import describe
+from ace_graph.settings import Settings, export_others, unknown_names
+from ace_graph.stores import open_store, shown_url
+
+__all__ = [
+    "Check",
+    "check_env_file",
+    "check_model",
+    "check_packages",
+    "check_python",
+    "check_store",
+    "run_doctor",
+]
+
+
+def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
+    """The store at `url`, or else that of the settings."""
+    shown = shown_url(url or settings.store_url)
+    try:
+        about, counts = asyncio.run(_tried(settings, url))
+    except AceError as error:
+        yield Check("store", "fail", shown, str(error))
+        return
+    if shown.startswith("memory://"):
+        yield Check("store", "warn", f"{shown} forgets everything when a command ends", "unset ACE_STORE")
+    else:
+        yield Check("store", "ok", f"{shown}, read and written")
+    yield Check("store versions", "ok", about)
+    if counts is not None:
+        yield _pending(counts)
+
+
+def _pending(counts: PendingCounts) -> Check:
+    """What waits to be learned from, and what could not be."""
+    found = f"{counts.pending} waiting, {counts.dead} dead letters"
+    if counts.dead:
+        fix = "ace-graph trajectory list --failed shows them, ace-graph reflect ID tries again"
+        return Check("pending learning", "warn", found, fix)
+    if counts.pending:
+        return Check("pending learning", "ok", found, "ace-graph worker learns from it")
+    return Check("pending learning", "ok", found)
+
+
+async def _tried(settings: Settings, url: str | None) -> tuple[str, PendingCounts | None]:
+    async with open_store(url, settings=settings) as store:
+        nobody = f"ace-graph-doctor-{uuid4().hex}"
+        try:
+            await commit(store, nobody, Snapshot(), [Add(content="The doctor was here.")], "doctor")
+        finally:
+            await store.forget(nobody)
+        counts = await store.count_pending() if keeps_pending(store) else None
+        return await describe(store), counts
+
+
+Status = Literal["ok", "warn", "fail"]
+
+_NEEDED = ("langgraph", "langchain-core", "langchain-google-genai", "neo4j", "pydantic", "typer", "rich")
+_EXTRAS = {
+    "langchain": ("providers", "other model providers"),
+    "tavily-python": ("search", "web search"),
+    "langgraph-cli": ("studio", "LangGraph Studio"),
+    "jupyterlab": ("notebooks", "the notebooks"),
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row. `fail` means that the main job can't run; `fix` says what to do."""
+
+    name: str
+    status: Status
+    found: str
+    fix: str = ""
+
+
+def check_python() -> Iterator[Check]:
+    """The interpreter and this package."""
+    yield Check("python", "ok" if sys.version_info >= (3, 11) else "fail", platform.python_version())
+    yield Check("ace-graph", "ok", version("ace-graph"))
+
+
+def check_packages() -> Iterator[Check]:
+    """The packages that are needed, and those of the extras."""
+    for name in _NEEDED:
+        found = _installed(name)
+        if found is None:
+            yield Check(name, "fail", "not installed", "pip install ace-graph again, into this environment")
+        else:
+            yield Check(name, "ok", found)
+    for name, (extra, purpose) in _EXTRAS.items():
+        absent = f"not installed; only {purpose} would need it: pip install 'ace-graph[{extra}]'"
+        yield Check(name, "ok", _installed(name) or absent)
+
+
+def check_env_file(file: Path) -> Iterator[Check]:
+    """The names in `.env`: a name that nobody reads looks like a typo."""
+    if not file.is_file():
+        yield Check(".env", "ok", "none in this folder; the environment alone counts")
+        return
+    try:
+        unknown = unknown_names(file)
+    except AceError as error:
+        yield Check(".env", "fail", str(error), "save it as UTF-8 text that you may read")
+        return
+    for name, near in unknown:
+        fix = f"did you mean {near}?" if near else "remove it, or look it up in .env.example"
+        yield Check(".env", "warn", f"{name} is read by nothing", fix)
+    if not unknown:
+        yield Check(".env", "ok", f"{file.absolute()}, no unknown names")
+
+
+def check_model(settings: Settings) -> Iterator[Check]:
+    """Which model answers."""
+    from ace_graph.models import choose_model, make_model
+
+    try:
+        choice = choose_model(settings)
+        make_model(settings)
+    except ModelNotConfigured:
+        yield Check(
+            "model",
+            "warn",
+            "none is configured: the offline tutor answers, which is no language model",
+            "set GEMINI_API_KEY, or ACE_MODEL=provider:name; ACE_MODEL=offline if that is what you want",
+        )
+    except AceError as error:
+        yield Check("model", "fail", str(error), "mend the setting that it names")
+    else:
+        key = "GEMINI_API_KEY is set; " if choice.provider == "google_genai" else ""
+        yield Check("model", "ok", f"{choice} ({key}not asked: doctor --ask does)")
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+def run_doctor(url: str | None, *, ask: bool, as_json: bool) -> int:
+    """Print the checks and return 1 when one failed."""
+    install_logging("ERROR", "text")
+    checks = list(_all_checks(url, ask=ask))
+    failed = [each for each in checks if each.status == "fail"]
+    if as_json:
+        rows = [
+            {"check": each.name, "status": each.status, "found": each.found, "fix": each.fix}
+            for each in checks
+        ]
+        print_json({"ok": not failed, "checks": rows})
+        return bool(failed)
+    out = console()
+    for each in checks:
+        fix = f"\n       -> {printable(each.fix)}" if each.fix else ""
+        line = Text.assemble((f"{each.status:<5}", _STYLES[each.status]), f"  {each.name}: ")
+        out.print(line.append(printable(each.found) + fix), soft_wrap=True)
+    told = "The agent can't run before what failed is mended." if failed else "The agent can run."
+    out.print(told, style="bold")
+    return bool(failed)
+
+
+def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
+    yield from check_python()
+    yield from check_packages()
+    yield from check_env_file(ENV_FILE)
+    try:
+        settings = Settings.load(ENV_FILE)
+        export_others(ENV_FILE, os.environ)
+    except AceError as error:
+        yield Check("settings", "fail", str(error), "mend the variable that it names")
+        return
+
+    model = list(check_model(settings))
+    yield from model
+    yield from check_store(settings, url)
+    yield from _check_graph(settings)
+    if ask and all(each.status != "fail" for each in model):
+        yield from _ask_model(settings)
+
+
+def _check_graph(settings: Settings) -> Iterator[Check]:
+    """Prompts, tools and limits: all that building the graph reads."""
+    from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # as in agent
+    from ace_graph.resources import offline_fallback
+
+    try:
+        graph = build_ace_graph(settings=offline_fallback(settings), store="memory://")
+    except AceError as error:
+        yield Check("graph", "fail", str(error), "mend the setting that it names")
+        return
+    nodes = [name for name in graph.get_graph().nodes if not name.startswith("__")]
+    yield Check("graph", "ok", " -> ".join(nodes))
+
+
+def _ask_model(settings: Settings) -> Iterator[Check]:
+    from langchain_core.messages import HumanMessage
+
+    from ace_graph.models import call_model, close_model, make_model
+    from ace_graph.resources import offline_fallback
+
+    async def asked() -> str:
+        model = make_model(offline_fallback(settings))
+        try:
+            reply = await call_model(
+                model, [HumanMessage("What is 2 + 2? Answer with the number.")], timeout=settings.llm_timeout
+            )
+        finally:
+            await close_model(model)
+        return reply.text
+
+    try:
+        answer = asyncio.run(asked())
+    except AceError as error:
+        yield Check("model answers", "fail", str(error))
+    else:
+        yield Check("model answers", "ok", f"2 + 2: {answer[:60]!r}")

@@ -1,0 +1,98 @@
+"""What `ace-graph gc` does: the cleaning that servers and workers do by themselves, now, or counted only.
+
+Does not: say what may go. The settings do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ace_graph.cli.app import say
+from ace_graph.cli.environment import load_settings
+from ace_graph.cli.terminal import console, counted, print_json
+from ace_graph.errors import ConfigurationError
+from ace_graph.memory.stores.base import CleanableStore, can_clean
+from ace_graph.server.conversations.open import clean_conversations_of
+from ace_graph.settings import Settings
+from ace_graph.stores import open_store
+from ace_graph.trajectories.retention import Swept, clean_learners
+
+__all__ = ["run_gc"]
+
+
+def run_gc(url: str | None, learner: str | None, *, dry_run: bool, as_json: bool) -> int:
+    """Clean, or count what would go. 1 where a learner could not be cleaned."""
+    settings = load_settings()
+    if url is not None:
+        settings = settings.model_copy(update={"store": url})
+
+    async def work() -> tuple[Swept, int]:
+        now = datetime.now(UTC)
+        async with open_store(settings=settings) as store:
+            if not can_clean(store):
+                raise ConfigurationError(f"the store {store.name} can't be cleaned")
+            swept = await _swept(store, settings, learner, now, dry_run=dry_run)
+        gone = 0 if learner is not None else await clean_conversations_of(settings, now, dry_run=dry_run)
+        return swept, gone
+
+    swept, conversations = asyncio.run(work())
+    _tell(swept, conversations, dry_run=dry_run, as_json=as_json)
+    return int(swept.failed > 0)
+
+
+async def _swept(
+    store: CleanableStore, settings: Settings, learner: str | None, now: datetime, *, dry_run: bool
+) -> Swept:
+    total = 1 if learner is not None else (await store.sizes()).learners
+    with _bar(total) as advance:
+        return await clean_learners(
+            store, settings.retention, now, learner_id=learner, dry_run=dry_run, on_learner=advance
+        )
+
+
+@contextmanager
+def _bar(total: int) -> Generator[Callable[[int], None]]:
+    columns = (TextColumn("learners"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(error=True), disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("learners", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _tell(swept: Swept, conversations: int, *, dry_run: bool, as_json: bool) -> None:
+    cleaned = swept.cleaned
+    if as_json:
+        print_json(
+            {
+                "dry_run": dry_run,
+                "learners": swept.learners,
+                "failed": swept.failed,
+                "steps": cleaned.steps,
+                "turns": cleaned.turns,
+                "deltas": cleaned.deltas,
+                "unreflected": cleaned.unreflected,
+                "conversations": conversations,
+            }
+        )
+        return
+    what = ", ".join(
+        (
+            f"the steps of {counted(cleaned.steps, 'turn')}",
+            counted(cleaned.turns, "record") + " of turns",
+            counted(cleaned.deltas, "old delta"),
+            counted(conversations, "conversation"),
+        )
+    )
+    print(
+        f"{'Would delete' if dry_run else 'Deleted'} {what}; {counted(swept.learners, 'learner')} looked at."
+    )
+    if cleaned.unreflected:
+        turns = counted(cleaned.unreflected, "old turn")
+        print(f"Kept the steps of {turns} that nobody has reflected on: they go with the record.")
+    if swept.failed:
+        say(f"{counted(swept.failed, 'learner')} could not be cleaned: the log says why")

@@ -1,0 +1,163 @@
+"""The commands `ace-graph learner ...`: who is stored; all about one learner, as a file or gone for good.
+
+What `learner list` prints.
+
+Does not: ask before it forgets unless a person sits at the terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ace_graph.cli.app import say
+from ace_graph.cli.options import Json, StoreUrl
+from ace_graph.cli.store_access import on_store
+from ace_graph.cli.terminal import console, print_json, printable
+from ace_graph.errors import ConfigurationError
+from ace_graph.memory.stores.base import LearnerSummary, Store, can_clean
+
+if TYPE_CHECKING:
+    from ace_graph.settings import Settings
+
+__all__ = ["learner_commands", "list_learners"]
+
+
+def list_learners(url: str | None, limit: int, after: str, *, as_json: bool) -> None:
+    """Print one page of learners, and where the next one begins."""
+
+    async def read(store: Store) -> tuple[LearnerSummary, ...]:
+        if not can_clean(store):
+            raise ConfigurationError(f"the store {store.name} can't list its learners")
+        return await store.learners(limit + 1, after)
+
+    found = on_store(url, read)
+    page = found[:limit]
+    following = page[-1].learner_id if len(found) > limit else None
+    if as_json:
+        print_json({"learners": [_fields(each) for each in page], "next": following})
+        return
+    out = console()
+    for each in page:
+        last = "no turn" if each.last_turn is None else f"{each.last_turn:%Y-%m-%d %H:%M}"
+        out.print(f"{last:<16}  version {each.version:<6} {printable(each.learner_id)}", soft_wrap=True)
+    if not page:
+        say("no learner is stored" if not after else f"no learner comes behind {printable(after)}")
+    elif following is not None:
+        say(f"there are more: ace-graph learner list --after {printable(following)}")
+
+
+def _fields(each: LearnerSummary) -> dict[str, object]:
+    return {
+        "learner": each.learner_id,
+        "version": each.version,
+        "last_turn": _iso(each.last_turn),
+        "created_at": _iso(each.created_at),
+        "changed_at": _iso(each.changed_at),
+    }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+learner_commands = typer.Typer(
+    no_args_is_help=True, help="The learners; everything stored about one: hand it out, or delete it."
+)
+
+LearnerId = Annotated[str, typer.Argument(metavar="ID", help="The learner.")]
+
+
+@learner_commands.command("list")
+def list_(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Learners a page.")] = 100,
+    after: Annotated[
+        str, typer.Option("--after", metavar="ID", help="Begin behind this learner: the next page.")
+    ] = "",
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """List the learners in the order of their ids, with the date of the last turn.
+
+    \b
+    ace-graph learner list
+    ace-graph learner list --after ada --json
+    """
+
+    list_learners(store, limit, after, as_json=as_json)
+
+
+@learner_commands.command("export")
+def export_(
+    learner: LearnerId,
+    file: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
+    ] = None,
+    store: StoreUrl = None,
+) -> None:
+    """Write everything that is stored about a learner, as JSON: playbook, history, turns, conversations.
+
+    \b
+    ace-graph learner export ada -o ada-everything.json
+    """
+    from ace_graph.cli.app import say
+    from ace_graph.cli.store_access import on_store
+    from ace_graph.server.conversations.open import conversations_if_any
+    from ace_graph.server.routes.learner_export import export_pieces
+    from ace_graph.telemetry import audit
+
+    async def written(opened: Store) -> bool:
+        """Write everything; return whether there was anything."""
+        found = await opened.export(learner)
+        async with conversations_if_any(_settings(store)) as conversations:
+            with file.open("wb") if file else nullcontext(typer.get_binary_stream("stdout")) as out:
+                async for piece in export_pieces(found, conversations):
+                    out.write(piece)
+            return not found.snapshot.absent or bool(conversations and await conversations.of(learner))
+
+    found = on_store(store, written)
+    audit("export", learner, found=found)
+    if not found:
+        say(f"nothing is stored about learner {learner}")
+
+
+@learner_commands.command()
+def forget(
+    learner: LearnerId,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Delete everything stored about a learner, for good; conversations with the web backend, too."""
+    from ace_graph.cli.store_access import on_store
+    from ace_graph.cli.terminal import print_json, printable
+    from ace_graph.server.conversations.open import forget_conversations
+    from ace_graph.telemetry import audit
+
+    if not yes and not as_json and sys.stdin.isatty():
+        typer.confirm(f"Delete everything stored about {printable(learner)}?", abort=True)
+
+    async def gone(opened: Store) -> bool:
+        conversations = await forget_conversations(_settings(store), learner)
+        return await opened.forget(learner) or conversations > 0
+
+    was_there = on_store(store, gone)
+    audit("forget", learner, found=was_there)
+    if as_json:
+        print_json({"learner": learner, "forgotten": was_there})
+    else:
+        done = "Deleted everything stored" if was_there else "Nothing was stored"
+        print(f"{done} about learner {printable(learner)}.")
+
+
+def _settings(store: str | None) -> Settings:
+    """The settings, with the store that was asked for."""
+    from ace_graph.cli.environment import load_settings
+
+    settings = load_settings()
+    return settings if store is None else settings.model_copy(update={"store": store})

@@ -1,0 +1,364 @@
+"""The commands `ace-graph playbook ...`: their arguments and their help.
+
+Does not: do the work, or import what does before a command is called, so that help answers at once.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
+
+if TYPE_CHECKING:
+    from ace_graph.memory.bullet import MemoryType
+
+__all__ = ["playbook"]
+
+playbook = typer.Typer(
+    no_args_is_help=True,
+    help="Look at what a learner's memory holds, change it, go back, export and import it.",
+)
+
+BulletId = Annotated[str, typer.Argument(metavar="ID", help="A bullet's id, such as fil-00042.")]
+
+
+class MemoryKind(StrEnum):
+    """The memory types, as a choice."""
+
+    semantic = "semantic"
+    episodic = "episodic"
+    procedural = "procedural"
+
+
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only bullets with this tag; several: with all of them.")
+]
+Kinds = Annotated[
+    list[MemoryKind] | None, typer.Option("--type", help="Only this memory type; several: any of them.")
+]
+
+
+def _types(kinds: list[MemoryKind] | None) -> frozenset[MemoryType]:
+    return frozenset(kind.value for kind in kinds or ())
+
+
+def given_days(days: float | None) -> float | None:
+    """Return a time to live that a bullet can have. Raises typer.BadParameter."""
+    if days is not None and not 0 < days <= 1_000_000:
+        raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
+    return days
+
+
+@playbook.command()
+def show(
+    learner: Learner = DEFAULT_LEARNER,
+    limit: Annotated[int, typer.Option(min=0, help="Bullets in the table.")] = 50,
+    everything: Annotated[bool, typer.Option("--all", help="Those in quarantine too.")] = False,
+    quarantined: Annotated[
+        bool, typer.Option(help="Only those in quarantine, each with the reason.")
+    ] = False,
+    tag: Tags = None,
+    memory_type: Kinds = None,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Totals, sections, and the bullets, the strongest first.
+
+    \b
+    ace-graph playbook show --learner ada
+    ace-graph playbook show --tag fractions --type procedural
+    ace-graph playbook show --quarantined
+    ace-graph playbook show --json | jq '.bullets[].content'
+    """
+    from ace_graph.cli.commands import playbook_view
+    from ace_graph.memory.bullet_filter import BulletFilter, BulletStatus
+
+    statuses: tuple[BulletStatus, ...] = ("active", "quarantined") if everything else ("active",)
+    if quarantined:
+        statuses = ("quarantined",)
+    shown = BulletFilter(frozenset(statuses), tuple(tag or ()), _types(memory_type))
+    playbook_view.show(store, learner, as_json=as_json, shown=shown, limit=limit)
+
+
+@playbook.command()
+def stats(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
+    """Counts, votes, reliability and strength."""
+    from ace_graph.cli.commands import playbook_view
+
+    playbook_view.stats(store, learner, as_json=as_json)
+
+
+@playbook.command()
+def search(
+    text: Annotated[str, typer.Argument(help="One or more words; a bullet must hold all of them.")],
+    learner: Learner = DEFAULT_LEARNER,
+    tag: Tags = None,
+    memory_type: Kinds = None,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """The bullets whose text holds the words.
+
+    \b
+    ace-graph playbook search fraction
+    ace-graph playbook search fraction --tag exam
+    """
+    from ace_graph.cli.commands import playbook_view
+    from ace_graph.memory.bullet_filter import BulletFilter
+
+    wanted = BulletFilter(tags=tuple(tag or ()), memory_types=_types(memory_type), words=text)
+    playbook_view.search(store, learner, wanted, as_json=as_json)
+
+
+@playbook.command()
+def add(
+    text: Annotated[str, typer.Argument(help="What is to be remembered, in one sentence.")],
+    learner: Learner = DEFAULT_LEARNER,
+    section: Annotated[
+        str, typer.Option(help="profile, preferences and misconceptions are always in the prompt.")
+    ] = "lessons",
+    memory_type: Annotated[
+        MemoryKind | None, typer.Option("--type", help="Inferred from the text by default.")
+    ] = None,
+    topic: Annotated[str | None, typer.Option(help="Such as fraction_addition.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
+    avoid: Annotated[bool, typer.Option("--avoid", help="It is what not to do.")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help="Put it into every prompt.")] = False,
+    ttl_days: Annotated[
+        float | None, typer.Option(help="After so many days without a change no prompt holds it.")
+    ] = None,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Add a bullet by hand.
+
+    \b
+    ace-graph playbook add "Draw a picture before the first formula." --learner ada
+    ace-graph playbook add "Learner says: call me Ann" --section profile --pin
+    """
+    from ace_graph.cli.commands import playbook_edit
+    from ace_graph.memory.delta.operations import Add
+
+    operation = Add(
+        ref="new",
+        content=text,
+        section=section,
+        memory_type=memory_type.value if memory_type else None,
+        topic=topic,
+        tags=tuple(tag or ()),
+        polarity="anti_pattern" if avoid else "strategy",
+        pinned=pin,
+        ttl_days=given_days(ttl_days),
+        sources=("cli",),
+    )
+    playbook_edit.add(store, learner, operation, as_json=as_json)
+
+
+@playbook.command()
+def edit(
+    bullet_id: BulletId,
+    text: Annotated[str | None, typer.Argument(help="The new text.")] = None,
+    ttl_days: Annotated[
+        float | None, typer.Option(help="Days without a change until no prompt holds it; 0: for good.")
+    ] = None,
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Give a bullet another text or time to live; its id and its votes stay.
+
+    \b
+    ace-graph playbook edit les-00002 "The LCM of 4 and 6 is 12"
+    ace-graph playbook edit les-00002 --ttl-days 30
+    """
+    from ace_graph.cli.commands import playbook_edit
+    from ace_graph.memory.delta.operations import Update
+
+    if text is None and ttl_days is None:
+        raise typer.BadParameter("name a new text, or --ttl-days")
+    operation = Update(
+        bullet_id=bullet_id, content=text, ttl_days="never" if ttl_days == 0 else given_days(ttl_days)
+    )
+    playbook_edit.edit(store, learner, operation, as_json=as_json)
+
+
+@playbook.command()
+def pin(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Put a bullet into every prompt, and never archive it for room."""
+    from ace_graph.cli.commands import playbook_edit
+
+    playbook_edit.pin(store, learner, bullet_id, as_json=as_json)
+
+
+@playbook.command()
+def unpin(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Undo a pin."""
+    from ace_graph.cli.commands import playbook_edit
+
+    playbook_edit.unpin(store, learner, bullet_id, as_json=as_json)
+
+
+@playbook.command()
+def quarantine(
+    bullet_id: BulletId,
+    why: Annotated[str, typer.Argument(help="Why no prompt may hold it.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Keep a bullet out of every prompt, with the reason."""
+    from ace_graph.cli.commands import playbook_edit
+
+    playbook_edit.quarantine(store, learner, bullet_id, why, as_json=as_json)
+
+
+@playbook.command()
+def release(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Let a bullet out of quarantine, into prompts. Read it first: `show --quarantined`."""
+    from ace_graph.cli.commands import playbook_edit
+
+    playbook_edit.release(store, learner, bullet_id, as_json=as_json)
+
+
+@playbook.command()
+def rescreen(
+    learner: Learner = DEFAULT_LEARNER,
+    everybody: Annotated[bool, typer.Option("--all", help="Every learner of the store.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would move, change nothing.")] = False,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Screen what is stored again, after an upgrade has changed the rules: both ways.
+
+    What a person released, kept back or vouched for stays as it is.
+
+    \b
+    ace-graph playbook rescreen --all --dry-run
+    """
+    from ace_graph.cli.commands import playbook_rescreen
+
+    if everybody:
+        playbook_rescreen.rescreen_all(store, dry_run=dry_run, as_json=as_json)
+    else:
+        playbook_rescreen.rescreen(store, learner, dry_run=dry_run, as_json=as_json)
+
+
+@playbook.command()
+def remove(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Archive a bullet; `restore` brings it back."""
+    from ace_graph.cli.commands import playbook_edit
+
+    playbook_edit.remove(store, learner, bullet_id, as_json=as_json)
+
+
+@playbook.command()
+def clear(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
+    """Archive all bullets; `rollback` brings them back, `ace-graph learner forget` deletes for good."""
+    from ace_graph.cli.commands import playbook_edit
+
+    playbook_edit.clear(store, learner, as_json=as_json)
+
+
+@playbook.command()
+def history(
+    learner: Learner = DEFAULT_LEARNER,
+    limit: Annotated[int, typer.Option(min=0, help="Versions shown.")] = 50,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """The versions of a playbook, the newest first: who changed what, and why."""
+    from ace_graph.cli.commands import playbook_history
+
+    playbook_history.history(store, learner, as_json=as_json, limit=limit)
+
+
+@playbook.command()
+def diff(
+    before: Annotated[int, typer.Argument(metavar="A", min=0, help="A version; 0 is the empty playbook.")],
+    after: Annotated[int, typer.Argument(metavar="B", min=0, help="Another one.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """What came, went and changed between two versions.
+
+    \b
+    ace-graph playbook diff 3 5
+    """
+    from ace_graph.cli.commands import playbook_history
+
+    playbook_history.diff(store, learner, before, after, as_json=as_json)
+
+
+@playbook.command()
+def rollback(
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="One that `history` lists.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Go back to an earlier version, votes and all; that is a new version, and can be undone too."""
+    from ace_graph.cli.commands import playbook_history
+
+    playbook_history.rollback(store, learner, version, as_json=as_json)
+
+
+@playbook.command("export")
+def export_(
+    learner: Learner = DEFAULT_LEARNER,
+    name: Annotated[str, typer.Option("--format", metavar="NAME", help="One of those named above.")] = "json",
+    file: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
+    ] = None,
+    store: StoreUrl = None,
+) -> None:
+    """Write the bullets to a file.
+
+    \b
+    json       everything, those in quarantine too
+    text       markdown, for people
+    ace        for ace-agent; ace-plain without counters
+    kayba      a kayba skillbook; kayba-v1 for one before version 2
+    lmb        the payload of LMB-ACE
+
+    \b
+    ace-graph playbook export --format text
+    ace-graph playbook export --learner ada -o ada.json
+    """
+    from ace_graph.cli.commands import playbook_files
+
+    playbook_files.export_playbook(store, learner, name, file)
+
+
+@playbook.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or - for stdin.")],
+    learner: Learner = DEFAULT_LEARNER,
+    name: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="One that export knows, instead of finding out.")
+    ] = "auto",
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Add the bullets of a file to a learner's; what is known already is merged.
+
+    Every format that export writes is known by its content.
+
+    \b
+    ace-graph playbook import ada.json --learner ben
+    """
+    from ace_graph.cli.commands import playbook_files
+
+    playbook_files.import_playbook(store, learner, file, name, as_json=as_json)

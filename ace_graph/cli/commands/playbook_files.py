@@ -1,0 +1,132 @@
+"""What `playbook export` and `playbook import` do: a playbook as a file, and back.
+
+A file of up to 500 bullets is imported in one delta, a larger one in several, with a progress bar.
+
+Does not: know formats; memory.formats does.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from ace_graph.cli.app import say
+from ace_graph.cli.store_access import commit, on_store
+from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.errors import FormatError
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.formats.base import Reading
+from ace_graph.memory.formats.importing import Outcome, batches, outcome_of, read_stream, read_text
+from ace_graph.memory.formats.registry import format_named, read_bullets
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+
+__all__ = ["export_playbook", "import_playbook", "write_text"]
+
+_SHOWN_REFUSALS = 20
+
+
+def export_playbook(url: str | None, learner: str, name: str, file: Path | None) -> None:
+    """Write the learner's bullets to `file`, or to stdout."""
+    chosen = format_named(name)
+    snapshot = on_store(url, lambda store: store.load(learner))
+    write_text(chosen.write(snapshot.playbook), file)
+    if file is not None:
+        say(f"{counted(len(snapshot.playbook), 'bullet')} of learner {learner} written to {file}")
+
+
+def import_playbook(url: str | None, learner: str, file: Path, name: str, *, as_json: bool) -> None:
+    """Add the bullets of `file` to the learner's, and say what became of each."""
+    try:
+        reading = read_bullets(_text_of(file), name)
+    except FormatError as error:
+        raise FormatError(f"{file}: {error}") from error
+    numbered = replace(
+        reading, bullets=tuple(b.model_copy(update={"ref": f"b{n}"}) for n, b in enumerate(reading.bullets))
+    )
+
+    async def job(store: Store) -> tuple[Outcome, Snapshot]:
+        return await _add_all(store, learner, numbered, f"playbook import {file.name}")
+
+    outcome, after = on_store(url, job)
+    if as_json:
+        print_json(
+            {
+                "read": outcome.read,
+                "kept": outcome.kept,
+                "merged": outcome.merged,
+                "refused": len(outcome.refused),
+                "reasons": [{"what": each.what, "why": each.why} for each in outcome.refused],
+                "renamed": outcome.renamed,
+                "core": outcome.core,
+                "quarantined": outcome.quarantined,
+                "left_out": dict(outcome.left_out),
+                "version": None if after.absent else after.version.n,
+            }
+        )
+    else:
+        _tell(outcome)
+    if outcome.read and len(outcome.refused) == outcome.read:
+        raise FormatError(f"{file}: every bullet was refused, nothing was changed: correct the file")
+
+
+def write_text(text: str, file: Path | None) -> None:
+    """Write `text` to `file`, or to stdout."""
+    if file is None:
+        sys.stdout.write(text)
+    else:
+        file.write_text(text, encoding="utf-8")
+
+
+def _text_of(file: Path) -> str:
+    return read_stream(sys.stdin.buffer) if str(file) == "-" else read_text(file)
+
+
+async def _add_all(store: Store, learner: str, reading: Reading, reason: str) -> tuple[Outcome, Snapshot]:
+    base = await store.load(learner)
+    before, done = base, list[Commit]()
+    bar = Progress(
+        TextColumn("importing"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=console(error=True),
+        disable=not sys.stderr.isatty(),
+    )
+    try:
+        with bar:
+            task = bar.add_task("importing", total=len(reading.bullets))
+            for batch in batches(reading.bullets):
+                committed = await commit(store, learner, base, batch, reason)
+                base = committed.snapshot
+                done.append(committed)
+                bar.advance(task, len(batch))
+    except BaseException:
+        if done:
+            say(f"stopped half way: playbook rollback {before.version.n} undoes what was imported")
+        raise
+    return outcome_of(reading, [each.report for each in done], base.playbook), base
+
+
+def _tell(outcome: Outcome) -> None:
+    out = console()
+    counts = f"kept {outcome.kept}, merged {outcome.merged}, refused {len(outcome.refused)}"
+    out.print(f"read {counted(outcome.read, 'bullet')}: {counts}", soft_wrap=True)
+    for each in outcome.refused[:_SHOWN_REFUSALS]:
+        out.print(f"  refused {printable(each.what)}: {printable(each.why)}", soft_wrap=True)
+    if len(outcome.refused) > _SHOWN_REFUSALS:
+        out.print(f"  … and {len(outcome.refused) - _SHOWN_REFUSALS} more: --json lists all", soft_wrap=True)
+    if outcome.renamed:
+        out.print(f"  new ids for {counted(outcome.renamed, 'bullet')}: theirs were taken", soft_wrap=True)
+    if outcome.left_out:
+        fields = ", ".join(f"{printable(name)} ({count})" for name, count in outcome.left_out.items())
+        out.print(f"  left out, a bullet has no place for it: {fields}", soft_wrap=True)
+    if outcome.core:
+        out.print(f"  always in the prompt: {', '.join(outcome.core)}", soft_wrap=True)
+    if outcome.quarantined:
+        held = ", ".join(outcome.quarantined)
+        out.print(f"  in quarantine, playbook show --quarantined says why: {held}", soft_wrap=True)
+    if outcome.displaced:
+        out.print(f"  made room or were replaced: {', '.join(outcome.displaced)}", soft_wrap=True)

@@ -1,0 +1,163 @@
+"""What `playbook history`, `diff`, `rollback`, `archived` and `restore` do: read changes, compare, go back.
+
+Going back is a change like any other: it is in the history, and can itself be undone.
+
+Does not: reach further back than the history that the store keeps.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ace_graph.cli.commands.playbook_edit import report_json
+from ace_graph.cli.commands.playbook_view import bullet_json
+from ace_graph.cli.store_access import commit, on_store
+from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.errors import ChangeRefused
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.commit import Commit, HistoryEntry, playbook_at
+from ace_graph.memory.delta.effect import Report
+from ace_graph.memory.delta.rollback import Left, archived, restore_of, rollback_to
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.stores.base import Store
+
+__all__ = ["archive", "diff", "history", "restore", "rollback"]
+
+_COUNTED = (
+    "added", "reinforced", "updated", "tagged", "merged", "superseded", "removed", "pruned", "restored",
+    "quarantined", "released",
+)  # fmt: skip
+
+
+def history(url: str | None, learner: str, *, as_json: bool, limit: int) -> None:
+    """Print the content changes, the newest first."""
+    kept = on_store(url, lambda store: store.history(learner))
+    newest = [entry for entry in reversed(kept.entries) if entry.effect is None or entry.effect.changes]
+    if as_json:
+        print_json({"oldest": kept.base_n, "versions": [_entry_json(entry) for entry in newest[:limit]]})
+        return
+    out = console()
+    if not newest:
+        console(error=True).print(f"Learner {printable(learner)} has no history yet.")
+    for entry in newest[:limit]:
+        by = " ".join(part for part in (entry.author, entry.reason or entry.source) if part)
+        line = f"{entry.n:>5}  {entry.at:%Y-%m-%d %H:%M}  {printable(by)}: {_summary(entry.report)}"
+        out.print(line, soft_wrap=True)
+
+
+def diff(url: str | None, learner: str, before: int, after: int, *, as_json: bool) -> None:
+    """Print the bullets that came, went or changed between two versions."""
+    kept = on_store(url, lambda store: store.history(learner))
+    old, new = playbook_at(kept, before), playbook_at(kept, after)
+    added, removed = _missing(new, old), _missing(old, new)
+    changed = [(was, now) for was in old.bullets() if (now := new.get_bullet(was.id)) and now != was]
+    if as_json:
+        print_json(
+            {
+                "from": before,
+                "to": after,
+                "added": [bullet_json(bullet) for bullet in added],
+                "removed": [bullet_json(bullet) for bullet in removed],
+                "changed": [{"before": bullet_json(was), "after": bullet_json(now)} for was, now in changed],
+            }
+        )
+        return
+    lines = [f"- [{b.id}] {b.content}" for b in removed] + [f"+ [{b.id}] {b.content}" for b in added]
+    lines += [f"~ [{was.id}] {_changes(was, now)}" for was, now in changed]
+    for line in lines or [f"Versions {before} and {after} hold the same bullets."]:
+        console().print(printable(line), soft_wrap=True)
+
+
+def rollback(url: str | None, learner: str, version: int, *, as_json: bool) -> None:
+    """Make everything what it was at an earlier version, as a new version."""
+
+    async def job(store: Store) -> Commit:
+        base = await store.load(learner)
+        if base.version.n == version:
+            raise ChangeRefused(f"learner {learner} is at version {version}: nothing to do")
+        back = rollback_to(await store.history(learner), base, version)
+        return await commit(store, learner, base, [back], f"playbook rollback {version}")
+
+    done = on_store(url, job)
+    if as_json:
+        print_json(report_json(done))
+        return
+    held = counted(len(done.snapshot.playbook), "bullet")
+    console().print(f"version {done.version.n} holds the {held} of version {version}", soft_wrap=True)
+
+
+def archive(url: str | None, learner: str, *, as_json: bool, limit: int) -> None:
+    """Print the bullets that left the playbook and are not back, the latest first."""
+
+    async def job(store: Store) -> list[Left]:
+        present = await store.load(learner)
+        return list(archived(await store.history(learner), present.playbook))
+
+    found = on_store(url, job)[:limit]
+    if as_json:
+        print_json({"bullets": [_left_json(left) for left in found]})
+        return
+    if not found:
+        console(error=True).print(f"No bullet of learner {printable(learner)} has left its playbook.")
+    for left in found:
+        why = f"{left.why} (now {left.into})" if left.into else left.why
+        line = f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, {why}: {left.bullet.content}"
+        console().print(printable(line), soft_wrap=True)
+
+
+def restore(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
+    """Bring one archived bullet back as it was."""
+
+    async def job(store: Store) -> Commit:
+        base = await store.load(learner)
+        back = restore_of(await store.history(learner), base, bullet_id)
+        done = await commit(store, learner, base, [back], "playbook restore")
+        if not done.report.restored:
+            raise ChangeRefused(f"{bullet_id} is in the playbook again: somebody else brought it back")
+        return done
+
+    done = on_store(url, job)
+    if as_json:
+        print_json(report_json(done))
+        return
+    bullet = done.snapshot.playbook.entries[bullet_id]
+    hidden = "; it does more harm than good, so no prompt shows it" if bullet.harmful > bullet.helpful else ""
+    console().print(printable(f"{bullet_id}: back{hidden}"), soft_wrap=True)
+
+
+def _left_json(left: Left) -> dict[str, object]:
+    return {
+        **bullet_json(left.bullet),
+        "left": {"version": left.n, "at": left.at.isoformat(), "why": left.why, "into": left.into},
+    }
+
+
+def _entry_json(entry: HistoryEntry) -> dict[str, object]:
+    return {
+        "version": entry.n,
+        "at": entry.at.isoformat(),
+        "author": entry.author,
+        "reason": entry.reason,
+        "source": entry.source,
+        **entry.report.model_dump(mode="json", exclude={"refs"}),
+    }
+
+
+def _summary(report: Report) -> str:
+    counts = [f"{len(getattr(report, name))} {name}" for name in _COUNTED if getattr(report, name)]
+    return ", ".join(counts) or "no bullet changed"
+
+
+def _missing(here: Playbook, there: Playbook) -> list[Bullet]:
+    return [bullet for bullet in here.bullets() if there.get_bullet(bullet.id) is None]
+
+
+def _changes(was: Bullet, now: Bullet) -> str:
+    """The fields that differ, the moment of the change aside."""
+    fields = [name for name in Bullet.model_fields if getattr(was, name) != getattr(now, name)]
+    told = [name for name in fields if name != "updated_at"] or fields
+    return "; ".join(f"{name}: {_shown(getattr(was, name))} -> {_shown(getattr(now, name))}" for name in told)
+
+
+def _shown(value: object) -> str:
+    return ", ".join(cast("tuple[str, ...]", value)) or "none" if isinstance(value, tuple) else str(value)

@@ -1,0 +1,181 @@
+"""What `playbook show`, `stats` and `search` print: a table on a terminal, one bullet a line elsewhere.
+
+Does not: change anything.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import cast
+
+from rich.table import Table
+from rich.text import Text
+
+from ace_graph.cli.store_access import on_store
+from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet_filter import BulletFilter
+from ace_graph.memory.decay import decay_score, mean_decay_score
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+from ace_graph.memory.trust import lift, proven, share_withheld
+
+__all__ = ["bullet_json", "bullet_table", "bullets_json", "print_bullets", "search", "show", "stats"]
+
+
+def show(url: str | None, learner: str, *, as_json: bool, shown: BulletFilter, limit: int) -> None:
+    """Print totals, sections and the bullets that pass `shown`, the strongest first."""
+    snapshot, policy = _load(url, learner)
+    wanted = [b for b in snapshot.playbook.bullets() if shown.passes(b)]
+    if as_json:
+        print_json(bullets_json(snapshot, wanted))
+        return
+    _print_totals(snapshot, learner)
+    ranked = _ranked(wanted, snapshot, policy)
+    print_bullets(ranked[:limit], snapshot, policy)
+    if len(ranked) > limit:
+        console().print(f"… and {len(ranked) - limit} more: --limit {len(ranked)} shows all", style="dim")
+
+
+def search(url: str | None, learner: str, wanted: BulletFilter, *, as_json: bool) -> None:
+    """Print the bullets that pass `wanted`, the strongest first."""
+    snapshot, policy = _load(url, learner)
+    found = [b for b in snapshot.playbook.bullets() if wanted.passes(b)]
+    if as_json:
+        print_json(bullets_json(snapshot, found))
+    elif found:
+        print_bullets(_ranked(found, snapshot, policy), snapshot, policy)
+    else:
+        held = f"No bullet of learner {printable(learner)} holds {printable(wanted.words)!r}"
+        other = " with that tag and type" if wanted.tags or wanted.memory_types else ""
+        console(error=True).print(f"{held}{other}.")
+
+
+def stats(url: str | None, learner: str, *, as_json: bool) -> None:
+    """Print counts, and the mean of the strengths that decay leaves."""
+    snapshot, policy = _load(url, learner)
+    totals = snapshot.playbook.stats()
+    active = [b for b in snapshot.playbook.bullets() if b.status == "active"]
+    figures: dict[str, object] = {
+        "learner": learner,
+        "version": None if snapshot.absent else snapshot.version.n,
+        **{name: dict(v) if hasattr(v, "items") else v for name, v in totals._asdict().items()},
+        "core": sum(b.core for b in active),
+        "mean_strength": mean_decay_score(active, snapshot.access, policy.decay),
+        "access_clock": snapshot.access.access_clock,
+        "max_bullets": policy.max_bullets,
+        "proven": sum(map(proven, active)),
+        "withheld_share": share_withheld(snapshot.access.trial, policy.holdout_rate),
+        "lift": _lift(snapshot),
+    }
+    if as_json:
+        print_json(figures)
+        return
+    for name, value in figures.items():
+        console().print(f"{name.replace('_', ' ')}: {_told(value)}", soft_wrap=True)
+
+
+def _lift(snapshot: Snapshot) -> dict[str, float] | None:
+    """The lift of the unproven bullets with its 95 % interval; None until turns on both sides were judged."""
+    found = lift(snapshot.access.trial)
+    return None if found is None else {name: round(value, 4) for name, value in found._asdict().items()}
+
+
+def bullets_json(snapshot: Snapshot, bullets: Sequence[Bullet]) -> dict[str, object]:
+    """Return the version and every field of the bullets; the version is None without a state."""
+    return {
+        "version": None if snapshot.absent else snapshot.version.n,
+        "bullets": [bullet_json(bullet) for bullet in bullets],
+    }
+
+
+def bullet_json(bullet: Bullet) -> dict[str, object]:
+    """Return every field of the bullet, also `vouched`, which is stored only where it is set."""
+    return {**bullet.model_dump(mode="json"), "vouched": list(bullet.vouched)}
+
+
+def _last_used(bullet: Bullet, snapshot: Snapshot) -> str:
+    """When the bullet was last used in a prompt: a day, never, or always (the core)."""
+    used = snapshot.access.last_used(bullet.id)
+    return "always" if bullet.core else used.isoformat() if used else "never"
+
+
+def print_bullets(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> None:
+    """Print the bullets, the strength beside each."""
+    if sys.stdout.isatty():
+        console().print(bullet_table(bullets, snapshot, policy))
+        return
+    for bullet in bullets:
+        print(
+            f"[{bullet.id}] +{bullet.helpful}/-{bullet.harmful} "
+            f"strength={decay_score(bullet, snapshot.access, policy.decay):.2f} "
+            f"{_marked(bullet)}: {printable(bullet.content)}"
+        )
+
+
+def bullet_table(
+    bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy, title: str | None = None
+) -> Table:
+    """Return the bullets as a table."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("id", no_wrap=True)
+    table.add_column("section")
+    table.add_column("content", ratio=1, overflow="fold")
+    table.add_column("votes", justify="right", no_wrap=True)
+    table.add_column("strength", justify="right")
+    table.add_column("last used", no_wrap=True)
+    for bullet in bullets:
+        table.add_row(
+            Text(bullet.id),
+            Text(printable(_marked(bullet))),
+            Text(printable(bullet.content)),
+            Text(f"+{bullet.helpful}/-{bullet.harmful}"),
+            Text(f"{decay_score(bullet, snapshot.access, policy.decay):.2f}"),
+            Text(_last_used(bullet, snapshot)),
+        )
+    return table
+
+
+def _load(url: str | None, learner: str) -> tuple[Snapshot, Policy]:
+    async def job(store: Store) -> tuple[Snapshot, Policy]:
+        return await store.load(learner), store.policy
+
+    return on_store(url, job)
+
+
+def _print_totals(snapshot: Snapshot, learner: str) -> None:
+    totals = snapshot.playbook.stats()
+    version = "nothing stored yet" if snapshot.absent else f"version {snapshot.version.n}"
+    kept_back = f", {totals.quarantined} in quarantine (--quarantined)" if totals.quarantined else ""
+    held = f"{counted(totals.bullets, 'bullet')}{kept_back}"
+    out = console()
+    out.print(f"Learner {printable(learner)}: {version}, {held}", soft_wrap=True)
+    if totals.sections:
+        out.print(f"Sections: {_told(dict(totals.sections))}", soft_wrap=True)
+
+
+def _ranked(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> list[Bullet]:
+    return sorted(
+        bullets,
+        key=lambda b: (decay_score(b, snapshot.access, policy.decay), b.helpful, b.updated_at),
+        reverse=True,
+    )
+
+
+def _marked(bullet: Bullet) -> str:
+    marks = [bullet.section]
+    marks += ["pinned"] if bullet.pinned else []
+    marks += ["avoid"] if bullet.polarity == "anti_pattern" else []
+    if bullet.status == "quarantined":
+        marks.append(f"quarantined: {bullet.quarantine_reason or 'no reason given'}")
+    return " ".join([marks[0], *(f"({mark})" for mark in marks[1:])])
+
+
+def _told(value: object) -> str:
+    if isinstance(value, dict):
+        counts = cast("dict[str, int]", value)
+        parts = [f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: -counts[name])]
+        return printable(", ".join(parts)) or "none"
+    return f"{value:.3f}" if isinstance(value, float) else printable(str(value))

@@ -1,0 +1,252 @@
+"""`ace-graph run`: one JSON object on stdin, one JSON line on stdout, the log on stderr.
+
+What `ace-graph run` takes and gives: one JSON object in, one JSON object out.
+
+Standard output that holds one line and nothing else, whatever libraries print.
+
+The protection is at the file descriptor: what a C library or a child process writes to stdout goes to
+stderr too.
+
+Does not: keep a thread. The caller sends the history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import time
+import traceback
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, cast
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from ace_graph.cli.environment import load_settings
+from ace_graph.cli.logs import with_content
+from ace_graph.cli.options import DEFAULT_LEARNER
+from ace_graph.context import ACEContext
+from ace_graph.errors import AceError, UsageError
+from ace_graph.learning.report import ace_delta
+from ace_graph.state import ACEInput, ACEOutput
+from ace_graph.telemetry import shown_learner
+
+__all__ = ["Emit", "Request", "answer_json", "one_line_stdout", "read_request", "run_once"]
+
+
+_TOLD_BACK = frozenset({"ace_delta", "learning_error", "mode"})
+"""What an earlier answer's scratch holds and a backend may send back; names with a leading _ too."""
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    role: Literal["user", "human", "assistant", "ai", "system", "developer"]
+    content: str | list[str | dict[str, JsonValue]]
+
+
+class _Payload(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    messages: list[_Message] = Field(min_length=1)
+    mode: str | None = None
+    additional_context: str | None = None
+    scratch: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of the graph."""
+
+    input: ACEInput
+    context: ACEContext
+
+
+def read_request(raw: bytes) -> Request:
+    """Return the request in a JSON text.
+
+    `scratch` takes every field of ACEContext, and `ace_online_learning`; what an earlier answer put there
+    may come back. Raises UsageError that says what is wrong with it.
+    """
+    payload = _parsed(raw)
+    messages = [{"role": each.role, "content": each.content} for each in payload.messages]
+    # LangGraph turns messages in this form into its own.
+    asked = cast("ACEInput", {"messages": messages})
+    if payload.mode is not None:
+        asked["mode"] = payload.mode
+    if payload.additional_context is not None:
+        asked["additional_context"] = payload.additional_context
+    return Request(asked, _context(payload))
+
+
+def answer_json(
+    out: ACEOutput, request: Request, *, memory_loaded: bool, temperature: float
+) -> dict[str, object]:
+    """Return what `run` prints: answer, mode, result, and the scratch that may be sent back next time.
+
+    `temperature` is the one of the settings, for a plan that does not say.
+    """
+    plan, learning = out.get("plan"), out.get("learning")
+    result = out.get("result")
+    scratch: dict[str, object] = {
+        _told_as(name, request.context): value for name, value in (plan or {}).items() if name != "mode"
+    }
+    if scratch.get("temperature") is None:
+        scratch["temperature"] = temperature
+    scratch["learner_id"] = request.context.learner_id
+    scratch["_ace_memory_loaded"] = memory_loaded
+    if request.context.conversation_id is not None:
+        scratch["conversation_id"] = request.context.conversation_id
+    if learning is not None:
+        if learning["unsaved"] is None:
+            scratch["ace_delta"] = ace_delta(learning)
+        if learning["error"]:
+            scratch["learning_error"] = learning["error"]
+    answer = result["answer"] if result else ""
+    return {"answer": answer, "mode": out.get("mode"), "result": result, "scratch": scratch}
+
+
+_CONTEXT_NAMES: Mapping[str, str] = {"max_bullets": "max_bullets_injected"}
+"""Plan parameters under the name by which the context takes them."""
+
+_OF_THE_QUESTION = frozenset({"topic", "window_size"})
+"""Plan parameters that follow from the question: sent back, one turn's must not hold for the next."""
+
+
+def _told_as(name: str, context: ACEContext) -> str:
+    if name in _OF_THE_QUESTION and getattr(context, name) is None:
+        return f"_{name}"
+    return _CONTEXT_NAMES.get(name, name)
+
+
+def _parsed(raw: bytes) -> _Payload:
+    if not raw.strip():
+        raise UsageError('stdin is empty: send {"messages": [{"role": "user", "content": "..."}]}')
+    try:
+        document: object = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"stdin is no UTF-8 text: {error.reason} at byte {error.start}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"stdin is no valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise UsageError(f"stdin holds a JSON {type(document).__name__}, not an object with messages")
+    try:
+        return _Payload.model_validate(document)
+    except ValidationError as error:
+        raise UsageError(_explained(error.errors(include_url=False, include_input=False))) from error
+
+
+def _context(payload: _Payload) -> ACEContext:
+    scratch = {
+        name: value
+        for name, value in payload.scratch.items()
+        if name not in _TOLD_BACK and not name.startswith("_") and value is not None
+    }
+    online = scratch.pop("ace_online_learning", True)
+    if not isinstance(online, bool):
+        raise UsageError("scratch.ace_online_learning must be true or false")
+    if not online:
+        scratch["learning"] = "off"
+    scratch.setdefault("learner_id", DEFAULT_LEARNER)
+    if payload.thread_id:
+        scratch.setdefault("conversation_id", payload.thread_id[:256])
+    try:
+        return ACEContext.model_validate(scratch)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)
+        raise UsageError(_explained(details, "scratch.")) from error
+
+
+def _explained(details: list[ErrorDetails], where: str = "") -> str:
+    """Every wrong field once, with what is wrong with it."""
+    told: dict[str, str] = {}
+    for detail in details:
+        parts = [str(part) for part in detail["loc"] if not str(part).startswith(("list[", "str", "dict["))]
+        told.setdefault(where + ".".join(parts), detail["msg"])
+    return "; ".join(f"{name}: {message}" for name, message in told.items())
+
+
+class Emit(Protocol):
+    """Writes the line."""
+
+    def __call__(self, value: Mapping[str, object], /) -> None: ...
+
+
+@contextmanager
+def one_line_stdout() -> Generator[Emit]:
+    """Yield the only way to stdout; everything else that is written there until the end goes to stderr."""
+    sys.stdout.flush()
+    real = os.dup(1)
+    os.dup2(2, 1)
+
+    def emit(value: Mapping[str, object], /) -> None:
+        line = json.dumps(value, ensure_ascii=True) + "\n"
+        left = memoryview(line.encode("ascii"))
+        while left:
+            left = left[os.write(real, left) :]
+
+    try:
+        yield emit
+    finally:
+        sys.stdout.flush()
+        os.dup2(real, 1)
+        os.close(real)
+
+
+logger = logging.getLogger("ace_graph")
+
+
+def run_once(url: str | None, base: Path | None, *, debug: bool) -> int:
+    """Answer the request on stdin and return the exit code: 0, or 1 with `{"error": ...}` on stdout."""
+    with one_line_stdout() as emit:
+        try:
+            emit(_answered(url, base, sys.stdin.buffer.read(), debug=debug))
+        except (Exception, KeyboardInterrupt) as error:
+            if debug:
+                traceback.print_exc()
+            emit({"error": _sentence(error)})
+            return 1
+    return 0
+
+
+def _answered(url: str | None, base: Path | None, raw: bytes, *, debug: bool) -> dict[str, object]:
+    settings = load_settings(debug=debug)
+    # Imported here, behind the protected stdout, because importing may print too.
+    from ace_graph.cli.commands.watched_store import WatchedStore
+    from ace_graph.cli.session import opened_agent
+    from ace_graph.resources import offline_fallback
+    from ace_graph.stores import open_store
+
+    request = read_request(raw)
+    logger.info("[ACE Runner] received %d messages", len(request.input["messages"]))
+    ready = with_content(offline_fallback(settings))
+
+    async def answer(request: Request) -> dict[str, object]:
+        store = WatchedStore(open_store(url, settings=ready))
+        async with opened_agent(ready, store, base) as agent:
+            learner = shown_learner(str(request.context.learner_id))
+            logger.info("[ACE Runner] invoking the graph: model=%s learner=%s", agent.choice, learner)
+            out: ACEOutput = await agent.graph.ainvoke(request.input, context=request.context)  # type: ignore[assignment]  # LangGraph says dict
+            heat = ready.llm_temperature
+            return answer_json(out, request, memory_loaded=store.loaded, temperature=heat)
+
+    began = time.perf_counter()
+    answered = asyncio.run(answer(request))
+    took = time.perf_counter() - began
+    logger.info("[ACE Runner] complete: mode=%s seconds=%.2f", answered["mode"], took)
+    return answered
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, AceError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    return f"unexpected {type(error).__name__}: {error}: run it again with --debug to see where"

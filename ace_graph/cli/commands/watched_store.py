@@ -1,0 +1,86 @@
+"""A store that tells whether memory was read: what `_ace_memory_loaded` is taken from.
+
+Does not: change a call or its result.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from ace_graph.memory.commit import Commit, History
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.pending import Pending
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import LearnerExport, Store, keeps_pending
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = ["WatchedStore"]
+
+
+class WatchedStore:
+    """Passes every call on to `inner`; `loaded` is true once a load succeeded."""
+
+    def __init__(self, inner: Store) -> None:
+        self._inner = inner
+        self.loaded = False
+
+    @property
+    def name(self) -> str:
+        """The name of the store inside."""
+        return self._inner.name
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the store inside."""
+        return self._inner.policy
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        """See `Store.load`."""
+        snapshot = await self._inner.load(learner_id, known)
+        self.loaded = True
+        return snapshot
+
+    def __getattr__(self, name: str) -> object:
+        """Hand on what only some stores have: the pending part."""
+        return getattr(self._inner, name)
+
+    async def commit(
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | None = None,
+        pending: Pending | None = None,
+    ) -> Commit:
+        """See `Store.commit` and `PendingStore.commit`."""
+        if pending is not None and keeps_pending(self._inner):
+            return await self._inner.commit(learner_id, delta, base, record, pending)
+        return await self._inner.commit(learner_id, delta, base, record)
+
+    async def history(self, learner_id: str) -> History:
+        """See `Store.history`."""
+        return await self._inner.history(learner_id)
+
+    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
+        """See `Store.turns`."""
+        return await self._inner.turns(learner_id, limit)
+
+    async def export(self, learner_id: str) -> LearnerExport:
+        """See `Store.export`."""
+        return await self._inner.export(learner_id)
+
+    async def forget(self, learner_id: str) -> bool:
+        """See `Store.forget`."""
+        return await self._inner.forget(learner_id)
+
+    async def close(self) -> None:
+        """See `Store.close`."""
+        await self._inner.close()
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._inner.__aexit__(*exc_info)

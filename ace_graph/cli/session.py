@@ -1,0 +1,134 @@
+"""One conversation with the agent: the messages so far, the last turn, and what may be said about it.
+
+The agent that `chat`, `run` and `demo` talk to: model, store and graph, closed together.
+
+Does not: read the keyboard or print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from langchain_core.messages import AnyMessage, HumanMessage
+
+from ace_graph.cli.store_access import commit
+from ace_graph.context import ACEContext
+from ace_graph.errors import ChangeRefused
+from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.operations import Judge
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+from ace_graph.models import ModelChoice, choose_model, close_model, make_model
+from ace_graph.settings import Settings
+from ace_graph.state import ACEInput, ACEOutput
+
+__all__ = ["Agent", "Conversation", "opened_agent"]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A graph and what it stands on."""
+
+    graph: ACEGraph
+    store: Store
+    choice: ModelChoice
+
+
+@asynccontextmanager
+async def opened_agent(settings: Settings, store: Store, base: Path | None = None) -> AsyncGenerator[Agent]:
+    """Yield the agent that the settings describe, on `store`; close its model and the store at the end.
+
+    `base` is the file of a playbook that every learner is given.
+
+    Raises ConfigurationError, ModelNotConfigured.
+    """
+    async with store:
+        model = make_model(settings)
+        try:
+            graph = build_ace_graph(model=model, store=store, settings=settings, base_playbook=base)
+            yield Agent(graph, store, choose_model(settings))
+        finally:
+            await close_model(model)
+
+
+class Conversation:
+    """Remembers the messages in this process; a question that failed or was stopped leaves no trace."""
+
+    def __init__(self, agent: Agent, context: ACEContext, mode: str | None = None) -> None:
+        self.agent = agent
+        self.context = context
+        self._mode = mode
+        self._messages: list[AnyMessage] = []
+        self._last: ACEOutput | None = None
+
+    @property
+    def learner(self) -> str:
+        """Whose memory is used."""
+        return self.context.learner_id or ""
+
+    @property
+    def last_answer(self) -> str:
+        """The text of the last answer; '' before the first."""
+        return self._last["messages"][-1].text if self._last else ""
+
+    async def ask(
+        self, question: str, show: Callable[[str], None], ground_truth: str | None = None
+    ) -> ACEOutput:
+        """Return the turn's output; the answer's text is shown while it comes.
+
+        Raises AceError when there is no answer.
+        """
+        asked: ACEInput = {"messages": [*self._messages, HumanMessage(question)]}
+        if self._mode is not None:
+            asked["mode"] = self._mode
+        context = self.context.model_copy(update={"ground_truth": ground_truth})
+        out: object = None
+        shown = False
+        async with aclosing(self._stream(asked, context)) as events:
+            async for kind, event in events:
+                if kind == "messages":
+                    message, _ = cast("tuple[AnyMessage, object]", event)
+                    show(message.text)
+                    shown = shown or bool(message.text)
+                else:
+                    out = event
+        done = cast("ACEOutput", out)
+        if not shown:
+            show(done["messages"][-1].text)
+        self._messages, self._last = list(done["messages"]), done
+        return done
+
+    def _stream(self, asked: ACEInput, context: ACEContext) -> AsyncGenerator[tuple[str, object]]:
+        # LangGraph leaves type arguments of its own classes open in this signature.
+        stream = self.agent.graph.astream(  # pyright: ignore[reportUnknownMemberType]
+            asked, context=context, stream_mode=["messages", "values"]
+        )
+        return cast("AsyncGenerator[tuple[str, object]]", stream)  # LangGraph says iterator of anything
+
+    async def snapshot(self) -> Snapshot:
+        """Return what is remembered of the learner now."""
+        return await self.agent.store.load(self.learner)
+
+    async def feedback(self, *, good: bool, text: str) -> Commit:
+        """Judge the last answer as the learner does: credit or blame for the bullets that it cites.
+
+        Said again, it replaces what was said before. Raises ChangeRefused when there was no answer yet.
+        """
+        result = self._last.get("result") if self._last else None
+        learning = self._last.get("learning") if self._last else None
+        if result is None or learning is None:
+            raise ChangeRefused("there is no answer to judge yet: ask something first")
+        vote = Judge(
+            turn_id=learning["turn_id"],
+            source="learner",
+            verdict="success" if good else "failure",
+            bullet_ids=tuple(result["bullet_ids"]),
+        )
+        return await commit(
+            self.agent.store, self.learner, await self.snapshot(), [vote], f"feedback {text}".strip()
+        )

@@ -1,0 +1,89 @@
+"""What every command about memory does with the store: open it, load, commit one change, close it.
+
+Does not: know what the change is, or print.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+from uuid import uuid4
+
+from ace_graph.cli.environment import load_settings
+from ace_graph.errors import ChangeRefused
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.effect import Effect, Report
+from ace_graph.memory.delta.operations import Add, Delta, Operation
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+from ace_graph.stores import open_store
+
+__all__ = ["AUTHOR", "change", "changed", "commit", "on_store", "planned"]
+
+AUTHOR = "ace-graph"
+T = TypeVar("T")
+
+
+def on_store(url: str | None, job: Callable[[Store], Awaitable[T]]) -> T:
+    """Return what `job` returns, run with the store at `url`, or that of the settings."""
+    settings = load_settings()
+
+    async def opened() -> T:
+        async with open_store(url, settings=settings) as store:
+            return await job(store)
+
+    return asyncio.run(opened())
+
+
+def change(url: str | None, learner: str, operation: Operation, reason: str) -> Commit:
+    """Commit one operation onto the newest state of the learner.
+
+    Raises ChangeRefused when it can't be applied; then nothing is written, not even the access clock.
+    """
+
+    async def job(store: Store) -> Commit:
+        base = await store.load(learner)
+        if base.absent and not isinstance(operation, Add):
+            raise ChangeRefused(f"nothing is stored for learner {learner}: check --learner")
+        return await changed(store, learner, base, operation, reason)
+
+    return on_store(url, job)
+
+
+async def changed(store: Store, learner: str, base: Snapshot, operation: Operation, reason: str) -> Commit:
+    """Commit one operation onto `base`. Raises ChangeRefused as `change` does."""
+    _check(planned(store, base, [operation], reason).report)
+    done = await commit(store, learner, base, [operation], reason)
+    _check(done.report)
+    return done
+
+
+async def commit(
+    store: Store, learner: str, base: Snapshot, operations: Sequence[Operation], reason: str
+) -> Commit:
+    """Commit `operations` as one delta of the command line's."""
+    return await store.commit(learner, _delta(operations, reason), base)
+
+
+def planned(store: Store, base: Snapshot, operations: Sequence[Operation], reason: str) -> Effect:
+    """Return what a commit of `operations` would change now; nothing is written."""
+    return resolve(base, _delta(operations, reason), store.policy)
+
+
+def _delta(operations: Sequence[Operation], reason: str) -> Delta:
+    return Delta(
+        op_id=f"cli-{uuid4().hex}",
+        now=datetime.now(UTC),
+        operations=tuple(operations),
+        author=AUTHOR,
+        reason=reason[:500],
+    )
+
+
+def _check(report: Report) -> None:
+    for refusal in report.rejected:
+        hint = ": playbook show lists the ids" if refusal.why == "unknown id" else ""
+        raise ChangeRefused(f"{refusal.id}: {refusal.why}{hint}")

@@ -1,0 +1,107 @@
+"""What a turn changed in the memory, as one line.
+
+Where text for people goes: rich on a terminal, plain lines everywhere else.
+
+Text that others wrote is made printable first, so that it can't move the cursor, change colours or be
+taken for markup.
+
+Does not: read the memory; the playbook after the turn, where it is given, lends the texts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+    from ace_graph.memory.playbook import Playbook
+    from ace_graph.state import Judged, Learning
+
+__all__ = ["PLAIN_WIDTH", "console", "counted", "learned_line", "print_json", "printable", "tolerant_streams"]
+
+
+PLAIN_WIDTH = 110
+"""Columns of a table that goes to a file or a pipe."""
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """Return `text` with control and direction characters as escapes; line breaks stay with `lines`."""
+    mended = _SURROGATES.sub("\ufffd", text)
+    shown = _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode(), mended)
+    return shown if lines else shown.replace("\n", "\\n")
+
+
+def console(*, error: bool = False) -> Console:
+    """Return a console on the stdout, or the stderr, of this moment."""
+    from rich.console import Console
+
+    stream = sys.stderr if error else sys.stdout
+    width = None if stream.isatty() else PLAIN_WIDTH
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+
+
+def print_json(value: Mapping[str, object]) -> None:
+    """Print one JSON object, and nothing else, on stdout."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def counted(number: int, what: str) -> str:
+    """Return "1 bullet" or "2 bullets"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def tolerant_streams() -> None:
+    """Let no character that a stream can't encode, or was not given as UTF-8, end the program."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+_SHOWN = 70
+_NAMED_GONE = 8
+
+
+def learned_line(learning: Learning, playbook: Playbook | None = None) -> str:
+    """Return "learned: ..." in ids, with the text of what is new."""
+    if learning["unsaved"] is not None:
+        return f"not saved: {printable(learning['error'] or '')}"
+    if learning["skipped"] is not None:
+        return f"not learned: {printable(learning['skipped'])}"
+    judged = learning["feedback"]
+    parts = [_judged(judged)] if judged else list[str]()
+    kept_back = learning["quarantined"]
+    parts += [f"+ {_named(name, playbook)}" for name in learning["added"] if name not in kept_back]
+    parts += [f"again {_named(name, playbook)}" for name in learning["updated"]]
+    parts += [f"voted on {', '.join(learning['tagged'])}"] if learning["tagged"] else []
+    parts += [f"{pair['kept']} absorbed {pair['gone']}" for pair in learning["merged"]]
+    parts += [f"{pair['kept']} replaces {pair['gone']}" for pair in learning["superseded"]]
+    gone = learning["removed"]
+    parts += [f"- {name}" for name in gone] if len(gone) <= _NAMED_GONE else [f"- {len(gone)} bullets"]
+    parts += [f"in quarantine {_named(name, playbook)}" for name in kept_back]
+    told = "; ".join(parts) or "nothing new"
+    trouble = f" (but {printable(learning['error'])})" if learning["error"] else ""
+    return f"learned: {told}{trouble}"
+
+
+def _judged(judged: Judged) -> str:
+    if judged["verdict"] == "unknown":
+        return "the answer before was checked, and stands"
+    return f"your word on the answer before: {judged['verdict']}"
+
+
+def _named(bullet_id: str, playbook: Playbook | None) -> str:
+    bullet = playbook.get_bullet(bullet_id) if playbook else None
+    if bullet is None:
+        return bullet_id
+    text = printable(bullet.content)
+    return f"{bullet_id} {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}"

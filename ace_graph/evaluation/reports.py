@@ -1,0 +1,152 @@
+"""A run as `results.json`: accuracy with its interval, the controls beside it, and what it cost.
+
+Everything in it but `timing` is the same for the same data, seed and model, interrupted or not.
+
+Does not: measure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ace_graph.adaptation.journal import Cost
+from ace_graph.adaptation.results import Adapted, Epoch, Measured
+from ace_graph.adaptation.run_folder import write_whole
+from ace_graph.evaluation.datasets import RowFile
+from ace_graph.evaluation.statistics import paired, share_interval
+from ace_graph.memory.playbook import Playbook
+
+__all__ = ["Prices", "comparison_json", "measured_json", "report", "write_results"]
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a million tokens cost, in any currency."""
+
+    input: float
+    output: float
+
+    def of(self, cost: Cost) -> float:
+        """Return what calls cost."""
+        return (cost.input_tokens * self.input + cost.output_tokens * self.output) / 1_000_000
+
+
+def report(
+    adapted: Adapted,
+    *,
+    unit: str = "answer",
+    prices: Prices | None = None,
+    data: Mapping[str, RowFile] | None = None,
+) -> Json:
+    """Return the results of a run as plain JSON.
+
+    `unit` is what accuracy is counted in. `data` are the files, whose rows that were left out are reported.
+    """
+    total = sum((_sum(each.usage) for each in adapted.phases.values()), Cost())
+    found: Json = {
+        "kind": adapted.kind,
+        "measured_on": adapted.measured_on,
+        **measured_json(adapted.measured, unit),
+        **{name: measured_json(each, unit) for name, each in adapted.controls.items()},
+        "compared_with": {
+            name: comparison_json(adapted.measured, each) for name, each in adapted.controls.items()
+        },
+        "calls": total.calls,
+        "tokens": {"input": total.input_tokens, "output": total.output_tokens},
+        "usage": {_name(key): _usage_json(each) for key, each in adapted.phases.items()},
+        "playbook": _playbook_json(adapted.playbook),
+        "asked": dict(adapted.asked),
+    }
+    if adapted.kind == "offline":
+        found["best_epoch"] = adapted.best_epoch
+        found["epochs"] = [_epoch_json(epoch, unit) for epoch in adapted.epochs]
+    if prices is not None:
+        cost = {"input_per_million": prices.input, "output_per_million": prices.output}
+        found["cost"] = {**cost, "total": round(prices.of(total), 6)}
+    if data is not None:
+        found["data"] = {name: _data_json(rows) for name, rows in data.items()}
+    found["timing"] = {_name(key): round(each.seconds, 3) for key, each in adapted.phases.items()}
+    return found
+
+
+def write_results(out: Path, results: Json) -> None:
+    """Write `results.json` in the folder `out`, whole or not at all. Raises RunFolderError."""
+    write_whole(out / "results.json", json.dumps(results, ensure_ascii=False, indent=2) + "\n")
+
+
+def measured_json(measured: Measured, unit: str = "answer") -> Json:
+    """Return accuracy, correct, total, failed and the interval; units apart where a sample has several."""
+    low, high = share_interval(measured.outcomes())
+    found: Json = {
+        "accuracy": measured.accuracy,
+        "correct": measured.correct,
+        "total": measured.total,
+        "failed": measured.failed,
+        "interval": [low, high],
+    }
+    if measured.all_units != measured.total:
+        found["units"] = {"unit": unit, "right": measured.right_units, "all": measured.all_units}
+    return found
+
+
+def comparison_json(first: Measured, second: Measured) -> Json:
+    """Return the paired comparison of two runs on the same samples, by whole samples."""
+    found = paired(first.pairs(second))
+    return {
+        "both_right": found.both,
+        "only_this": found.only_first,
+        "only_that": found.only_second,
+        "neither": found.neither,
+        "difference": found.difference,
+        "interval": list(found.interval),
+        "p_value": found.p_value,
+    }
+
+
+def _epoch_json(epoch: Epoch, unit: str) -> Json:
+    validated = measured_json(epoch.validated, unit) if epoch.validated is not None else None
+    trained = measured_json(epoch.trained, unit)
+    return {
+        "epoch": epoch.number,
+        "train": trained,
+        "validation": validated,
+        "bullets": epoch.bullets,
+        "reflector_errors": epoch.trained.reflector_errors,
+    }
+
+
+def _playbook_json(playbook: Playbook) -> Json:
+    bullets = playbook.bullets()
+    return {
+        "bullets": len(bullets),
+        "quarantined": sum(bullet.status == "quarantined" for bullet in bullets),
+        "helpful": sum(bullet.helpful for bullet in bullets),
+        "harmful": sum(bullet.harmful for bullet in bullets),
+    }
+
+
+def _data_json(rows: RowFile) -> Json:
+    return {
+        "file": rows.path.name,
+        "rows": len(rows),
+        "skipped": rows.skipped,
+        "problems": [str(problem) for problem in rows.problems],
+    }
+
+
+def _usage_json(measured: Measured) -> Json:
+    return {role: cost.model_dump() for role, cost in sorted(measured.usage.items())}
+
+
+def _sum(usage: Mapping[str, Cost]) -> Cost:
+    return sum(usage.values(), Cost())
+
+
+def _name(key: tuple[str, int]) -> str:
+    phase, epoch = key
+    return f"{phase}_{epoch}" if epoch else phase

@@ -1,0 +1,142 @@
+"""Gathering evidence about one turn: ground truth, checks, the host's evaluator.
+
+Does not: weigh it (memory.evidence does) or move counters (memory.resolve does).
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.search.normal_form import normal_form
+from ace_graph.numerals import numerals, parse_number
+from ace_graph.off_loop import read_text
+from ace_graph.runtime import Run
+from ace_graph.state import Attempt, EvidenceJSON
+
+__all__ = [
+    "Form",
+    "gather_evidence",
+    "matches_ground_truth",
+    "quotes_truth",
+    "to_evidence",
+    "to_json",
+]
+
+logger = logging.getLogger("ace_graph")
+
+_PARTS = re.compile(r"\w+|[^\w\s]")
+_BEFORE = " \"'`*_(["
+_AFTER = " \"'`*_.!)]"
+
+Form = Literal["any", "same"]
+"""In which form an answer may give a number: any that has its value, or only the one of the right answer."""
+
+
+async def gather_evidence(question: str, attempt: Attempt, run: Run) -> list[Evidence]:
+    """Return every judgement there is of this answer, the strongest source first.
+
+    An evaluator that fails gives no evidence; the failure is logged. One that compares with the ground truth
+    itself takes the place of the comparison here: it knows what counts as equal.
+    """
+    found: list[Evidence] = []
+    truth = run.context.ground_truth
+    judged = await _evaluate(question, attempt["answer"], run)
+    compared = judged is not None and judged.source == "ground_truth"
+    if truth is not None and not compared:
+        answer = attempt["answer"]
+        met = await read_text(len(answer) + len(truth), matches_ground_truth, answer, truth)
+        found.append(
+            Evidence(
+                source="ground_truth",
+                verdict="success" if met else "failure",
+                score=float(met),
+                text="the answer matches the ground truth"
+                if met
+                else "the answer differs from the ground truth",
+                by="ground truth",
+            )
+        )
+    found.extend(to_evidence(item) for item in attempt["tool_evidence"])
+    if judged is None:
+        return found
+    return [judged, *found] if compared else [*found, judged]
+
+
+async def _evaluate(question: str, answer: str, run: Run) -> Evidence | None:
+    evaluator = run.resources.evaluator
+    if evaluator is None:
+        return None
+    try:
+        verdict = evaluator(question, answer, run.context)
+        return await verdict if inspect.isawaitable(verdict) else verdict
+    except Exception:
+        logger.exception("[ACE Critic] the evaluator failed, so it gives no evidence")
+        return None
+
+
+def matches_ground_truth(answer: str, truth: str, form: Form = "any") -> bool:
+    """Whether an answer gives the true value.
+
+    Equal texts (case, spacing, Unicode form and outer punctuation aside) match. A numeric truth is compared
+    as an exact value with the last number of the answer, in whatever form it is written: "so it is 11/8."
+    meets "1 3/8" and "1.375". With the form "same" the number must also be written as the truth is. A truth
+    in words is met by an answer whose last line or sentence ends with it.
+    """
+    said, true = _folded(answer), _folded(truth)
+    if said == true:
+        return True
+    if not true:
+        return False
+    number = parse_number(_bare(truth))
+    if number is None:
+        return said.endswith(true) and said[-len(true) - 1] in " :"
+    last = next(reversed(numerals(answer)), None)
+    return last is not None and last.value == number and form in ("any", _form_of(last.written, truth))
+
+
+def quotes_truth(text: str, truth: str) -> bool:
+    """Whether a text holds the true value, in words or as a number of the same value."""
+    true = _folded(truth)
+    if not true:
+        return False
+    number = parse_number(_bare(truth))
+    if number is not None and any(said.value == number for said in numerals(text)):
+        return True
+    return _apart(true) in _apart(_folded(text))
+
+
+def _apart(text: str) -> str:
+    """Return the words and marks of a text between line ends, so that whole words are looked for."""
+    return "".join(f"{part}\n" for part in ("", *_PARTS.findall(text)))
+
+
+def _form_of(written: str, truth: str) -> Form:
+    """Return "same" for a number that is written as the truth is, else "any"."""
+    return "same" if written == numerals(truth)[-1].written else "any"
+
+
+def _folded(text: str) -> str:
+    return _bare(normal_form("NFKC", text).casefold())
+
+
+def _bare(text: str) -> str:
+    """Return a text on one line, without the marks around it."""
+    return " ".join(text.split()).lstrip(_BEFORE).rstrip(_AFTER)
+
+
+def to_json(evidence: Sequence[Evidence]) -> list[EvidenceJSON]:
+    """Return the judgements as plain JSON for the state."""
+    return [
+        {"source": e.source, "verdict": e.verdict, "score": e.score, "text": e.text, "by": e.by}
+        for e in evidence
+    ]
+
+
+def to_evidence(item: EvidenceJSON) -> Evidence:
+    """Return the judgement in a state's plain JSON."""
+    return Evidence.model_validate(item)

@@ -1,0 +1,151 @@
+"""How many bullets a turn's commit added, changed and archived: the `ace_delta` of an answer.
+
+What a turn's learning came to, as the `learning` of the output and as log lines.
+
+Written after the commit, from the effect of the attempt that was committed, so it says what really
+changed.
+
+Does not: read the memory; what the commit reported is all it needs.
+"""
+
+from __future__ import annotations
+
+from ace_graph.errors import StoreError
+from ace_graph.learning.pipeline import Learned
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.effect import Report
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.pending import Pending
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.unsaved import Unsaved
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.runtime import Run, log_text, logger
+from ace_graph.state import Judged, Learning, Pair, Rejected
+
+__all__ = ["ace_delta", "committed", "failed", "skipped"]
+
+
+def skipped(turn_id: str, reason: str | None) -> Learning:
+    """Return the outcome of a turn that stored nothing."""
+    outcome = _empty(turn_id)
+    outcome["skipped"] = reason
+    return outcome
+
+
+def committed(turn_id: str, commit: Commit, learned: Learned, run: Run) -> Learning:
+    """Return what the commit changed, and log it."""
+    report = commit.report
+    if commit.status == "applied":
+        _log(report, commit.snapshot, run)
+    outcome = _empty(turn_id)
+    outcome["version"] = commit.version.n
+    outcome["added"] = list(report.added)
+    outcome["updated"] = list(
+        dict.fromkeys([*report.updated, *report.reinforced, *report.restored, *report.released])
+    )
+    outcome["tagged"] = list(report.tagged)
+    outcome["merged"] = [Pair(kept=pair.kept, gone=pair.gone) for pair in report.merged]
+    outcome["superseded"] = [Pair(kept=pair.kept, gone=pair.gone) for pair in report.superseded]
+    outcome["removed"] = [*learned.cleared, *report.removed, *(pruned.id for pruned in report.pruned)]
+    outcome["quarantined"] = list(report.quarantined)
+    outcome["rejected"] = [Rejected(op=r.op, id=r.id, why=r.why) for r in report.rejected]
+    outcome["rejected"] += [Rejected(op="lesson", id="", why=why) for why in learned.problems]
+    outcome["error"] = learned.error
+    if learned.judged is not None:
+        earlier = learned.judged
+        outcome["feedback"] = Judged(turn_id=earlier.turn.turn_id, verdict=earlier.feedback.verdict)
+    return outcome
+
+
+def failed(
+    turn_id: str,
+    learner_id: str,
+    base: Snapshot,
+    delta: Delta,
+    record: TurnRecord,
+    error: StoreError,
+    pending: Pending | None = None,
+) -> Learning:
+    """Return the outcome of a turn that could not be saved, with all that is needed to save it later."""
+    outcome = _empty(turn_id)
+    outcome["error"] = f"{type(error).__name__}: {error}"
+    epoch = base.version.epoch
+    unsaved = Unsaved(learner_id=learner_id, epoch=epoch, delta=delta, record=record, pending=pending)
+    outcome["unsaved"] = unsaved.model_dump_json()
+    return outcome
+
+
+def _empty(turn_id: str) -> Learning:
+    return {
+        "turn_id": turn_id,
+        "version": None,
+        "added": [],
+        "updated": [],
+        "tagged": [],
+        "merged": [],
+        "superseded": [],
+        "removed": [],
+        "quarantined": [],
+        "rejected": [],
+        "pending": None,
+        "skipped": None,
+        "feedback": None,
+        "error": None,
+        "unsaved": None,
+    }
+
+
+def _log(report: Report, snapshot: Snapshot, run: Run) -> None:
+    def content(bullet_id: str) -> str:
+        bullet = snapshot.playbook.get_bullet(bullet_id)
+        return log_text(run.resources, bullet.content) if bullet else ""
+
+    for bullet_id in report.added:
+        logger.info("[ACE Memory][Delta Add] id=%s content=%s", bullet_id, content(bullet_id))
+    for bullet_id in report.reinforced:
+        logger.info("[Curator][Heuristic Reinforce] id=%s content=%s", bullet_id, content(bullet_id))
+        logger.info("[ACE Memory][Dedup Merge] kept=%s merged=%s", bullet_id, "(the lesson that came again)")
+    for pair in report.merged:
+        logger.info("[ACE Memory][Dedup Merge] kept=%s merged=%s", pair.kept, pair.gone)
+    for pair in report.superseded:
+        logger.info("[ACE Memory][Delta Update] id=%s supersedes=%s", pair.kept, pair.gone)
+    for bullet_id in dict.fromkeys([*report.updated, *report.tagged, *report.quarantined, *report.released]):
+        logger.info("[ACE Memory][Delta Update] id=%s content=%s", bullet_id, content(bullet_id))
+    for bullet_id in report.removed:
+        logger.info("[ACE Memory][Delta Remove] id=%s", bullet_id)
+    for pruned in report.pruned:
+        logger.info("[ACE Memory][Prune] Pruned id=%s score=%.3f", pruned.id, pruned.score)
+    for refusal in report.rejected:
+        logger.info("[ACE Memory][Delta Rejected] op=%s why=%s", refusal.op, refusal.why)
+    _log_evolution(report, snapshot)
+
+
+def _log_evolution(report: Report, snapshot: Snapshot) -> None:
+    """Say how the playbook grew or shrank, and how many bullets were changed in it."""
+    came = len(report.added) + len(report.restored)
+    went = len(report.removed) + len(report.pruned) + len(report.merged) + len(report.superseded)
+    changed = {*report.reinforced, *report.updated, *report.tagged, *report.quarantined, *report.released}
+    if came or went or changed:
+        logger.info(
+            "[ACE Memory][Playbook] version %d: bullets %d -> %d (%d came, %d went, %d changed)",
+            snapshot.version.n,
+            len(snapshot.playbook) - came + went,
+            len(snapshot.playbook),
+            came,
+            went,
+            len(changed - {*report.added, *report.restored}),
+        )
+
+
+def ace_delta(learning: Learning) -> dict[str, int]:
+    """Return the counts. A bullet that came and went in the same commit is in none of them."""
+    added = set(learning["added"])
+    gone = {*learning["removed"], *(pair["gone"] for pair in (*learning["merged"], *learning["superseded"]))}
+    changed = {*learning["updated"], *learning["tagged"], *learning["quarantined"]}
+    changed |= {pair["kept"] for pair in learning["merged"]}
+    own = {name for name in changed if not name.startswith("base:")}
+    return {
+        "num_new_bullets": len(added - gone),
+        "num_updates": len(own - added - gone),
+        "num_removals": len(gone - added),
+    }

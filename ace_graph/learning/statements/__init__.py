@@ -1,0 +1,1 @@
+"""What a learner's own message asks to remember, to change or to forget."""

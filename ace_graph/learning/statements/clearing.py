@@ -1,0 +1,130 @@
+"""Forgetting everything: asked for in a message, asked back once, done after a yes.
+
+The yes is recognised without a checkpointer: the answer before it is one of ours (its hash is among the
+learner's recent turns), it asked, and the message before that one asked to forget everything. The program
+itself answers these messages, so that no model confirms what was not done.
+
+Does not: delete the history of a playbook or the records of turns; whoever runs the program does (the command
+`learner forget`, the route DELETE /api/learner).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ace_graph.learning.feedback import Exchange
+from ace_graph.learning.statements.rules import FILLER
+from ace_graph.learning.statements.sentences import sentences, skip
+from ace_graph.memory.snapshot import Access, Snapshot
+from ace_graph.memory.turn import answer_hash
+
+__all__ = ["Clearing", "asks_to_clear", "clearing_of"]
+
+_ASKED = "Shall I forget everything that I remember about you?"
+_LEFT = (
+    "The history of this memory and the records of past turns are not part of that: whoever runs this "
+    "program deletes them (ace-graph learner forget, or DELETE /api/learner)."
+)
+_MAX_YES_CHARS = 80
+
+_VERBS = ("forget", "delete", "erase", "remove", "wipe", "clear", "drop", "discard", "reset")
+_VERB = rf"(?:{'|'.join(_VERBS)})"
+_ABOUT_ME = r"(?:about|on|of) (?:me|myself)"
+_YOU_KNOW = (
+    r"(?:that )?you(?:'ve| have|'re| are)? (?:ever )?(?:know|knew|known|remember|remembered|remembering|store"
+    r"|stored|storing|save|saved|learn|learned|learnt|keep|kept|keeping|have|got|collected|noted)"
+    rf"(?: {_ABOUT_ME})?"
+)
+_I_SAID = (
+    r"(?:that )?i(?:'ve| have)? (?:ever )?(?:said|told you|told|mentioned|wrote)(?: to you)?(?: so far)?"
+)
+_ALL = r"(?:absolutely )?(?:everything|all|anything|it all|all of it|all of this|all of that)"
+_THINGS = (
+    r"(?:data|memory|memories|information|info|profile|records?|notes|facts|playbook|account|history"
+    r"|personal data|personal information|stored data|saved data)"
+)
+_CLEAR = re.compile(
+    rf"{_VERB}(?: out)? (?:"
+    rf"{_ALL}(?: (?:{_YOU_KNOW}|{_I_SAID}|{_ABOUT_ME}))?"
+    rf"|(?:all |all of )?(?:my|your|the|this) {_THINGS} {_ABOUT_ME}"
+    rf"|(?:all |all of )?(?:my|your) {_THINGS}|all {_THINGS}|all (?:the )?{_THINGS} {_ABOUT_ME}"
+    rf"|what(?:ever)? {_YOU_KNOW}|(?:about )?me|who i am)"
+    r"(?:,? (?:please|now|right now|completely|entirely|permanently|for good|for ever|forever)){0,3}"
+    r"[ .!?]{0,9}",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(r"(?:can|could|would|will) you (?:please )?", re.IGNORECASE)
+_SURE = r"(?:yes|yeah|yep|yup|y|sure|do it|go ahead|confirm(?:ed)?|i confirm|i'?m sure|i am sure|please do)"
+_YES = re.compile(
+    rf"{_SURE}\b[ ,.!]{{0,5}}"
+    rf"(?:(?:{_SURE}|please|thanks|thank you|{_VERB} (?:{_ALL}|it)(?: {_ABOUT_ME})?)\b[ ,.!]{{0,5}}){{0,4}}",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Clearing:
+    """What the program answers, and whether this turn clears the memory."""
+
+    answer: str
+    clears: bool = False
+
+
+def asks_to_clear(message: str) -> bool:
+    """Whether a sentence of `message` asks to forget everything about the learner."""
+    if not any(map(message.casefold().__contains__, _VERBS)):
+        return False  # most messages need not be taken apart
+    return any(_CLEAR.fullmatch(each.masked, _begin(each.masked)) for each in sentences(message))
+
+
+def clearing_of(
+    message: str, before: Exchange | None, snapshot: Snapshot | None, *, closed: str | None = None
+) -> Clearing | None:
+    """Return the answer to a message that asks to forget everything, or says yes to that; None for others.
+
+    `before` is the exchange before the message; `closed` says why this turn stores nothing, if so.
+    """
+    if before is not None and snapshot is not None and _confirms(message, before, snapshot.access):
+        return Clearing(f"Nothing is forgotten: {closed}.") if closed else _done(snapshot)
+    if not asks_to_clear(message):
+        return None
+    if snapshot is None or closed is not None:
+        return Clearing(f"Nothing is forgotten: {closed or 'there is no memory in this conversation'}.")
+    if not len(snapshot.playbook):
+        return Clearing(f"There is nothing to forget: I remember nothing about you. {_LEFT}")
+    return Clearing(_question(message, snapshot))
+
+
+def _begin(masked: str) -> int:
+    begin = skip(FILLER, masked)
+    request = _REQUEST.match(masked, begin)
+    return request.end() if request is not None else begin
+
+
+def _confirms(message: str, before: Exchange, access: Access) -> bool:
+    said = message.strip()
+    if len(said) > _MAX_YES_CHARS or _YES.fullmatch(said) is None:
+        return False
+    ours = answer_hash(before.answer) in {turn.answer_hash for turn in access.recent_turns}
+    return ours and _ASKED in before.answer and asks_to_clear(before.question)
+
+
+def _question(message: str, snapshot: Snapshot) -> str:
+    alone = sum(1 for _ in sentences(message)) == 1
+    unread = "" if alone else " I have done nothing of the rest of your message yet."
+    return (
+        f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer '
+        f"changes nothing.{unread} {_LEFT} {_ASKED}"
+    )
+
+
+def _done(snapshot: Snapshot) -> Clearing:
+    return Clearing(
+        f"I have forgotten {_counted(snapshot)} that I remembered about you. {_LEFT}", clears=True
+    )
+
+
+def _counted(snapshot: Snapshot) -> str:
+    count = len(snapshot.playbook)
+    return "the 1 thing" if count == 1 else f"all {count} things"

@@ -1,0 +1,96 @@
+"""What a learner wants forgotten: "forget my name", "I no longer prefer pictures", and which bullet is meant.
+
+Does not: forget. The request becomes an operation (explicit.py); forgetting everything is asked for once more
+(clearing.py).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ace_graph.memory.bullet import Bullet, content_hash
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.search.tokenize import terms
+
+__all__ = ["FORGET", "Own", "Request", "forget_request"]
+
+_COVERAGE = 0.6
+"""Share of a request's words that a bullet must hold to be the one that is meant."""
+
+FORGET = re.compile(
+    r"(?P<verb>forget|don'?t remember|do not remember|stop remembering|delete|erase"
+    r"|remove from memory|remove)"
+    r"(?: that| about| what i said about)? (?=\S)",
+    re.IGNORECASE,
+)
+_NO_LONGER = re.compile(r"i (?P<no_longer>no longer|don'?t|do not) (?=\w)", re.IGNORECASE)
+_ANY_MORE = re.compile(r" any ?more$| any longer$", re.IGNORECASE)
+_OWN_WORD = re.compile(r"\b(?:i|i'?m|i'?ve|me|my|mine)\b", re.IGNORECASE)
+_PARTS = re.compile(r",? and |, ", re.IGNORECASE)
+_MOST_PARTS = 5
+_EDGES = ".!;,。！ "
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be forgotten, in the learner's words. `asked`: for certain, so that a failure is told."""
+
+    words: str
+    asked: bool
+
+
+def forget_request(text: str, masked: str) -> Request | None:
+    """Return the request that a clause is, None where it is none; `masked` hides what is quoted."""
+    match = FORGET.match(masked)
+    if match is not None:
+        words = text[match.end() :].rstrip(_EDGES)
+        verb = match["verb"].casefold()
+        certain = verb == "forget" or (not verb.endswith("remember") and _OWN_WORD.search(words) is not None)
+        return Request(words, certain)
+    match = _NO_LONGER.match(masked)
+    if match is None:
+        return None
+    said = text[match.end() :].rstrip(_EDGES)
+    words = _ANY_MORE.sub("", said)
+    changed = words != said or match["no_longer"].casefold() == "no longer"
+    return Request(words, asked=False) if changed else None
+
+
+class Own:
+    """The learner's own statements in a playbook, as a request names them."""
+
+    def __init__(self, playbook: Playbook, attribution: str) -> None:
+        self._playbook = playbook
+        self._attribution = attribution
+        self._read: list[tuple[Bullet, set[str]]] | None = None
+
+    def says(self, words: str) -> bool:
+        """Whether the learner has said exactly this before, case and spacing aside."""
+        told = content_hash(f"{self._attribution}{words}")
+        return any(bullet.content_hash == told for bullet, _ in self._bullets())
+
+    def meant(self, words: str) -> list[tuple[str, Bullet | None]]:
+        """Return the bullet that is meant, None for none, or one for each part ("my dog and my cat")."""
+        split = [part for part in _PARTS.split(words) if part.strip()]
+        parts = [(part, self._one(part)) for part in split] if 1 < len(split) <= _MOST_PARTS else []
+        if parts and all(bullet is not None for _, bullet in parts):
+            return parts
+        whole = self._one(words)
+        return [(words, whole)] if whole is not None or not parts else parts
+
+    def _one(self, words: str) -> Bullet | None:
+        """The statement in the slot that is named, or the one that holds most of the words."""
+        said, asked, own = set(re.findall(r"\w+", words.casefold())), set(terms(words)), self._bullets()
+        for bullet, _ in own:
+            if bullet.slot in said:
+                return bullet
+        shares = [(len(asked & known) / len(asked), bullet) for bullet, known in own] if asked else []
+        best = max(shares, key=lambda share: share[0], default=None)
+        return best[1] if best is not None and best[0] >= _COVERAGE else None
+
+    def _bullets(self) -> list[tuple[Bullet, set[str]]]:
+        if self._read is None:
+            own = (b for b in self._playbook.bullets() if b.core and b.content.startswith(self._attribution))
+            self._read = [(b, set(terms(b.content.removeprefix(self._attribution)))) for b in own]
+        return self._read

@@ -1,0 +1,98 @@
+"""What a message changes in the learner's memory: told to the model, so that it confirms nothing else.
+
+The statements of the message are resolved against the memory as it stands, by the same rules as in the turn's
+commit; so what is refused or kept back there is not told as kept.
+
+Does not: change the memory. The turn's commit does, after the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from ace_graph.learning.statements.explicit import Said, read_statements
+from ace_graph.memory.delta.effect import Effect, Put
+from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.prompts import Prompts, data_block, preview
+
+__all__ = ["MemoryChange", "memory_changes", "told_changes"]
+
+_WORDS = 200
+
+
+@dataclass(frozen=True)
+class MemoryChange:
+    """What becomes of one statement or request; `why` says why nothing does."""
+
+    kind: Literal["kept", "not_kept", "forgotten", "not_forgotten"]
+    words: str
+    why: str = ""
+
+
+def memory_changes(
+    message: str, snapshot: Snapshot | None, policy: Policy, now: datetime, *, closed: str | None = None
+) -> list[MemoryChange]:
+    """Return what the statements of `message` change. `closed` says why this turn stores nothing, if so."""
+    found = read_statements(message, snapshot.playbook if snapshot else Playbook(), "preview")
+    if snapshot is None or closed is not None:
+        why = closed or "there is no memory in this conversation"
+        return [_undone(said, why) for said in found]
+    operations = tuple(said.operation for said in found if said.operation is not None)
+    effect = resolve(snapshot, Delta(op_id="preview", now=now, operations=operations, origin="turn"), policy)
+    refused = _refused(effect)
+    return [_outcome(said, refused) for said in found]
+
+
+def told_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
+    """Return the part of the solver's prompt that says so, '' where the message changes nothing."""
+    if not changes:
+        return ""
+    lines = (
+        json.dumps(
+            {each.kind: preview(each.words, _WORDS), **({"why": each.why} if each.why else {})},
+            ensure_ascii=False,
+        )
+        for each in changes
+    )
+    return prompts.render("memory_changes", changes=data_block("memory_changes", "\n".join(lines)))
+
+
+def _refused(effect: Effect) -> dict[str, str]:
+    """Why operations come to nothing, by the text that they add or the id that they remove."""
+    kept_back = {
+        change.bullet.content: f"kept back: {change.bullet.quarantine_reason}"
+        for change in effect.changes
+        if isinstance(change, Put) and change.bullet.status == "quarantined"
+    }
+    return kept_back | {rejection.id: rejection.why for rejection in effect.report.rejected}
+
+
+def _outcome(said: Said, refused: dict[str, str]) -> MemoryChange:
+    if said.operation is None:
+        return _undone(said, said.why)
+    why = refused.get(_named(said.operation))
+    if why is not None:
+        return _undone(said, why)
+    return MemoryChange("kept" if said.kind == "keep" else "forgotten", said.words)
+
+
+def _undone(said: Said, why: str) -> MemoryChange:
+    return MemoryChange("not_kept" if said.kind == "keep" else "not_forgotten", said.words, why)
+
+
+def _named(operation: Operation) -> str:
+    match operation:
+        case Add():
+            return operation.content
+        case Remove():
+            return operation.bullet_id
+        case _:
+            return ""

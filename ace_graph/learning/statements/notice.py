@@ -1,0 +1,61 @@
+"""What a turn's answer has to know of the memory: what the message changes in it, and what a check came to.
+
+Decided before the answer, by the same pure functions that the turn's commit is made from.
+
+Does not: answer, except where the program answers by itself (clearing.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage
+
+from ace_graph.learning.feedback import judged_earlier, last_exchange
+from ace_graph.learning.objection import Check, check_objection, told_check
+from ace_graph.learning.statements.clearing import clearing_of
+from ace_graph.learning.statements.memory_changes import memory_changes, told_changes
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.runtime import Run
+from ace_graph.state import ACEState, Memory
+
+__all__ = ["Notice", "notice_of"]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """`answer` is the program's own, None where a model answers; `prompt` is what that model is told."""
+
+    answer: str | None = None
+    prompt: str = ""
+
+
+def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
+    """Return what the answer to this turn's message has to know."""
+    message, messages, snapshot = state["turn"]["question"], state["messages"], memory.snapshot
+    closed = _closed(memory, run)
+    clearing = clearing_of(message, last_exchange(messages), snapshot, closed=closed)
+    if clearing is not None:
+        return Notice(clearing.answer)
+    resources = run.resources
+    changes = memory_changes(message, snapshot, resources.store.policy, resources.clock(), closed=closed)
+    check = _checked(messages, snapshot)
+    told = (told_changes(changes, resources.prompts), told_check(check, resources.prompts))
+    return Notice(prompt="\n\n".join(part for part in told if part))
+
+
+def _checked(messages: Sequence[BaseMessage], snapshot: Snapshot | None) -> Check | None:
+    earlier = judged_earlier(messages, snapshot.access) if snapshot is not None else None
+    if earlier is None or snapshot is None:
+        return None
+    return check_objection(earlier, snapshot.playbook.votes.get(earlier.turn.turn_id, {}))
+
+
+def _closed(memory: Memory, run: Run) -> str | None:
+    """Why this turn stores nothing, in words for the learner; None where it does."""
+    if run.learner_id is None:
+        return "there is no memory in this conversation"
+    if run.learning == "off":
+        return "learning is off in this conversation"
+    return "the memory can't be reached at the moment" if memory.snapshot is None else None

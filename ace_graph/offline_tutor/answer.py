@@ -1,0 +1,289 @@
+"""From a prompt to an answer in words: the solution, told the way this learner wants it told.
+
+The calculator's result beside the tutor's own.
+
+Does not: solve (solver.py does) or put the answer into the prompt's form (tutor.py does).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ace_graph.offline_tutor.advice import caution_for, explain_idea, followed
+from ace_graph.offline_tutor.arithmetic import Refusal
+from ace_graph.offline_tutor.noted import NOTHING_KEPT, defence, read_noted
+from ace_graph.offline_tutor.number_forms import in_form, restated
+from ace_graph.offline_tutor.parser import Problem, find_problem
+from ace_graph.offline_tutor.parts import left_open
+from ace_graph.offline_tutor.pictures import draw
+from ace_graph.offline_tutor.preferences import Wishes, read_wishes
+from ace_graph.offline_tutor.prompt_reader import Prompt, block, statements
+from ace_graph.offline_tutor.small_talk import (
+    CANNOT,
+    asks_about_memory,
+    asks_for_name,
+    is_approval,
+    is_statement,
+    recall,
+    small_talk,
+)
+from ace_graph.offline_tutor.solver import Solution, solve
+from ace_graph.offline_tutor.why import asked_number, explain_number
+
+__all__ = ["Answer", "Check", "answer", "check", "problem_of"]
+
+
+_EXACT = re.compile(r"exactly (-?\d+/\d+)")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:/\d+)?")
+_CLOSE = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What to say about the calculator's result; '' when it was not asked."""
+
+    text: str = ""
+
+
+def check(calculated: str | None, solution: Solution) -> Check:
+    """Compare the text that the calculator gave, None for none, with `solution`."""
+    if calculated is None:
+        return Check()
+    text = calculated.strip()
+    if text.startswith("Error"):
+        return Check("The calculator could not help here, so this is my own working.")
+    value = _value(text)
+    if value is None or abs(value - solution.value) > _CLOSE * (1 + abs(solution.value)):
+        return Check(
+            f"The calculator says {text[:80]}, which differs from my own working; check the question."
+        )
+    return Check(f"The calculator agrees: {solution.question} = {solution.answer}.")
+
+
+def _value(text: str) -> Fraction | None:
+    found = _EXACT.search(text)
+    number = found[1] if found is not None else text.replace(",", "")
+    if not _NUMBER.fullmatch(number):
+        return None
+    try:
+        return Fraction(number)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+_MAX_CAUTIONS = 2
+_GOES_ON = re.compile(
+    r"\b(?:it|that|this|again|draw|picture|explain|shorter|why|how come|steps?|the same)\b", re.IGNORECASE
+)
+_GOES_ON_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the learner reads, the working behind it, and the ids of the items that were followed."""
+
+    text: str
+    working: str
+    used: tuple[str, ...] = ()
+
+
+def problem_of(prompt: Prompt) -> Problem | None:
+    """Return the problem that the question poses, or the earlier one that it goes on about."""
+    problem = find_problem(prompt.question)
+    if problem is not None:
+        return problem
+    if len(prompt.question.split()) > _GOES_ON_WORDS or not _GOES_ON.search(prompt.question):
+        return None
+    said = prompt.question
+    told = is_statement(said) or is_approval(said) or explain_idea(said) is not None
+    if told and asked_number(said) is None:
+        return None  # a wish for the future, praise, or a question about the idea: not about that problem
+    for earlier in prompt.earlier_questions:
+        found = find_problem(earlier)
+        if found is not None or (earlier.rstrip().endswith("?") and not _GOES_ON.search(earlier)):
+            return found  # the problem; or a question of another kind, which is what this is about
+    return None
+
+
+def answer(prompt: Prompt) -> Answer:
+    """Return the answer to `prompt`. Every question has one; some say that the tutor can not help."""
+    wishes = read_wishes((*prompt.items, *statements(prompt.question)), block(prompt.system, "voice"))
+    problem = problem_of(prompt)
+    if problem is None:
+        return _without_problem(prompt, wishes)
+    solution = solve(problem)
+    if isinstance(solution, Refusal):
+        return _refused(solution, prompt, wishes)
+    why = None if find_problem(prompt.question) else _why(solution, prompt, wishes)
+    return why or _solved(solution, prompt, wishes)
+
+
+def _why(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer | None:
+    """The answer to a question about one number of an earlier solution, where it is that."""
+    number = asked_number(prompt.question)
+    explained = explain_number(solution, number) if number is not None else None
+    if explained is None:
+        return None
+    used = _Used(wishes, prompt)
+    lines = [*used.opening(), explained, *_language(wishes), *used.closing()]
+    return Answer("\n".join(lines), f"{number} in {solution.question}", used.ids())
+
+
+def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
+    used = _Used(wishes, prompt)
+    checked = check(prompt.calculated, solution)
+    cautions = _cautions(solution, wishes, used)
+    steps = [] if wishes.short else list(solution.steps)
+    used.wish("short" if wishes.short else "steps")
+    picture = draw(solution) if wishes.pictures else None
+    if picture is not None:
+        used.wish("pictures")
+    used.add(*followed(prompt.items, solution))
+    told = _in_words(solution, prompt, wishes, used)
+    lines = [
+        *used.opening(),
+        *read_noted(prompt.system).beside,
+        *([defended] if (defended := defence(prompt.system)) is not None else []),
+        *told.opening,
+        *cautions,
+        *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
+        *([picture] if picture is not None else []),
+        *([checked.text] if checked.text and not wishes.short else []),
+        *_language(wishes),
+        " ".join(["The answer is", f"{told.answer}.", *used.closing()]),
+        *([still_open] if (still_open := left_open(prompt.question)) is not None else []),
+    ]
+    return Answer("\n".join(lines), _working(solution, wishes, checked), used.ids())
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The result in the form that is wanted, and what is said about that before the steps."""
+
+    answer: str
+    opening: tuple[str, ...] = ()
+
+
+def _in_words(solution: Solution, prompt: Prompt, wishes: Wishes, used: _Used) -> _Told:
+    """The result as this message corrects it, as the playbook wants it, or as it came out."""
+    if solution.symbol is None:  # a comparison, or a conversion, which names its form itself
+        return _Told(solution.answer)
+    corrected = None if find_problem(prompt.question) else restated(prompt.question, solution.value)
+    if corrected is not None and corrected[1] != solution.answer:
+        form, said = corrected
+        if in_form(solution.value, form) is None:
+            return _Told(solution.answer)
+        return _Told(said, (f"You are right, {solution.answer} should be written {said} here.",))
+    wanted = in_form(solution.value, wishes.form) if wishes.form is not None else None
+    if wanted is None:
+        return _Told(solution.answer)
+    used.wish("form")
+    return _Told(wanted)
+
+
+def _refused(refusal: Refusal, prompt: Prompt, wishes: Wishes) -> Answer:
+    used = _Used(wishes, prompt)
+    calculated = prompt.calculated
+    if calculated is not None and not calculated.startswith("Error"):
+        said = f"I used the calculator for this. The answer is {calculated.strip()}."
+    else:
+        said = refusal.reason
+    return Answer("\n".join([*used.opening(), said]), refusal.reason, used.ids())
+
+
+def _without_problem(prompt: Prompt, wishes: Wishes) -> Answer:
+    used, noted = _Used(wishes, prompt), read_noted(prompt.system)
+    said = " ".join(noted.said) or _said(prompt, wishes.name, used)
+    opening = [] if noted.forgot else used.opening()
+    lines = [*opening, said, *_language(wishes)]
+    return Answer("\n".join(lines), "There is nothing to calculate in this message.", used.ids())
+
+
+def _said(prompt: Prompt, name: str | None, used: _Used) -> str:
+    question = prompt.question.strip()
+    if not question:
+        return "There is no question in that message. Ask me something like 1/2 + 1/3."
+    if asks_for_name(question):
+        used.wish("name")
+        return f"You are called {name}." if name is not None else "You have not told me your name yet."
+    idea = explain_idea(question)
+    telling = is_statement(question) and not asks_about_memory(question)
+    recalled = None if telling else recall(question, prompt.items)
+    if recalled is not None and (idea is None or recalled.sure):
+        used.add(*recalled.ids)
+        return recalled.text
+    if asks_about_memory(question):
+        return "I have been told nothing about you yet."
+    known = small_talk(question) or idea
+    if known is not None:
+        return known
+    if is_statement(question):
+        return NOTHING_KEPT
+    return f"I can't look at pictures. {CANNOT}" if prompt.has_picture else CANNOT
+
+
+def _cautions(solution: Solution, wishes: Wishes, used: _Used) -> list[str]:
+    said: list[str] = []
+    for item in wishes.misconceptions:
+        caution = caution_for(item, solution)
+        if caution is None or len(said) == _MAX_CAUTIONS:
+            continue
+        if caution not in said:
+            said.append(caution)
+        if item.id is not None:
+            used.add(item.id)
+    return said
+
+
+def _language(wishes: Wishes) -> list[str]:
+    return [f"(I can only write English, not {wishes.language}.)"] if wishes.language else []
+
+
+def _working(solution: Solution, wishes: Wishes, checked: Check) -> str:
+    wanted = [
+        *(["pictures"] if wishes.pictures else []),
+        *(["a short answer"] if wishes.short else []),
+        *(["a voice"] if wishes.voice else []),
+    ]
+    asked = f" Wanted: {', '.join(wanted)}." if wanted else ""
+    return f"{solution.kind}: {solution.question} = {solution.answer}.{asked} {checked.text}".strip()
+
+
+class _Used:
+    """The greeting and farewell of this learner, and the ids of what was really followed.
+
+    A conversation is opened once: a greeting stands before its first answer, and where a name was just told.
+    """
+
+    def __init__(self, wishes: Wishes, prompt: Prompt) -> None:
+        self._wishes = wishes
+        named_now = wishes.name is not None and wishes.sources.get("name") is None
+        self._opens = not prompt.earlier_questions or named_now
+        self._ids: list[str] = []
+
+    def add(self, *ids: str) -> None:
+        self._ids.extend(ids)
+
+    def wish(self, wish: str) -> None:
+        source = self._wishes.sources.get(wish)
+        if source is not None:
+            self._ids.append(source)
+
+    def opening(self) -> list[str]:
+        name, voice = self._wishes.name, self._wishes.voice
+        if not self._opens:
+            return []
+        if name is not None:
+            self.wish("name")
+        if voice is not None:
+            self.wish("voice")
+            return [voice.greet(name)]
+        return [f"{name}, here you are."] if name is not None else []
+
+    def closing(self) -> list[str]:
+        return [self._wishes.voice.closing] if self._wishes.voice is not None else []
+
+    def ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._ids))

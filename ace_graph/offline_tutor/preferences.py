@@ -1,0 +1,193 @@
+"""What the playbook, and the learner's own message, say about how this learner wants to be answered.
+
+Wishes are recognised by a few words each. The later of two that contradict each other wins, and the
+message at hand comes last.
+
+The few voices the tutor can speak in. A voice changes the greeting and the farewell, never the numbers.
+
+Does not: guess; an item that no rule knows is left alone, and is not claimed to have been followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ace_graph.offline_tutor.number_forms import Form, form_wanted
+from ace_graph.offline_tutor.prompt_reader import Item
+
+__all__ = ["VOICES", "Voice", "Wishes", "find_voice", "read_wishes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """`opening` has a place for a name; `friend` is used where none is known."""
+
+    opening: str
+    friend: str
+    closing: str
+
+    def greet(self, name: str | None) -> str:
+        """Return the opening with the name in it."""
+        return self.opening.format(name=name or self.friend)
+
+
+VOICES: Mapping[str, Voice] = {
+    "pirate": Voice("Arr, {name}!", "matey", "Fair winds to ye!"),
+    "robot": Voice("Beep. Input received, {name}.", "human", "Computation complete."),
+    "wizard": Voice("By my staff, {name}!", "young apprentice", "Such is the magic of numbers."),
+    "cowboy": Voice("Howdy, {name}!", "partner", "Happy trails!"),
+    "detective": Voice("The case is open, {name}.", "colleague", "Case closed."),
+    "coach": Voice("Let's go, {name}!", "champ", "Well played!"),
+    "knight": Voice("Well met, {name}!", "good squire", "Onward!"),
+}
+
+_NAMED = re.compile(rf"\b({'|'.join(VOICES)})s?\b", re.IGNORECASE)
+
+
+def find_voice(text: str) -> Voice | None:
+    """Return the first voice that `text` names, or None."""
+    found = _NAMED.search(text)
+    return VOICES[found[1].lower()] if found is not None else None
+
+
+def _words(*alternatives: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
+
+
+_PICTURES = _words(
+    "pictures?|drawings?|draw|diagrams?|visuals?|visually",
+    r"sketch\w*|illustrat\w+|fraction bars?|bar models?",
+)
+_AGAINST = _words("no|not|never|don'?t|without|dislikes?|hates?|avoid|stop|less|fewer")
+_SHORT = _words(
+    r"short(?:er)? (?:answers?|repl\w+|explanations?|sentences?)",
+    "brief|briefly|concise|concisely|to the point",
+    "(?:just|only) (?:give |show |tell )?(?:me )?the (?:answer|result)",
+    "keep (?:it|answers?|them) short",
+    r"(?:no|without|hates?|dislikes?) long \w+",
+)
+_STEPS = _words(
+    "step[- ]by[- ]step|in steps",
+    "(?:every|each|all|all the|the|show) steps?",
+    "in detail|detailed",
+)
+_VOICE = _words("like|as|be|voice|persona|style|talks?|speak|sound|answers?|characters?")
+_NAME = re.compile(
+    r"\b(?i:calls? me|called me|my name(?: is|'s)|i am called|i'?m called|goes by|name (?:is|:)|name:"
+    r"|(?:wants|likes|prefers) to be called)\s+[\"'“]?([^\W\d_][\w'’-]*(?:\s[A-Z][\w'’-]*)?)"
+)
+_NO_NAMES = frozenset(
+    ["a", "an", "back", "by", "if", "in", "later", "not", "on", "that", "the", "this", "when"]
+)
+_MISCONCEPTION = _words(
+    r"mix(?:es|ing|ed)?(?: them)? up|confus\w+|mess(?:es|ing|ed)? up|struggl\w+|trouble with",
+    r"forget(?:s|ting)?|get(?:s|ting)? \w+(?: \w+){0,3} wrong|mistak\w+|misconception|wrongly",
+    "add(?:s|ing) (?:the |both )?(?:denominators|bottoms|numerators and denominators|tops and bottoms)",
+)
+_NEVER_ADD = _words("(?:never|don'?t|do not|avoid:?) add(?:ing)? (?:the )?(?:denominators|bottoms)")
+_LANGUAGES = (
+    "arabic|bengali|chinese|czech|danish|dutch|finnish|french|german|greek|hebrew|hindi|italian|japanese"
+    "|korean|norwegian|polish|portuguese|russian|spanish|swedish|turkish|ukrainian|urdu|vietnamese"
+)
+_LANGUAGE = re.compile(
+    r"\b(?:(?:talk|speak|write|answer|reply|respond)s?(?: to me)? in|(?:language|tongue)(?: is|:)|prefers?)"
+    rf"\s+({_LANGUAGES})\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How the learner wants to be answered, and the item behind each wish.
+
+    `sources` holds, for name, voice, pictures, short, steps and form, the id of the playbook item that says
+    so.
+    """
+
+    name: str | None = None
+    voice: Voice | None = None
+    pictures: bool = False
+    short: bool = False
+    steps: bool = False
+    language: str | None = None
+    form: Form | None = None
+    misconceptions: tuple[Item, ...] = ()
+    sources: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def read_wishes(items: Sequence[Item], voice_asked: str = "") -> Wishes:
+    """Return the wishes in `items`, of which the last is the newest. `voice_asked` names a voice, or ''."""
+    found = _Found()
+    for item in items:
+        found.take(item)
+    asked = find_voice(voice_asked)
+    if asked is not None:
+        found.voice = asked
+        found.sources.pop("voice", None)
+    return Wishes(
+        found.name,
+        found.voice,
+        found.pictures,
+        found.short,
+        found.steps,
+        found.language,
+        found.form,
+        tuple(found.misconceptions),
+        found.sources,
+    )
+
+
+class _Found:
+    """Wishes while the items are read."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self.voice: Voice | None = None
+        self.pictures = False
+        self.short = False
+        self.steps = False
+        self.language: str | None = None
+        self.form: Form | None = None
+        self.misconceptions: list[Item] = []
+        self.sources: dict[str, str] = {}
+
+    def take(self, item: Item) -> None:
+        text = item.text
+        name = _NAME.search(text)
+        if name is not None and name[1].casefold() not in _NO_NAMES:
+            self.name = name[1].strip()
+            self._source("name", item)
+        voice = find_voice(text) if _VOICE.search(text) else None
+        if voice is not None:
+            self.voice = None if _AGAINST.search(text) else voice
+            self._source("voice", item)
+        if (picture := _PICTURES.search(text)) is not None:
+            self.pictures = _AGAINST.search(text[: picture.start()]) is None
+            self._source("pictures", item)
+        self._take_length(item)
+        form = form_wanted(text)
+        if form is not None:
+            self.form = form
+            self._source("form", item)
+        language = _LANGUAGE.search(text)
+        if language is not None:
+            self.language = language[1].capitalize()
+        if _MISCONCEPTION.search(text) or _NEVER_ADD.search(text):
+            self.misconceptions.append(item)
+
+    def _take_length(self, item: Item) -> None:
+        if _SHORT.search(item.text):
+            self.short, self.steps = True, False
+            self._source("short", item)
+        elif _STEPS.search(item.text):
+            self.steps, self.short = _AGAINST.search(item.text) is None, False
+            self._source("steps", item)
+
+    def _source(self, wish: str, item: Item) -> None:
+        """Remember who asked; a wish of the message at hand needs no item."""
+        if item.id is None:
+            self.sources.pop(wish, None)
+        else:
+            self.sources[wish] = item.id

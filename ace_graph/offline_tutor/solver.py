@@ -1,0 +1,235 @@
+"""From a problem to its exact answer, with the steps a learner can follow.
+
+Does not: phrase the reply (answering.py does), or round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Literal
+
+from ace_graph.offline_tutor.arithmetic import (
+    Expression,
+    Number,
+    Operation,
+    Refusal,
+    Symbol,
+    apply,
+    show,
+    written,
+)
+from ace_graph.offline_tutor.explain import NOTHING, Feature, explain, mixed
+from ace_graph.offline_tutor.parser import Compare, Compute, Convert, Factor, Problem, Simplify
+
+__all__ = ["Kind", "Solution", "solve"]
+
+Kind = Literal[
+    "fraction_addition",
+    "fraction_subtraction",
+    "fraction_multiplication",
+    "fraction_division",
+    "fraction_comparison",
+    "fraction_simplification",
+    "percentages",
+    "decimals",
+    "factors",
+    "arithmetic",
+]
+
+
+_CONVERTED: Mapping[str, frozenset[Feature]] = {
+    "percent": frozenset({"percent"}),
+    "fraction": frozenset({"simplify"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The answer as text and value, how it was reached, and what can be drawn of it."""
+
+    kind: Kind
+    question: str
+    answer: str
+    value: Fraction
+    steps: tuple[str, ...]
+    features: frozenset[Feature] = NOTHING
+    numbers: tuple[Fraction, ...] = ()
+    symbol: Symbol | None = None
+
+
+def solve(problem: Problem) -> Solution | Refusal:
+    """Return the exact solution of `problem`, or why it has none."""
+    match problem:
+        case Compute():
+            return _compute(problem)
+        case Compare():
+            return _compare(problem)
+        case Simplify():
+            return _simplify(problem)
+        case Convert():
+            return _convert(problem)
+        case Factor():
+            return _factor(problem)
+
+
+def _compute(problem: Compute) -> Solution | Refusal:
+    tree, decimal = problem.tree, _is_decimal(problem.tree)
+    lines: list[str] = []
+    features: set[Feature] = {"order"} if _mixes(tree) else set()
+    value = _walk(tree, decimal, lines, features)
+    if isinstance(value, Refusal):
+        return value
+    kind, operands = _kind(tree), _operands(tree)
+    answer = show(value, decimal=decimal)
+    if kind.startswith("fraction") and abs(value) > 1 and value.denominator != 1:
+        lines.append(f"As a mixed number that is {mixed(value)}.")
+    return Solution(
+        kind, written(tree), answer, value, tuple(lines), frozenset(features), operands, tree.symbol
+    )
+
+
+def _walk(tree: Expression, decimal: bool, lines: list[str], features: set[Feature]) -> Fraction | Refusal:
+    """Work out `tree` from the inside, writing down every operation as it is done."""
+    if isinstance(tree, Number):
+        return tree.value
+    left = _walk(tree.left, decimal, lines, features)
+    if isinstance(left, Refusal):
+        return left
+    right = _walk(tree.right, decimal, lines, features)
+    if isinstance(right, Refusal):
+        return right
+    value = apply(tree.symbol, left, right)
+    if isinstance(value, Refusal):
+        return value
+    if _is_percent(tree.left):
+        features.add("percent")
+        lines.append(f"{written(tree.left)} means {show(left * 100)} out of 100, so {show(left)}.")
+    step = explain(tree.symbol, left, right, value, decimal=decimal)
+    lines.extend(step.lines)
+    features.update(step.features)
+    return value
+
+
+def _compare(problem: Compare) -> Solution:
+    left, right = problem.left, problem.right
+    lines: list[str] = []
+    if left.value.denominator != right.value.denominator:
+        common = lcm(left.value.denominator, right.value.denominator)
+        tops = [part.value.numerator * (common // part.value.denominator) for part in (left, right)]
+        lines.append(
+            f"Give both the denominator {common}: {left.text} = {tops[0]}/{common}, "
+            f"{right.text} = {tops[1]}/{common}."
+        )
+        lines.append("With equal denominators the larger top wins.")
+    chosen = max(left, right, key=_value) if problem.asked == "larger" else min(left, right, key=_value)
+    if left.value == right.value:
+        lines.append(f"{left.text} and {right.text} are equal.")
+    else:
+        other = right if chosen is left else left
+        lines.append(f"{chosen.text} is {problem.asked} than {other.text}.")
+    answer = "equal" if left.value == right.value else chosen.text
+    features: frozenset[Feature] = frozenset({"common_denominator", "compare"})
+    question = f"{left.text} or {right.text}"
+    values = (left.value, right.value)
+    return Solution("fraction_comparison", question, answer, chosen.value, tuple(lines), features, values)
+
+
+def _simplify(problem: Simplify) -> Solution:
+    top, bottom, value = problem.top, problem.bottom, problem.number.value
+    shared = gcd(top, bottom)
+    if shared == 1:
+        line = f"{top} and {bottom} share no divisor but 1, so {top}/{bottom} is in lowest terms already."
+    else:
+        line = f"The largest number that divides {top} and {bottom} is {shared}: {top}/{bottom} = {value}."
+    features: frozenset[Feature] = frozenset({"simplify"})
+    return Solution(
+        "fraction_simplification", f"{top}/{bottom}", str(value), value, (line,), features, (value,)
+    )
+
+
+def _convert(problem: Convert) -> Solution | Refusal:
+    value, text = problem.number.value, problem.number.text
+    top, bottom = value.numerator, value.denominator
+    hundredfold = show(value * 100, decimal=True)
+    match problem.into:
+        case "decimal":
+            answer = show(value, decimal=True)
+            line = f"Divide the top by the bottom: {top} ÷ {bottom} = {answer}."
+        case "percent":
+            answer = f"{hundredfold}%"
+            line = f"Percent means out of 100: {text} × 100 = {hundredfold}."
+        case "mixed":
+            answer = mixed(value)
+            line = f"{abs(top)} ÷ {bottom} is {abs(top) // bottom} with remainder {abs(top) % bottom}."
+        case "fraction":
+            answer = str(value)
+            line = f"{text} = {value} in lowest terms."
+    if problem.into == "decimal" and "/" in answer:
+        return Refusal(f"{text} has no decimal that ends; {float(value):.4g} is close to it.")
+    kind: Kind = "percentages" if problem.into == "percent" else "decimals"
+    return Solution(kind, text, answer, value, (line,), _CONVERTED.get(problem.into, NOTHING), (value,))
+
+
+def _factor(problem: Factor) -> Solution:
+    named = " and ".join(str(number) for number in problem.numbers)
+    if problem.kind == "multiple":
+        value = lcm(*problem.numbers)
+        largest = max(problem.numbers)
+        tried = ", ".join(str(largest * n) for n in range(1, min(value // largest, 6) + 1))
+        ending = "" if value // largest <= 6 else ", and so on"
+        line = f"Count up in steps of {largest} until all divide it: {tried}{ending}. The first is {value}."
+    else:
+        value = gcd(*problem.numbers)
+        line = f"The largest number that divides {named} without remainder is {value}."
+    return Solution("factors", named, str(value), Fraction(value), (line,))
+
+
+def _kind(tree: Operation) -> Kind:
+    if _is_percent(tree.left) or _is_percent(tree.right):
+        return "percentages"
+    numbers = _operands(tree)
+    if all(number.denominator == 1 for number in numbers):
+        return "arithmetic"
+    if _is_decimal(tree):
+        return "decimals"
+    match tree.symbol:
+        case "+":
+            return "fraction_addition"
+        case "-":
+            return "fraction_subtraction"
+        case "×":
+            return "fraction_multiplication"
+        case "÷":
+            return "fraction_division"
+        case _:
+            return "arithmetic"
+
+
+def _operands(tree: Expression) -> tuple[Fraction, ...]:
+    return (tree.value,) if isinstance(tree, Number) else (*_operands(tree.left), *_operands(tree.right))
+
+
+def _texts(tree: Expression) -> tuple[str, ...]:
+    return (tree.text,) if isinstance(tree, Number) else (*_texts(tree.left), *_texts(tree.right))
+
+
+def _is_decimal(tree: Expression) -> bool:
+    """Whether the learner writes decimals, or whole numbers only, and no fraction."""
+    texts = _texts(tree)
+    return not any("/" in text for text in texts)
+
+
+def _is_percent(tree: Expression) -> bool:
+    return isinstance(tree, Number) and tree.text.endswith("%")
+
+
+def _mixes(tree: Operation) -> bool:
+    """Whether one operation waits for another, so that their order matters."""
+    return isinstance(tree.left, Operation) or isinstance(tree.right, Operation)
+
+
+def _value(number: Number) -> Fraction:
+    return number.value

@@ -1,0 +1,116 @@
+"""One spelling for what learners write in many: "three quarters times 12" becomes "3/4 * 12".
+
+Does not: understand a sentence; it replaces words and signs one by one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+
+from ace_graph.memory.search.normal_form import normal_form
+
+__all__ = ["plain"]
+
+_UNITS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+)
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_VALUES = {
+    **{word: number for number, word in enumerate(_UNITS)},
+    **{word: 10 * number for number, word in enumerate(_TENS, 2)},
+}
+_PARTS = {
+    "half": 2,
+    "halves": 2,
+    "third": 3,
+    "quarter": 4,
+    "fourth": 4,
+    "fifth": 5,
+    "sixth": 6,
+    "seventh": 7,
+    "eighth": 8,
+    "ninth": 9,
+    "tenth": 10,
+    "twelfth": 12,
+    "hundredth": 100,
+}
+_SIGNS = str.maketrans(
+    {"×": "*", "·": "*", "∙": "*", "−": "-", "–": "-", "—": "-", "⁄": "/", "’": "'", "²": "^2 ", "³": "^3 "}
+)
+_NUMBER_WORD = re.compile(
+    rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_UNITS[1:10])}))?|({'|'.join(_UNITS)}))\b"
+)
+_PART_WORD = re.compile(rf"\b(?:(\d+)[- ]|(an?)\s+)({'|'.join(_PARTS)})s?\b")
+_HALF_OF = re.compile(r"\b(half|third|quarter)\s+(?=of\b)|\bhalf(?=\s+\d)")
+_AND_PART = re.compile(rf"\b(\d+) and (?:an? |one |1 )({'|'.join(_PARTS)})\b")
+_WORDS = tuple(
+    (re.compile(pattern), sign)
+    for pattern, sign in (
+        (r"\bper\s?cent(?:age)?\b", "percent"),
+        (r"(?<=\d)\s*percent\b", "%"),
+        (r"\bto the power (?:of )?", "^"),
+        (r"\bsquared\b", "^2"),
+        (r"\bcubed\b", "^3"),
+        (r"\bdivided by\b", "÷"),
+        (r"\bmultiplied by\b|\btimes\b", "*"),
+        (r"\badded to\b|\bplus\b", "+"),
+        (r"\bminus\b|\btake away\b", "-"),
+        (r"(?<=\d)\s+over\s+(?=\d)", "/"),
+        (r"(?<=\d)\s*x\s*(?=[\d(])", "*"),
+        (r"(?<=[\d%])\s+of\s+(?:the\s+)?(?=[\d(])", " * "),
+        (r"\*\*", "^"),
+    )
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?:\D|$))")
+_MAX_CHARS = 2_000
+_LONG_NUMBER = re.compile(r"\d{41,}")
+_SPACES = re.compile(r"\s+")
+
+
+def plain(text: str) -> str:
+    """Return the first 2,000 characters of `text` in lower case, with digits and signs for words.
+
+    Spaces are single, and numbers of more than 40 digits are left out: nobody works with them, and the
+    patterns that follow would take forever.
+    """
+    said = text[:_MAX_CHARS]
+    said = re.sub(r"[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]", _vulgar, said.translate(_SIGNS)).lower()
+    said = _THOUSANDS.sub("", normal_form("NFKC", said))
+    said = _NUMBER_WORD.sub(_spelled, said)
+    said = _AND_PART.sub(lambda mixed: f"{mixed[1]} 1/{_PARTS[mixed[2]]}", said)
+    said = _PART_WORD.sub(lambda part: f"{part[1] or 1}/{_PARTS[part[3]]}", said)
+    said = _HALF_OF.sub(lambda part: f"1/{_PARTS[part[1] or 'half']} ", said)
+    for pattern, sign in _WORDS:
+        said = pattern.sub(sign, said)
+    return _SPACES.sub(" ", _LONG_NUMBER.sub(" ", said))[:_MAX_CHARS]
+
+
+def _vulgar(sign: re.Match[str]) -> str:
+    value = Fraction(unicodedata.numeric(sign.group())).limit_denominator(10)
+    return f" {value} "
+
+
+def _spelled(words: re.Match[str]) -> str:
+    tens, unit, alone = words.groups()
+    return str(_VALUES[alone] if alone else _VALUES[tens] + (_VALUES[unit] if unit else 0))

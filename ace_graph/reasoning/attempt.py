@@ -1,0 +1,177 @@
+"""One attempt at a turn's question: what the model is asked, and what came of it.
+
+The first attempt is what the learner gets and what counts. A revision follows evidence of failure: the
+solver is told what was wrong. A retry is the reflector's: the same question with the lessons in the prompt,
+to see whether they help; nobody is shown it. Both are given the results of the tools that were called, and
+call again only those that are marked as idempotent.
+
+A retry: the question once more with the new lessons in the prompt, to see whether they help.
+
+Only where the new answer can be judged without asking anybody, by a ground truth or an evaluator. It is not
+shown to the learner, moves no counter, and is no evidence; it tells the reflector whether to look again.
+
+Does not: decide when there is another attempt. The critic and the reflector do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from logging import DEBUG
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from ace_graph.errors import InvalidMessage
+from ace_graph.evidence import gather_evidence, quotes_truth, to_json
+from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
+from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
+from ace_graph.models import Usage
+from ace_graph.off_loop import read_text
+from ace_graph.prompts import data_block, preview
+from ace_graph.reasoning.cot import cot
+from ace_graph.reasoning.prompt import build_system, last_question, split_history
+from ace_graph.reasoning.react import react
+from ace_graph.reasoning.recall import Injection, ensure_memory, inject
+from ace_graph.reasoning.solution import Prompt, Reason, Solution
+from ace_graph.reasoning.streaming import Talk
+from ace_graph.reasoning.tool_calls import tool_calls_of, trace_lines
+from ace_graph.reasoning.tot import tot
+from ace_graph.runtime import Run, log_text, logger
+from ace_graph.state import ACEState, Attempt, Mode
+
+__all__ = ["REASONING", "AnswerAgain", "Retry", "answer_again", "attempt_of", "may_retry", "prompt_for"]
+
+
+@dataclass(frozen=True)
+class Retry:
+    """The new answer, what the evidence says about it, and what it cost."""
+
+    answer: str
+    evidence: tuple[Evidence, ...]
+    usage: Usage
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the evidence amounts to."""
+        return verdict_of(self.evidence)
+
+
+AnswerAgain = Callable[[Sequence[str]], Awaitable[Retry]]
+"""Answers the turn's question with these lessons in the prompt."""
+
+
+def may_retry(evidence: Sequence[Evidence], run: Run) -> bool:
+    """Whether a retry makes sense: the answer did not pass, there are rounds left, and it can be judged."""
+    judge = run.context.ground_truth is not None or run.resources.evaluator is not None
+    return run.context.max_reflection_rounds > 1 and judge and verdict_of(evidence) in ("failure", "partial")
+
+
+MAX_RAW_CHARS = 20_000
+_QUERIES_CHARS = 2_000
+
+REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
+
+
+def prompt_for(state: ACEState, injection: Injection, run: Run, told: str = "") -> Prompt:
+    """Return the prompt of an attempt; `told` is what a later one is told beside the playbook.
+
+    Raises InvalidMessage when there is no question.
+    """
+    prompts, messages = run.resources.prompts, state["messages"]
+    question = last_question(messages)
+    if question is None:
+        raise InvalidMessage("there is no question: the last user message must have text or an attachment")
+    own_system, before = split_history(messages, question)
+    system = build_system(
+        own_system or run.resources.system_prompt or prompts.render("base"),
+        prompts.render("answer"),
+        context=injection.text,
+        insights=injection.insights,
+        additional_context=state["turn"].get("additional_context", ""),
+        persona=run.context.persona,
+        told=told,
+    )
+    size = state["plan"]["window_size"]
+    window = truncate_tool_results(select_window(before, size, question=question.text))
+    if logger.isEnabledFor(DEBUG) and not told:  # measuring reads the whole history
+        _log_window(question.text, size, window_metrics(before, window, run.resources.count_tokens), run)
+    return Prompt(system, tuple(window), question, _done(messages, question))
+
+
+def _done(messages: Sequence[BaseMessage], question: HumanMessage) -> tuple[BaseMessage, ...]:
+    """The tool calls of this turn so far, with their results."""
+    at = next(n for n, message in enumerate(messages) if message is question)
+    since = messages[at + 1 :]
+    return tuple(
+        m for m in since if isinstance(m, ToolMessage) or (isinstance(m, AIMessage) and m.tool_calls)
+    )
+
+
+def _log_window(question: str, size: int, metrics: WindowMetrics, run: Run) -> None:
+    logger.debug(
+        "[ACE Window] query=%s size=%d messages=%d of %d tokens=%d of %d queries=%s",
+        log_text(run.resources, question),
+        size,
+        metrics.messages_after,
+        metrics.messages_before,
+        metrics.tokens_after,
+        metrics.tokens_before,
+        preview([log_text(run.resources, query) for query in metrics.queries], _QUERIES_CHARS),
+    )
+
+
+def attempt_of(
+    solution: Solution,
+    injection: Injection,
+    talk: Talk,
+    attempt_id: str,
+    answer_id: str,
+    earlier: Attempt | None,
+) -> Attempt:
+    """Return the attempt as the state keeps it; what an `earlier` one called and read stays in its trace."""
+    shown = set(injection.ids)
+    trace, calls = trace_lines(solution.trace), tool_calls_of(solution.trace)
+    attempt: Attempt = {
+        "attempt_id": attempt_id,
+        "number": earlier["number"] + 1 if earlier else 1,
+        "answer": solution.answer,
+        "answer_id": answer_id,
+        "reasoning": solution.reasoning,
+        "injected": list(injection.ids),
+        "arm": injection.arm,
+        "cited": [name for name in dict.fromkeys(solution.used) if name in shown],
+        "trace": [*earlier["trace"], *trace] if earlier else trace,
+        "tool_evidence": to_json(solution.tool_evidence),
+        "problem": solution.problem,
+        "streamed": talk.streamed,
+        "tool_calls": [*earlier["tool_calls"], *calls] if earlier else calls,
+    }
+    if talk.run.context.raw_reply:
+        attempt["raw"] = _cut(solution.raw)
+    return attempt
+
+
+def _cut(raw: str) -> str:
+    """The reply with its lines as they are, but for halves of characters, which no UTF-8 can hold."""
+    text = raw.encode("utf-8", "replace").decode("utf-8")
+    return text if len(text) <= MAX_RAW_CHARS else f"{text[:MAX_RAW_CHARS]}… [len={len(text)}]"
+
+
+async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Sequence[str]) -> Retry:
+    """Answer the turn's question once more with `lessons` in the prompt, and judge it by the same evidence.
+
+    The solver never sees the ground truth, so a lesson that holds it is left out. Raises ModelError.
+    """
+    memory = await ensure_memory(state, run)
+    injection = await inject(state["turn"], state["plan"], memory.snapshot, run, announced=False)
+    model = await run.resources.ready_model(run.context)
+    talk = Talk(run, model, attempt["answer_id"], memory, hold=True, role="retry")
+    truth = run.context.ground_truth
+    shown = [text for text in lessons if truth is None or not quotes_truth(text, truth)]
+    noted = data_block("lessons", "\n".join(f"- {text}" for text in shown) or "(none)")
+    told = run.resources.prompts.render("retry", lessons=noted)
+    prompt = await read_text(len(state["turn"]["question"]), prompt_for, state, injection, run, told)
+    solution = await REASONING[state["plan"]["mode"]](prompt, state["plan"], talk)
+    tried = attempt_of(solution, injection, talk, attempt["attempt_id"], attempt["answer_id"], None)
+    evidence = await gather_evidence(state["turn"]["question"], tried, run)
+    return Retry(solution.answer, tuple(evidence), talk.usage)

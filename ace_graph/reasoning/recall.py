@@ -1,0 +1,178 @@
+"""The one read of a turn, and what happens when it fails.
+
+Who runs the graph may begin to read before it: then the run's config has the reading under `READ_AHEAD`.
+
+What of the memory goes into the solver's prompt, and the log lines that say so.
+
+Does not: keep anything; the snapshot travels in the state, and the cache belongs to the resources.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from langgraph.config import get_config, get_stream_writer
+
+from ace_graph.embeddings import semantic_scores
+from ace_graph.errors import StoreError
+from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.trust import arm_of
+from ace_graph.memory.turn import Arm
+from ace_graph.off_loop import read_text
+from ace_graph.reasoning.prompt import format_context, recent_insights
+from ace_graph.runtime import Run, log_text
+from ace_graph.state import ACEState, Memory, Plan, Turn
+from ace_graph.telemetry import shown_learner
+
+__all__ = ["READ_AHEAD", "Injection", "ensure_memory", "inject", "load_memory"]
+
+
+logger = logging.getLogger("ace_graph")
+
+MAX_QUERY_CHARS = 4_000
+"""A question longer than this is searched for by its beginning and its end."""
+
+
+@dataclass(frozen=True)
+class Injection:
+    """The playbook block of the prompt ('' for none), the ids in it, and the insights beside it.
+
+    `arm` says whether unproven bullets were shown or withheld, None where there were none.
+    """
+
+    text: str = ""
+    ids: tuple[str, ...] = ()
+    insights: tuple[str, ...] = ()
+    arm: Arm | None = None
+
+
+async def inject(
+    turn: Turn, plan: Plan, snapshot: Snapshot | None, run: Run, *, announced: bool = True
+) -> Injection:
+    """Retrieve for the turn's question, under the plan's token budget.
+
+    On some turns what is unproven is withheld (memory.trust); the turn's id decides. `announced`: whoever
+    streams the run, and the log, are told.
+
+    Without a learner only the base playbook, if there is one, is searched.
+    """
+    resources, base = run.resources, run.resources.base_playbook
+    question, turn_id = turn["question"], turn["turn_id"]
+    if snapshot is None and base is None:
+        return Injection()
+    memory, query = snapshot or Snapshot(), _searched(question)
+    ask = partial(
+        retrieve,
+        query,
+        memory.playbook,
+        memory.access,
+        resources.store.policy,
+        now=resources.clock(),
+        budget_tokens=plan["retrieval_budget_tokens"],
+        max_bullets=plan["max_bullets"],
+        topic=plan["topic"],
+        memory_types=run.context.memory_types,
+        count_tokens=resources.count_tokens,
+        base=base,
+        semantic=await semantic_scores(query, memory.playbook, resources),
+    )
+    found = await read_text(len(question), ask)
+    arm = _arm(found, memory, turn_id, run)
+    if arm == "without":
+        logger.info("[ACE Memory][Inject] unproven bullets are withheld in this turn, to measure their worth")
+        found = await read_text(len(question), ask, proven_only=True)
+    if announced:
+        _log(question, found, run)
+        _tell(found)
+    room = plan["retrieval_budget_tokens"] - found.tokens
+    insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
+    ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
+    return Injection(format_context(found), ids, tuple(insights), arm)
+
+
+def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | None:
+    """Whether this turn shows its unproven bullets. One that leaves no record measures nothing."""
+    if run.learning == "off":
+        return None
+    rate, access = run.resources.store.policy.holdout_rate, memory.access
+    bullets = [scored.bullet for scored in found.retrieved]
+    return arm_of(bullets, access.trial, access.access_clock, turn_id, rate)
+
+
+def _searched(question: str) -> str:
+    if len(question) <= MAX_QUERY_CHARS:
+        return question
+    half = MAX_QUERY_CHARS // 2
+    return f"{question[:half]} {question[-half:]}"
+
+
+def _tell(found: Retrieval) -> None:
+    """Tell whoever streams this run with `custom` what is in the prompt, before the answer comes."""
+    shown = [scored.bullet for scored in (*found.core, *found.retrieved)]
+    told = [{"id": each.id, "section": each.section, "content": each.content} for each in shown]
+    get_stream_writer()({"injected": told})
+
+
+def _log(question: str, found: Retrieval, run: Run) -> None:
+    scored = (*found.core, *found.retrieved)
+    logger.info(
+        "[ACE Memory][Inject] Retrieved %d bullets for question: %s",
+        len(scored),
+        log_text(run.resources, question),
+    )
+    for item in scored:
+        logger.info("[ACE Memory][Inject] %s", _described(item, run))
+
+
+def _described(item: Scored, run: Run) -> str:
+    bullet = item.bullet
+    return (
+        f"id={bullet.id} score={item.score:.3f} strength={item.strength:.3f} helpful={bullet.helpful} "
+        f"harmful={bullet.harmful} type={bullet.memory_type} tags={list(bullet.tags)} "
+        f"content={log_text(run.resources, bullet.content)}"
+    )
+
+
+READ_AHEAD = "__ace_read_ahead"
+"""A key of `configurable`: an awaitable of the learner's snapshot, begun for this turn on the same loop."""
+
+
+async def load_memory(run: Run) -> Memory:
+    """Return the learner's memory. Without a learner id there is none, and a log line says so.
+
+    Raises StoreError when it can't be read and `on_memory_error` is `fail`; with `answer` the turn goes on
+    without memory and without learning, so that nothing is ever learned onto an empty base.
+    """
+    learner_id = run.learner_id
+    if learner_id is None:
+        logger.warning(
+            "[ACE Memory] no learner_id in the context: this turn has no memory and stores nothing"
+        )
+        return Memory(problem="no learner_id in the context")
+    store, cache = run.resources.store, run.resources.cache
+    begun = cast("Awaitable[Snapshot] | None", get_config().get("configurable", {}).get(READ_AHEAD))
+    try:
+        snapshot = await (begun or store.load(learner_id, known=cache.get(learner_id)))
+    except StoreError as error:
+        if run.context.on_memory_error == "fail":
+            raise
+        logger.error("[ACE Memory] could not be read, answering without it: %s", error)  # noqa: TRY400  expected
+        return Memory(problem=str(error))
+    cache.put(learner_id, snapshot)
+    logger.info(
+        "[ACE Memory] Loaded %d bullets from %s for learner=%s",
+        len(snapshot.playbook),
+        store.name,
+        shown_learner(learner_id),
+    )
+    return Memory(snapshot)
+
+
+async def ensure_memory(state: ACEState, run: Run) -> Memory:
+    """Return the memory the router loaded; after an interrupt or a fork it is gone, so load it once."""
+    return state.get("memory") or await load_memory(run)

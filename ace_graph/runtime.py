@@ -1,0 +1,123 @@
+"""How a node function becomes a node: one coroutine, two edges.
+
+Under `ainvoke` and `astream` the coroutine runs on the caller's loop, because the caller's tools and
+pools belong to it. Under `invoke` and `stream` it runs on the portal.
+
+One run of the graph as a node sees it: the resources, the run's context, and who the learner is.
+
+Does not: know what the nodes do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.config import get_config
+from langgraph.runtime import Runtime, get_runtime
+
+from ace_graph.context import ACEContext, LearningMode
+from ace_graph.errors import InvalidContext
+from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.portal import portal
+from ace_graph.resources import Resources, check_learning
+from ace_graph.state import ACEState
+from ace_graph.telemetry import span_maker
+
+__all__ = ["BoundNode", "Run", "bind", "current_run", "log_text", "logger"]
+
+
+logger = logging.getLogger("ace_graph")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every node gets beside the state."""
+
+    resources: Resources
+    context: ACEContext
+    learner_id: str | None
+    runtime: Runtime[ACEContext]
+
+    @property
+    def learning(self) -> LearningMode:
+        """How this run learns: the context's word, else the graph's."""
+        return self.context.learning or self.resources.learning
+
+    def call_config(self, role: str) -> RunnableConfig:
+        """Return the config of a model call: its role in the metadata, its tokens kept from the user."""
+        return {"tags": ["nostream"], "metadata": {"ace_role": role}, "run_name": role}
+
+
+def current_run(resources: Resources) -> Run:
+    """Return the run that is executing. Raises InvalidContext when another learner's memory is asked for.
+
+    Under a LangGraph server with authentication the authenticated user is the learner.
+    """
+    runtime = get_runtime(ACEContext)
+    # Embedded without a context it is None, whatever the annotation says.
+    context = cast("ACEContext | None", runtime.context) or ACEContext()
+    learner_id = _identity(context)
+    # Tools read the learner from the context, so the authenticated one must be in it.
+    context = context.model_copy(update={"learner_id": learner_id})
+    run = Run(resources, context, learner_id, runtime.override(context=context))
+    check_learning(run.learning, resources)
+    return run
+
+
+def _identity(context: ACEContext) -> str | None:
+    configurable: Mapping[str, object] = get_config().get("configurable", {})
+    user = configurable.get("langgraph_auth_user")
+    if user is None:
+        return context.learner_id
+    identity: object = getattr(user, "identity", None) or (
+        cast("Mapping[str, object]", user).get("identity") if isinstance(user, Mapping) else None
+    )
+    learner_id = checked_learner_id(identity)
+    if context.learner_id not in (None, learner_id):
+        raise InvalidContext("learner_id is not the authenticated user: leave it out")
+    return learner_id
+
+
+def log_text(resources: Resources, text: str) -> str:
+    """Return what a log line may hold of a text: a preview where content is logged, else its length."""
+    from ace_graph.prompts import preview
+
+    return preview(text) if resources.settings.log_content else f"[len={len(text)}]"
+
+
+Update = TypeVar("Update")
+Node = Callable[[ACEState, Run], Awaitable[Update]]
+
+
+class BoundNode(Runnable[ACEState, Update], Generic[Update]):
+    """A node with its resources, callable both ways, named like its function.
+
+    LangGraph has set the run's context and tells its tracers already, so this does no more than call: a
+    RunnableLambda would look at signatures and open a run of its own at every step, half a millisecond each.
+    """
+
+    def __init__(self, node: Node[Update], resources: Resources) -> None:
+        self.name = getattr(node, "__name__", "node")
+        self._node = node
+        self._resources = resources
+        self._span = span_maker()
+
+    # Any: the signature of Runnable
+    def invoke(self, input: ACEState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the node on the portal."""
+        return portal().run_sync(self.ainvoke(input, config))
+
+    async def ainvoke(self, input: ACEState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the node on the caller's loop."""
+        turn = input.get("turn")
+        with self._span(f"ace_graph.{self.name}", {"ace.turn_id": turn["turn_id"]} if turn else {}):
+            return await self._node(input, current_run(self._resources))
+
+
+def bind(node: Node[Update], resources: Resources) -> BoundNode[Update]:
+    """Return `node` as LangGraph takes it."""
+    return BoundNode(node, resources)

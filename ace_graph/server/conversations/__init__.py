@@ -1,0 +1,1 @@
+"""Conversations and their turns in a database: SQLite or PostgreSQL."""

@@ -1,0 +1,130 @@
+"""Which conversations go, once a limit is set: idle ones, and the oldest of a learner who has too many.
+
+Each goes in a transaction of its own, with its checkpoints; one in which a turn is under way, or that was
+used meanwhile, stays.
+
+Does not: touch what was learned in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, LiteralString
+
+from ace_graph.server.conversations.database import Database, Row
+from ace_graph.settings import Settings
+
+__all__ = ["ConversationLimits", "begin_cleaning", "clean_conversations", "count_conversations"]
+
+_PAGE = 100
+_PAUSE_SECONDS = 0.02
+
+_IDLE: Final = (
+    "SELECT learner_id, id, thread_id, used_at FROM ace_conversations WHERE used_at < ? AND thread_id > ? "
+    "ORDER BY thread_id LIMIT ?"
+)
+_TOO_MANY: Final = (
+    "SELECT learner_id, id, thread_id, used_at FROM (SELECT learner_id, id, thread_id, used_at, "
+    "row_number() OVER (PARTITION BY learner_id ORDER BY used_at DESC, created_at DESC, id DESC) AS place "
+    "FROM ace_conversations) AS ranked WHERE place > ? AND thread_id > ? ORDER BY thread_id LIMIT ?"
+)
+_DELETE: Final = (
+    "DELETE FROM ace_conversations WHERE learner_id = ? AND id = ? AND thread_id = ? AND used_at = ? "
+    "AND NOT EXISTS (SELECT 1 FROM ace_runs r WHERE r.thread_id = ace_conversations.thread_id) "
+    "RETURNING thread_id"
+)
+
+
+@dataclass(frozen=True)
+class ConversationLimits:
+    """Days that a conversation may be idle, and how many a learner may have; None: any number."""
+
+    days: float | None = None
+    kept: int | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether a limit is set."""
+        return self.days is not None or self.kept is not None
+
+    @classmethod
+    def of(cls, settings: Settings) -> ConversationLimits:
+        """Return what the settings say."""
+        return cls(settings.conversation_days or None, settings.conversations_kept or None)
+
+
+async def clean_conversations(
+    database: Database,
+    limits: ConversationLimits,
+    now: datetime,
+    sleep: Callable[[float], Awaitable[None]],
+    *,
+    dry_run: bool = False,
+) -> int:
+    """Delete the conversations that are beyond the limits, or count them; return how many.
+
+    Raises StoreUnavailable.
+    """
+    gone = set[str]()
+    for query, bound in _queries(limits, now):
+        async for row in _found(database, query, bound):
+            if str(row[2]) in gone or not (dry_run or await _deleted(database, row)):
+                continue
+            gone.add(str(row[2]))
+            if not dry_run:
+                await sleep(_PAUSE_SECONDS)
+    if gone and not dry_run:
+        await database.erased()
+    return len(gone)
+
+
+def _queries(limits: ConversationLimits, now: datetime) -> list[tuple[LiteralString, object]]:
+    queries: list[tuple[LiteralString, object]] = []
+    if limits.days is not None:
+        queries.append((_IDLE, (now - timedelta(days=limits.days)).isoformat()))
+    if limits.kept is not None:
+        queries.append((_TOO_MANY, limits.kept))
+    return queries
+
+
+async def _found(database: Database, query: LiteralString, bound: object) -> AsyncIterator[Row]:
+    after = ""
+    while True:
+        async with database.transaction() as execute:
+            rows = await execute(query, (bound, after, _PAGE))
+        for row in rows:
+            yield row
+        if len(rows) < _PAGE:
+            return
+        after = str(rows[-1][2])
+
+
+async def _deleted(database: Database, row: Row) -> bool:
+    """Delete a conversation as it was found; False where it is in use."""
+    async with database.transaction() as execute:
+        gone = await execute(_DELETE, row)
+        for statement in database.thread_deletions if gone else ():
+            await execute(statement, (row[2],))
+    return bool(gone)
+
+
+async def begin_cleaning(database: Database, now: datetime, every: float) -> bool:
+    """Whether a cleaning is due; True for one caller, of all servers, in `every` seconds."""
+    moment = now.timestamp()
+    async with database.transaction() as execute:
+        due = await execute(
+            "INSERT INTO ace_duties (name, began_at) VALUES ('cleaning', ?) ON CONFLICT (name) DO UPDATE "
+            "SET began_at = excluded.began_at WHERE abs(excluded.began_at - ace_duties.began_at) >= ? "
+            "RETURNING name",
+            (moment, every),
+        )
+    return bool(due)
+
+
+async def count_conversations(database: Database) -> int:
+    """Return how many conversations there are."""
+    async with database.transaction() as execute:
+        ((count,),) = await execute("SELECT count(*) FROM ace_conversations", ())
+    return int(str(count))

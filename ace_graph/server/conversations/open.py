@@ -1,0 +1,120 @@
+"""Opens the conversations where the settings say they are, and closes them.
+
+Where conversations are kept, by the settings.
+
+Does not: serve; `ace-graph learner` uses it too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from ace_graph.errors import ConfigurationError
+from ace_graph.server.clock import Clock, SystemClock
+from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
+from ace_graph.server.conversations.database import Database
+from ace_graph.server.conversations.process import new_owner
+from ace_graph.server.conversations.repository import Conversations
+from ace_graph.settings import Settings
+
+__all__ = [
+    "clean_conversations_of",
+    "conversations_if_any",
+    "conversations_place",
+    "forget_conversations",
+    "kept_conversations",
+]
+
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def conversations_place(settings: Settings) -> Path | str | None:
+    """Return where conversations are kept: a file, the URL of a PostgreSQL, or None for memory.
+
+    What ACE_CONVERSATIONS says; else beside the memory's SQLite file, or in the user's data folder where the
+    memory is in Neo4j. Raises ConfigurationError for a URL of another kind.
+    """
+    said = settings.conversations
+    if said is not None:
+        if said.startswith(_POSTGRES):
+            return said
+        path = said.removeprefix("sqlite:///")
+        if "://" in path:
+            raise ConfigurationError("ACE_CONVERSATIONS: use the path of a file, or postgresql://...")
+        return Path(path).expanduser().absolute()
+    scheme, _, rest = settings.store_url.partition("://")
+    if scheme == "memory":
+        return None
+    if scheme != "sqlite":
+        return user_data_path("ace-graph", appauthor=False) / "conversations.db"
+    memory = Path(rest.removeprefix("/")).expanduser().absolute()
+    return memory.with_name(f"{memory.stem}-conversations.db")
+
+
+@asynccontextmanager
+async def kept_conversations(settings: Settings, clock: Clock) -> AsyncGenerator[Conversations]:
+    """Yield the conversations. Raises ConfigurationError, StoreUnavailable."""
+    database = await _database(conversations_place(settings))
+    try:
+        conversations = Conversations(database, clock, new_owner())
+        await conversations.set_up()
+        yield conversations
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
+async def conversations_if_any(settings: Settings) -> AsyncGenerator[Conversations | None]:
+    """Yield the conversations, or None where there are none yet; see `forget_conversations`."""
+    if not _are_kept(settings):
+        yield None
+        return
+    async with kept_conversations(settings, SystemClock()) as conversations:
+        yield conversations
+
+
+async def forget_conversations(settings: Settings, learner_id: str) -> int:
+    """Delete a learner's conversations with any server, where there are some; return how many.
+
+    Raises ConfigurationError where they are kept and the packages to open them are missing.
+    """
+    async with conversations_if_any(settings) as conversations:
+        return 0 if conversations is None else await conversations.forget(learner_id)
+
+
+async def clean_conversations_of(settings: Settings, now: datetime, *, dry_run: bool) -> int:
+    """Delete the conversations beyond the limits that are set, or count them; return how many."""
+    limits = ConversationLimits.of(settings)
+    if not limits.any:
+        return 0
+    async with conversations_if_any(settings) as conversations:
+        if conversations is None:
+            return 0
+        return await clean_conversations(conversations.database, limits, now, asyncio.sleep, dry_run=dry_run)
+
+
+def _are_kept(settings: Settings) -> bool:
+    place = conversations_place(settings)
+    return place.exists() if isinstance(place, Path) else place is not None
+
+
+async def _database(place: Path | str | None) -> Database:
+    try:
+        if isinstance(place, str):
+            from ace_graph.server.conversations.postgres import open_postgres
+
+            return await open_postgres(place)
+        from ace_graph.server.conversations.sqlite import open_sqlite
+
+        return await open_sqlite(place)
+    except ImportError as error:
+        extra = "postgres" if isinstance(place, str) else "server"
+        told = f"conversations are kept by the web backend: pip install 'ace-graph[{extra}]'"
+        raise ConfigurationError(told) from error

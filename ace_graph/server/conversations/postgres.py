@@ -1,0 +1,145 @@
+"""Conversations in PostgreSQL, for several servers that share them: LangGraph's package, and our rows beside.
+
+Does not: know what is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import LiteralString, cast
+
+from langchain_core.messages import AnyMessage
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection, Error
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from ace_graph.errors import StoreUnavailable
+from ace_graph.server.conversations.database import Execute, Row
+
+__all__ = ["PostgresDatabase", "open_postgres"]
+
+_SECONDS = 10
+_CONNECTIONS = 16
+_SCHEMA_LOCK = 0x6163655F  # "ace_": any number that is always the same
+_PRUNE = (
+    "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
+    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
+    "DELETE FROM checkpoints WHERE thread_id = ? AND checkpoint_id <> "
+    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
+)
+_PRUNE_VALUES = (
+    "DELETE FROM checkpoint_blobs b WHERE b.thread_id = ? AND NOT EXISTS (SELECT 1 FROM checkpoints c, "
+    "jsonb_each_text(c.checkpoint->'channel_versions') v WHERE c.thread_id = ? "
+    "AND c.checkpoint_ns = b.checkpoint_ns AND v.key = b.channel AND v.value = b.version)"
+)
+_NEWEST = (
+    "SELECT b.type, b.blob FROM (SELECT checkpoint FROM checkpoints WHERE thread_id = ? "
+    "AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1) c "
+    "JOIN checkpoint_blobs b ON b.thread_id = ? AND b.checkpoint_ns = '' AND b.channel = 'messages' "
+    "AND b.version = c.checkpoint->'channel_versions'->>'messages'"
+)
+
+_SIZE = (
+    "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
+    "WHERE c.relkind = 'r' AND pg_table_is_visible(c.oid) AND c.relname IN ('checkpoints', "
+    "'checkpoint_blobs', 'checkpoint_writes', 'ace_conversations', 'ace_runs', 'ace_unsaved')"
+)
+
+_Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+
+async def open_postgres(url: str) -> PostgresDatabase:
+    """Return the database at `url`, its tables made. Raises StoreUnavailable."""
+    settings: dict[str, object] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    pool = _Pool(url, min_size=1, max_size=_CONNECTIONS, open=False, timeout=_SECONDS, kwargs=settings)
+    try:
+        await pool.open(wait=True, timeout=_SECONDS)
+        saver = AsyncPostgresSaver(pool)
+        await saver.setup()
+    except (Error, PoolTimeout, OSError) as error:
+        await pool.close()
+        raise StoreUnavailable(
+            f"the conversations' PostgreSQL can't be used ({type(error).__name__}): check ACE_CONVERSATIONS"
+        ) from error
+    return PostgresDatabase(pool, saver)
+
+
+class PostgresDatabase:
+    """See `database.Database`."""
+
+    thread_deletions: Sequence[LiteralString] = (
+        "DELETE FROM checkpoint_writes WHERE thread_id = ?",
+        "DELETE FROM checkpoint_blobs WHERE thread_id = ?",
+        "DELETE FROM checkpoints WHERE thread_id = ?",
+    )
+
+    def __init__(self, pool: _Pool, saver: AsyncPostgresSaver) -> None:
+        self._pool = pool
+        self.saver = saver
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[Execute]:
+        """Run statements together on one connection."""
+        with self.translated():
+            async with self._pool.connection() as connection, connection.transaction():
+
+                async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
+                    cursor = await connection.execute(statement.replace("?", "%s"), tuple(values))
+                    if cursor.description is None:
+                        return []
+                    return [tuple(cast("dict[str, object]", row).values()) for row in await cursor.fetchall()]
+
+                yield execute
+
+    @contextmanager
+    def translated(self) -> Generator[None]:
+        """Raise StoreUnavailable for the driver's errors."""
+        try:
+            yield
+        except (Error, PoolTimeout) as error:
+            what = type(error).__name__
+            raise StoreUnavailable(f"the conversations' PostgreSQL can't be used: {what}") from error
+
+    async def delete_thread(self, thread_id: str) -> None:
+        """Delete all checkpoints of a thread."""
+        with self.translated():
+            await self.saver.adelete_thread(thread_id)
+
+    @asynccontextmanager
+    async def schema_change(self) -> AsyncGenerator[Execute]:
+        """Run statements that change tables, with a lock that everybody takes who does."""
+        async with self.transaction() as execute:
+            await execute("SELECT pg_advisory_xact_lock(?)", (_SCHEMA_LOCK,))
+            yield execute
+
+    async def messages(self, thread_id: str) -> list[AnyMessage]:
+        """Return the messages of a thread's newest checkpoint."""
+        async with self.transaction() as execute:
+            rows = await execute(_NEWEST, (thread_id, thread_id))
+        if not rows:
+            return []
+        kind, value = cast("tuple[str, bytes]", rows[0])
+        return cast("list[AnyMessage]", await asyncio.to_thread(self.saver.serde.loads_typed, (kind, value)))
+
+    async def prune(self, thread_id: str, run_id: str) -> None:
+        """Delete all checkpoints of a thread but the last one of a run, and values that only those had."""
+        async with self.transaction() as execute:
+            for statement in _PRUNE:
+                await execute(statement, (thread_id, thread_id, run_id))
+            await execute(_PRUNE_VALUES, (thread_id, thread_id))
+
+    async def size(self) -> int:
+        """Return the bytes of our tables and LangGraph's, with their indexes."""
+        async with self.transaction() as execute:
+            ((size,),) = await execute(_SIZE, ())
+        return int(cast("int", size))
+
+    async def erased(self) -> None:
+        """Do nothing: PostgreSQL's vacuum overwrites what was deleted, in its own time."""
+
+    async def close(self) -> None:
+        """Close the pool."""
+        await self._pool.close()

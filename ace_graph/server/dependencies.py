@@ -1,0 +1,51 @@
+"""What the routes work with, opened when the server starts.
+
+Does not: open or close anything (`app` does).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from ace_graph.graph import ACEGraph
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.server.clock import Clock
+from ace_graph.server.conversations.repository import Conversations
+from ace_graph.server.metrics import Metrics
+from ace_graph.server.middleware.guard import learner_of
+from ace_graph.server.routes.learner_export import Exports
+from ace_graph.server.turns.manager import Turns
+from ace_graph.settings import Settings
+
+__all__ = ["Learner", "Opened", "Parts"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The server's parts."""
+
+    settings: Settings
+    graph: ACEGraph
+    store: PendingStore
+    snapshots: SnapshotCache
+    conversations: Conversations
+    turns: Turns
+    metrics: Metrics
+    clock: Clock
+    exports: Exports
+
+
+async def _parts(request: Request) -> Parts:  # FastAPI runs what is not async in a thread
+    return cast("Parts", request.app.state.parts)
+
+
+Opened = Annotated[Parts, Depends(_parts)]
+"""The parts, as an argument of a route."""
+
+Learner = Annotated[str, Depends(learner_of)]
+"""Who asks, as an argument of a route."""

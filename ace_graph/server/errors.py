@@ -1,0 +1,227 @@
+"""Errors as clients see them: one short JSON object, the same for every route.
+
+What is wrong with a request's shape, in words: the field as the client wrote it, and what it must be.
+
+From an error inside to what a client may know of it: a status, a word, and one sentence.
+
+Does not: decide which error it is (`failures` does).
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, cast
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from ace_graph.errors import (
+    ChangeRefused,
+    CommitContention,
+    CommitTooOld,
+    ConfigurationError,
+    HistoryTooShort,
+    InvalidContext,
+    InvalidMessage,
+    InvalidMode,
+    LearnerForgotten,
+    ModelError,
+    RequestRefused,
+    StoreError,
+    StoreUnavailable,
+    TrajectoryNotFound,
+)
+from ace_graph.server.middleware.request_id import REQUEST_ID
+
+__all__ = [
+    "ErrorReply",
+    "documented",
+    "place_of",
+    "refusal_of",
+    "refused",
+    "refused_by_http",
+    "refused_by_shape",
+    "sentence_of",
+]
+
+
+_MOST_CHARS = 300
+_TEXT, _TRUTH, _OBJECT, _LIST = "must be text", "must be true or false", "must be an object", "must be a list"
+_TIME = "must be a time, written as 2026-01-31T12:00:00Z"
+_PLACES = frozenset({"body", "query", "path", "header"})
+
+_Detail = Mapping[str, object]
+_Bounds = Mapping[str, object]
+
+_WORDS: Mapping[str, str | Callable[[_Bounds], str]] = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known here",
+    "string_type": _TEXT,
+    "bool_type": _TRUTH,
+    "bool_parsing": _TRUTH,
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "int_parsing_size": "must be a smaller number",
+    "model_type": _OBJECT,
+    "model_attributes_type": _OBJECT,
+    "dict_type": _OBJECT,
+    "list_type": _LIST,
+    "tuple_type": _LIST,
+    "json_invalid": "must be JSON",
+    "string_pattern_mismatch": "must be made of the letters, digits and signs that its description allows",
+    "datetime_type": _TIME,
+    "datetime_parsing": _TIME,
+    "datetime_from_date_parsing": _TIME,
+    "literal_error": lambda bounds: f"must be {bounds['expected']}".replace("'", ""),
+    "string_too_short": lambda bounds: _at_least(bounds["min_length"], "character"),
+    "string_too_long": lambda bounds: _at_most(bounds["max_length"], "character"),
+    "too_short": lambda bounds: _at_least(bounds["min_length"], "character"),
+    "too_long": lambda bounds: _at_most(bounds["max_length"], _unit(bounds)),
+    "greater_than_equal": lambda bounds: f"must be {bounds['ge']} or more",
+    "less_than_equal": lambda bounds: f"must be {bounds['le']} or less",
+    "value_error": lambda bounds: str(bounds["error"]),
+}
+
+
+def sentence_of(details: Iterable[_Detail]) -> str:
+    """Return one sentence about pydantic's findings: each field once."""
+    told: dict[str, str] = {}
+    for detail in details:
+        where = _where(cast("Sequence[object]", detail["loc"]))
+        told.setdefault(where, _what(detail))
+    return "; ".join(f"{where} {what}" for where, what in told.items())[:_MOST_CHARS]
+
+
+def _what(detail: _Detail) -> str:
+    words = _WORDS.get(str(detail["type"]), "is not as described")
+    bounds = {"input": detail.get("input"), **cast("_Bounds", detail.get("ctx") or {})}
+    return words if isinstance(words, str) else words(bounds)
+
+
+def _where(place: Sequence[object]) -> str:
+    """The field: `conversationHistory[0].content`. Behind a parameter pydantic names our own functions."""
+    first = str(place[0]) if place else "body"
+    inside = list(place[1:] if first == "body" else place[1:2]) if first in _PLACES else list(place)
+    if not inside or (first == "body" and isinstance(inside[0], int)):  # the place in JSON that can't be read
+        return f"the {first}"
+    path = str(inside[0])
+    for part in inside[1:]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return path
+
+
+def _at_least(count: object, unit: str) -> str:
+    return "must not be empty" if count == 1 else f"must have at least {count} {unit}s"
+
+
+def _at_most(count: object, unit: str) -> str:
+    return f"may have at most {count} {unit}s"
+
+
+def _unit(bounds: _Bounds) -> str:
+    return "character" if isinstance(bounds["input"], str) else "element"
+
+
+_TOLD: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (InvalidMode, 422, "invalid", "the mode is one of cot, tot and react"),
+    (InvalidMessage, 422, "invalid", "there is no message to answer"),
+    (InvalidContext, 422, "invalid", "the request can't be carried out as it is"),
+    (ModelError, 502, "model_failed", "the model gave no answer: try again later"),
+    (LearnerForgotten, 409, "forgotten", "the learner was forgotten meanwhile: begin anew"),
+    (CommitTooOld, 409, "too_old", "this is so old that it may have been stored before: begin anew"),
+    (CommitContention, 503, "busy", "too much is written at once: try again"),
+    (StoreUnavailable, 503, "memory_unavailable", "the memory can't be reached: try again later"),
+    (HistoryTooShort, 404, "not_found", "the history does not hold this version"),
+    (StoreError, 500, "memory_failed", "the memory can't be read or written"),
+    (TrajectoryNotFound, 404, "not_found", "there is no such turn of yours"),
+    (ChangeRefused, 409, "refused", "this change can't be made"),
+    (ConfigurationError, 500, "misconfigured", "the server is not set up for this"),
+)
+
+
+def refusal_of(error: BaseException) -> RequestRefused:
+    """Return what is told of `error`; of one that nobody expected, nothing but that it happened."""
+    if isinstance(error, RequestRefused):
+        return error
+    for kind, status, code, sentence in _TOLD:
+        if isinstance(error, kind):
+            return RequestRefused(status, code, sentence, retry_after=5 if status == 503 else None)
+    return RequestRefused(500, "internal", "something went wrong inside: it is in the server's log")
+
+
+def place_of(error: BaseException) -> str:
+    """Return an error's class and the last places it came through, for the log: no message, no content."""
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    places = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    return f"{type(error).__name__} at {' < '.join(reversed(places)) or '(nowhere)'}"
+
+
+_BY_STATUS = {
+    404: ("not_found", "there is nothing here"),
+    405: ("method", "this method is not known here"),
+    408: ("too_slow", "the body took too long to arrive"),
+}
+_MEANING = {
+    401: "No token, or none that is valid.",
+    403: "Without a secret for tokens only this machine is served.",
+    404: "There is no such thing of this learner.",
+    408: "The body took too long to arrive.",
+    409: "It can't be done now: a turn is under way, or things have changed.",
+    413: "The body is too large.",
+    422: "The request is not as described.",
+    429: "Too many requests of this learner; see Retry-After.",
+    500: "Something went wrong inside.",
+    501: "A tool asked for something that this server can't ask a person.",
+    502: "The model gave no answer.",
+    503: "The server is busy or stopping, or its memory can't be reached.",
+    504: "The answer took too long.",
+}
+
+
+class ErrorReply(BaseModel):
+    """What went wrong, in one sentence, as one word for programs, and under which id the log has it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    error: str
+    code: str
+    request_id: str | None = Field(default=None, serialization_alias="requestId")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: FastAPI's own type
+    """Return the errors of a route for the OpenAPI document; those of every route are always among them."""
+    every = {401, 403, 422, 429, 500, 503}
+    return {
+        status: {"model": ErrorReply, "description": _MEANING[status]}
+        for status in sorted(every | {*statuses})
+    }
+
+
+def refused(error: RequestRefused) -> JSONResponse:
+    """Return the response to a refused request."""
+    headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    reply = ErrorReply(error=str(error), code=error.code, request_id=REQUEST_ID.get())
+    content = reply.model_dump(by_alias=True, exclude_none=True)
+    return JSONResponse(content, status_code=error.status, headers=headers)
+
+
+def refused_by_http(error: HTTPException) -> JSONResponse:
+    """Return the response to a path or a method that is not there."""
+    code, sentence = _BY_STATUS.get(error.status_code, ("invalid", "the request can't be read"))
+    # FastAPI says 400 of a body that is no text; to a client that is the same as a wrong one.
+    status = 422 if error.status_code == 400 else error.status_code
+    response = refused(RequestRefused(status, code, sentence))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def refused_by_shape(error: RequestValidationError) -> JSONResponse:
+    """Return the response to a request of the wrong shape: which fields, and what is wrong with each."""
+    return refused(RequestRefused(422, "invalid", sentence_of(error.errors())))

@@ -1,0 +1,41 @@
+"""What the server looks after now and then: the memory's growth, and the conversations' once a limit is set.
+
+Does not: say when; `housekeeping` does.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from ace_graph.memory.stores.base import Store
+from ace_graph.server.clock import Clock
+from ace_graph.server.conversations.cleaning import ConversationLimits, begin_cleaning, clean_conversations
+from ace_graph.server.conversations.database import Database
+from ace_graph.settings import Settings
+from ace_graph.trajectories.housekeeping import EVERY_SECONDS, Chore, cleaning_of
+
+__all__ = ["chores_of"]
+
+logger = logging.getLogger("ace_graph")
+
+
+@dataclass(frozen=True)
+class _Conversations:
+    database: Database
+    limits: ConversationLimits
+    clock: Clock
+
+    async def __call__(self) -> None:
+        now = self.clock.now()
+        if not await begin_cleaning(self.database, now, EVERY_SECONDS):
+            return
+        gone = await clean_conversations(self.database, self.limits, now, self.clock.sleep)
+        logger.info("[ACE Server][Clean] conversations=%d", gone)
+
+
+def chores_of(settings: Settings, store: Store, database: Database, clock: Clock) -> list[Chore]:
+    """Return what is to be looked after under these settings."""
+    limits = ConversationLimits.of(settings)
+    memory = cleaning_of(store, settings, clock.now, clock.sleep)
+    return [memory, _Conversations(database, limits, clock)] if limits.any else [memory]

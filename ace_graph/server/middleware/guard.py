@@ -1,0 +1,96 @@
+"""The gate before everything under /api: who asks, how often, and how much they send.
+
+It decides from the headers, so that a stranger reaches no body parser, no model and no store.
+
+Does not: guard /healthz, /readyz, /metrics and /openapi.json, which tell nothing about learners.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ace_graph.errors import RequestRefused
+from ace_graph.server.auth import Gate
+from ace_graph.server.errors import refused
+from ace_graph.server.middleware.body_limit import Body, too_large
+from ace_graph.server.middleware.rate_limit import Rate
+
+__all__ = ["Guard", "is_loopback", "learner_of"]
+
+_LEARNER = "ace_learner"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, or a name, is this machine's own."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """The ASGI layer that lets learners in."""
+
+    def __init__(self, app: ASGIApp, *, gate: Gate, rate: Rate, most_bytes: int) -> None:
+        self._app = app
+        self._gate = gate
+        self._rate = rate
+        self._most_bytes = most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            if self._gate.development:
+                _check_local(scope, headers)
+            # Where the application stands under a prefix, ASGI's path holds that too.
+            if str(scope["path"]).removeprefix(scope.get("root_path", "")).startswith("/api/"):
+                learner = await self._gate.learner(headers.get("authorization"))
+                self._rate.take(learner)
+                scope[_LEARNER] = learner
+            await self._app(scope, await self._bounded(headers, receive), send)
+        except RequestRefused as error:
+            await refused(error)(scope, receive, send)
+
+    async def _bounded(self, headers: Headers, receive: Receive) -> Receive:
+        """Return what counts the bytes of the body. Raises RequestRefused for a body that is too large."""
+        body, announced = Body(receive, self._most_bytes), headers.get("content-length", "0")
+        if announced.isdigit() and int(announced) > self._most_bytes:
+            await body.drain()
+            raise too_large(self._most_bytes)
+        return body
+
+
+async def learner_of(request: Request) -> str:  # FastAPI runs what is not async in a thread
+    """Return who asks. Raises RequestRefused where the guard did not let anybody in."""
+    learner: object = request.scope.get(_LEARNER)
+    if not isinstance(learner, str):
+        raise RequestRefused(401, "no_token", "send a bearer token: Authorization: Bearer ...")
+    return learner
+
+
+def _check_local(scope: Scope, headers: Headers) -> None:
+    """Refuse other machines, and names that a page elsewhere may have pointed here: there is no token."""
+    client: object = (scope.get("client") or ("",))[0]
+    if not is_loopback(str(client)):
+        raise RequestRefused(403, "forbidden", "in development mode only this machine is served")
+    if not is_loopback(_name(headers.get("host", ""))):
+        raise RequestRefused(403, "forbidden", "in development mode the host must be localhost")
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without the port; empty where there is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:  # brackets that do not close
+        return ""

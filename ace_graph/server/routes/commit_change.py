@@ -1,0 +1,85 @@
+"""One change of a learner's memory, asked for over HTTP: checked, committed once, reported in ids.
+
+Does not: know which change it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ace_graph.errors import RequestRefused
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.effect import Merged, Report
+from ace_graph.memory.delta.operations import Delta, Operation
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.server.dependencies import Parts
+
+__all__ = ["ChangeReply", "changed", "reply_of_commit"]
+
+AUTHOR = "learner"
+_NOT_THERE = frozenset({"unknown id", "not in the playbook"})
+
+
+class ChangeReply(BaseModel):
+    """What a change really changed, in ids, and the playbook's version after it.
+
+    Of two ids, `kept` is the one that lives on and `gone` the one that it absorbed or replaced.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Annotated[int, Field(ge=0)]
+    updated: list[str] = []
+    tagged: list[str] = []
+    removed: list[str] = []
+    restored: list[str] = []
+    merged: list[Merged] = []
+    superseded: list[Merged] = []
+
+
+async def changed(
+    parts: Parts, learner_id: str, base: Snapshot, operations: Sequence[Operation], reason: str
+) -> ChangeReply:
+    """Commit the operations as one delta.
+
+    Raises RequestRefused when one of them can't be applied (404 for an unknown id, else 409); then nothing
+    is written.
+    """
+    delta = Delta(
+        op_id=f"http-{uuid4().hex}",
+        now=parts.clock.now(),
+        operations=tuple(operations),
+        author=AUTHOR,
+        reason=reason,
+    )
+    _check(resolve(base, delta, parts.store.policy).report)
+    done = await parts.store.commit(learner_id, delta, base)
+    _check(done.report)
+    return reply_of_commit(done)
+
+
+def reply_of_commit(done: Commit) -> ChangeReply:
+    """Return what a commit really changed."""
+    report = done.report
+    updated = list(dict.fromkeys([*report.updated, *report.quarantined, *report.released]))
+    return ChangeReply(
+        version=done.version.n,
+        updated=updated,
+        tagged=list(report.tagged),
+        removed=list(report.removed),
+        restored=list(report.restored),
+        merged=list(report.merged),
+        superseded=list(report.superseded),
+    )
+
+
+def _check(report: Report) -> None:
+    for refusal in report.rejected:
+        if refusal.why in _NOT_THERE:
+            raise RequestRefused(404, "not_found", "there is no such bullet in your playbook")
+        raise RequestRefused(409, "refused", f"this change can't be made: {refusal.why}")

@@ -1,0 +1,156 @@
+"""The learner's own playbook: look at it, mend a bullet, throw one away.
+
+Does not: add bullets. What a learner wants remembered, they say in the chat.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal, Self
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+
+from ace_graph.errors import RequestRefused
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType
+from ace_graph.memory.bullet_filter import BulletFilter, BulletStatus
+from ace_graph.memory.delta.operations import Operation, Pin, Remove, Unpin, Update
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.server.dependencies import Learner, Opened
+from ace_graph.server.errors import documented
+from ace_graph.server.routes.commit_change import ChangeReply, changed
+from ace_graph.server.schemas import Said
+
+__all__ = ["routes"]
+
+routes = APIRouter(prefix="/api/playbook", tags=["playbook"])
+
+BulletId = Annotated[str, Path(min_length=1, max_length=128, examples=["fil-00042"])]
+
+
+class PlaybookQuery(BaseModel):
+    """Which bullets."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    status: Annotated[
+        Literal["active", "quarantined", "all"],
+        Field(description="Quarantined bullets are in no prompt; each says why."),
+    ] = "active"
+    tag: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=64)], ...],
+        Field(max_length=10, description="Only bullets with all of these tags."),
+    ] = ()
+    type: Annotated[
+        tuple[MemoryType, ...], Field(max_length=3, description="Only bullets of one of these memory types.")
+    ] = ()
+
+    def filter(self) -> BulletFilter:
+        """Return which bullets pass."""
+        every: tuple[BulletStatus, ...] = ("active", "quarantined")
+        statuses = every if self.status == "all" else (self.status,)
+        return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type))
+
+
+class StoredBullet(Bullet):
+    """A bullet, and the day on which it was last used in a prompt.
+
+    `last_used` is null for one that never was, and for what is in every prompt.
+    """
+
+    last_used: date | None = None
+
+
+class PlaybookReply(BaseModel):
+    """The bullets in order; `version` is null while nothing was ever stored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int | None
+    bullets: tuple[StoredBullet, ...]
+
+
+class BulletPatch(BaseModel):
+    """What is to change, one thing or more; what is left out stays."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"anyOf": [{"required": ["content"]}, {"required": ["pinned"]}]},
+    )
+
+    content: Annotated[
+        Said | None,
+        Field(min_length=1, max_length=MAX_CONTENT_CHARS),
+        WithJsonSchema(
+            {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_CONTENT_CHARS,
+                "description": "Its new text.",
+            }
+        ),
+    ] = None
+    pinned: Annotated[
+        bool | None,
+        WithJsonSchema({"type": "boolean", "description": "Part of every prompt, and never archived."}),
+    ] = None
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        given = self.model_fields_set
+        if not given or any(getattr(self, name) is None for name in given):
+            raise ValueError("must say a new content, or pinned true or false")
+        return self
+
+    def operations(self, bullet: Bullet) -> list[Operation]:
+        """Return what is still to be done to have the bullet so."""
+        wanted: list[Operation] = []
+        if self.content is not None and self.content != bullet.content:
+            wanted.append(Update(bullet_id=bullet.id, content=self.content))
+        if self.pinned is not None and self.pinned != bullet.pinned:
+            wanted.append(Pin(bullet_id=bullet.id) if self.pinned else Unpin(bullet_id=bullet.id))
+        return wanted
+
+
+@routes.get("", responses=documented())
+async def show(
+    learner: Learner,
+    parts: Opened,
+    query: Annotated[PlaybookQuery, Query()],
+) -> PlaybookReply:
+    """Return what is remembered of the learner."""
+    found = await parts.store.load(learner)
+    wanted = query.filter()
+    bullets = tuple(_stored(b, found) for b in found.playbook.bullets() if wanted.passes(b))
+    return PlaybookReply(version=None if found.absent else found.version.n, bullets=bullets)
+
+
+@routes.patch("/{bullet_id}", responses=documented(404, 408, 409, 413))
+async def change(bullet_id: BulletId, patch: BulletPatch, learner: Learner, parts: Opened) -> ChangeReply:
+    """Give a bullet another text, pin it or unpin it. Its votes stay."""
+    base = await parts.store.load(learner)
+    wanted = patch.operations(_bullet(base, bullet_id))
+    if not wanted:
+        return ChangeReply(version=base.version.n)
+    return await changed(parts, learner, base, wanted, "changed over HTTP")
+
+
+@routes.delete("/{bullet_id}", responses=documented(404, 409))
+async def remove(bullet_id: BulletId, learner: Learner, parts: Opened) -> ChangeReply:
+    """Take a bullet out of the playbook. The history keeps it until it is compacted."""
+    base = await parts.store.load(learner)
+    wanted = Remove(bullet_id=_bullet(base, bullet_id).id)
+    return await changed(parts, learner, base, [wanted], "removed over HTTP")
+
+
+def _stored(bullet: Bullet, found: Snapshot) -> StoredBullet:
+    used = None if bullet.core else found.access.last_used(bullet.id)
+    return StoredBullet(**bullet.model_dump(), last_used=used)
+
+
+def _bullet(base: Snapshot, bullet_id: str) -> Bullet:
+    found = base.playbook.get_bullet(bullet_id)
+    if found is None:
+        raise RequestRefused(404, "not_found", "there is no such bullet in your playbook")
+    return found

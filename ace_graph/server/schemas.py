@@ -1,0 +1,175 @@
+"""What a client gets of a turn: the answer, what the memory lent to it, and what the turn changed.
+
+What a client asks for, as data: the body of a chat request, checked and cleaned.
+
+Does not: tell why something failed inside; the log does.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ace_graph.learning.report import ace_delta
+from ace_graph.memory.evidence import Verdict
+from ace_graph.state import ACEOutput, Learning, Mode, Result, UsageJSON
+
+__all__ = ["CONVERSATION_ID", "ChatReply", "ChatRequest", "HistoryMessage", "history_messages", "reply_of"]
+
+
+MAX_MESSAGE_CHARS = 100_000
+MAX_HISTORY = 1_000
+CONVERSATION_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@=+\-]{0,127}$"
+
+_USER = frozenset({"user", "human"})
+_ASSISTANT = frozenset({"assistant", "ai"})
+
+
+def _storable(text: object) -> object:
+    """Return text without what no database and no UTF-8 can hold: lone surrogates and NUL."""
+    if not isinstance(text, str):
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", " ")
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+Said = Annotated[str, BeforeValidator(_storable)]
+
+
+class HistoryMessage(BaseModel):
+    """An earlier message. Roles other than user and assistant are taken and dropped: the server's own
+    system prompt stands first."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    role: Literal["user", "human", "assistant", "ai", "system", "developer", "tool", "function"]
+    content: Annotated[Said, Field(max_length=MAX_MESSAGE_CHARS)]
+
+
+class ChatRequest(BaseModel):
+    """One message of the learner.
+
+    Without `conversationId` a conversation begins; the id in the answer goes on with it. The server keeps the
+    messages, so `conversationHistory` is for the beginning of a conversation only (later it is ignored).
+    Whose memory is used is the token's subject; fields that are not listed here are ignored.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+
+    message: Annotated[
+        Said,
+        AfterValidator(_said),
+        Field(
+            min_length=1,
+            max_length=MAX_MESSAGE_CHARS,
+            description="The question. Not blank.",
+            examples=["What is 1/2 + 1/3?"],
+            json_schema_extra={"pattern": r"[^\s\u0000]"},
+        ),
+    ]
+    conversation_id: (
+        Annotated[
+            str, Field(pattern=CONVERSATION_ID, description="The conversation to go on with, or begin.")
+        ]
+        | None
+    ) = None
+    conversation_history: Annotated[
+        tuple[HistoryMessage, ...],
+        Field(max_length=MAX_HISTORY, description="Earlier messages, the oldest first."),
+    ] = ()
+    mode: Annotated[Mode | None, Field(description="Force how it is answered.")] = None
+
+
+def history_messages(request: ChatRequest) -> list[AnyMessage]:
+    """Return the conversation before the message, in order, without what only a server may say."""
+    told: list[AnyMessage] = []
+    for message in request.conversation_history:
+        if message.role in _USER:
+            told.append(HumanMessage(message.content))
+        elif message.role in _ASSISTANT:
+            told.append(AIMessage(message.content))
+    return told
+
+
+NOT_SAVED = "what this turn learned could not be stored yet; the server tries again"
+NOT_LEARNED = "this turn was answered, and nothing was learned from it"
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class AceDelta(BaseModel):
+    """What the turn's commit really changed, in bullets."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    num_new_bullets: Annotated[int, Field(ge=0)]
+    num_updates: Annotated[int, Field(ge=0)]
+    num_removals: Annotated[int, Field(ge=0)]
+
+
+class Scratch(BaseModel):
+    """`ace_delta` is left out where the turn could not be stored; `learning_error` says so."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ace_delta: AceDelta | None = None
+    learning_error: str | None = None
+    pending: bool = Field(default=False, description="Lessons are worked out after the answer.")
+
+
+class Metadata(_Reply):
+    """What stands beside the answer. Bullets are named by their ids, see GET /api/playbook."""
+
+    scratch: Scratch
+    injected: Annotated[list[str], Field(description="Bullets that were in the prompt.")] = []
+    cited: Annotated[list[str], Field(description="Those of them that the answer used.")] = []
+    verdict: Verdict = "unknown"
+    version: Annotated[int | None, Field(description="The playbook's version after the turn.")] = None
+    usage: Annotated[dict[str, UsageJSON], Field(description="Calls and tokens per role.")] = {}
+
+
+class ChatReply(_Reply):
+    """The answer to one message. `turnId` is what feedback names."""
+
+    answer: str
+    mode: Mode
+    conversation_id: str
+    turn_id: str
+    metadata: Metadata
+
+
+def reply_of(out: ACEOutput, conversation_id: str) -> ChatReply:
+    """Return what the client gets of a finished run."""
+    plan, result, learning = out.get("plan"), out.get("result"), out.get("learning")
+    if plan is None or result is None or learning is None:
+        raise ValueError("the run ended without a result")
+    return ChatReply(
+        answer=result["answer"],
+        mode=plan["mode"],
+        conversation_id=conversation_id,
+        turn_id=learning["turn_id"],
+        metadata=_metadata(out, result, learning),
+    )
+
+
+def _metadata(out: ACEOutput, result: Result, learning: Learning) -> Metadata:
+    error = NOT_SAVED if learning["unsaved"] else NOT_LEARNED if learning["error"] else None
+    counts = None if learning["unsaved"] else AceDelta.model_validate(ace_delta(learning))
+    return Metadata(
+        scratch=Scratch(ace_delta=counts, learning_error=error, pending=bool(learning["pending"])),
+        injected=result["injected"],
+        cited=result["bullet_ids"],
+        verdict=result["verdict"],
+        version=learning["version"],
+        usage=dict(out.get("usage", {})),
+    )

@@ -1,0 +1,1 @@
+"""Turns under way: started, followed, taken over after a crash."""

@@ -1,0 +1,115 @@
+"""Which store a URL means, under the limits that the settings name; and a service's first look at its store.
+
+Does not: connect when a store is opened, or create a file. A store does that at its first call.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from ace_graph.errors import StoreUnavailable, StoreUrlError
+from ace_graph.memory.policy import DecayRates, Policy
+from ace_graph.memory.stores.base import PendingStore, Store
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.settings import Settings
+
+__all__ = ["NOBODY", "first_look", "open_store", "policy_of", "shown_url"]
+
+logger = logging.getLogger("ace_graph")
+
+NOBODY = "ace-graph readiness probe"
+"""A learner who is nobody: reading an absent one creates nothing."""
+
+_NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
+_FORMS = (
+    "sqlite:///ace.db (a relative path), sqlite:////srv/ace.db (an absolute one), memory://, "
+    f"{', '.join(f'{scheme}://host:7687' for scheme in _NEO4J)}"
+)
+
+_SECRET_PARTS = re.compile(r"(?i)(password|secret|token|key)=[^&]*")
+
+
+def open_store(
+    url: str | None = None, policy: Policy | None = None, *, settings: Settings | None = None
+) -> PendingStore:
+    """Return the store at `url`, without I/O; without one, the store that the settings name.
+
+    A policy that is not given, and the login of Neo4j, come from the settings too, and those from the
+    environment. Use the store with `async with`, or close it. Raises StoreUrlError, ConfigurationError.
+    """
+    known = settings or Settings.load()
+    limits = policy or policy_of(known)
+    address = known.store_url if url is None else url
+    scheme, separator, rest = address.partition("://")
+    if separator and scheme == "memory" and not rest.strip("/"):
+        return InMemoryStore(limits)
+    if separator and scheme == "sqlite":
+        return SQLiteStore(_path(rest), limits, make_folder=url is None and _is_default(known))
+    if separator and scheme in _NEO4J:
+        return _neo4j(address, limits, known)
+    unknown = f"{scheme}:// is no kind of store" if separator else "a store URL begins with its kind"
+    raise StoreUrlError(f"{unknown}: use one of {_FORMS}")
+
+
+async def first_look(store: Store) -> None:
+    """Read once, so that a service ends at its start over what no waiting mends, such as a wrong password.
+
+    A store that can't be reached now is told in the log. Raises StoreError for everything else.
+    """
+    try:
+        await store.load(NOBODY)
+    except StoreUnavailable as error:
+        logger.warning("[ACE Memory] not there yet: %s", error)
+
+
+def policy_of(settings: Settings) -> Policy:
+    """Return the limits and thresholds that the settings name."""
+    return Policy(
+        max_bullets=settings.max_bullets,
+        similarity=settings.curator_similarity,
+        holdout_rate=settings.holdout_rate,
+        history_kept=settings.history_kept,
+        decay=DecayRates(
+            semantic=settings.decay_semantic,
+            episodic=settings.decay_episodic,
+            procedural=settings.decay_procedural,
+        ),
+    )
+
+
+def _path(rest: str) -> Path:
+    """The path of `sqlite:///path`, taken as it is: nothing in it is unquoted."""
+    if not rest.startswith("/") or rest.strip("/") in {"", ":memory:"} or rest.endswith("/"):
+        raise StoreUrlError(f"a SQLite URL is sqlite:/// and the path of a file: use one of {_FORMS}")
+    return Path(rest[1:]).expanduser()
+
+
+def _is_default(settings: Settings) -> bool:
+    """Whether nobody chose a file: then its folder, too, is for this project to make."""
+    return settings.store is None and settings.memory_file is None
+
+
+def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
+    from ace_graph.memory.stores.neo4j.store import Neo4jStore  # the driver costs 0.2 s, and few need it
+
+    password = settings.neo4j_password
+    return Neo4jStore(
+        uri,
+        username=settings.neo4j_username,
+        password=None if password is None else password.get_secret_value(),
+        database=settings.neo4j_database,
+        policy=policy,
+    )
+
+
+def shown_url(url: str) -> str:
+    """Return a store URL without the user, the password and secrets in its query."""
+    parts = urlsplit(url)
+    if "@" not in parts.netloc and not parts.query:
+        return url
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=host, query=_SECRET_PARTS.sub(r"\1=***", parts.query)))

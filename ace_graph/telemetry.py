@@ -1,0 +1,80 @@
+"""Who had everything handed out or deleted, and when: one log line each, without content.
+
+Spans of OpenTelemetry, one per turn and one per node, where its packages are installed; nothing elsewhere.
+
+Who collects them is the program's to say (the server reads the standard environment variables, see
+`ace_graph.server.telemetry`). A span holds names and ids, never text, and of an error its class.
+
+Does not: keep the lines; where logs go is for the operator to say.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Literal
+
+__all__ = ["SpanMaker", "audit", "shown_learner", "span_maker"]
+
+
+SpanMaker = Callable[[str, Mapping[str, str]], AbstractContextManager[None]]
+"""Makes a span with a name and attributes, around a block."""
+
+
+def span_maker() -> SpanMaker:
+    """Return what makes spans; what it makes does nothing where OpenTelemetry is not installed."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return _no_span
+    # A proxy until the program sets a provider, so it may do that before or after.
+    tracer = trace.get_tracer("ace_graph")
+
+    @contextmanager
+    def span(name: str, attributes: Mapping[str, str]) -> Generator[None]:
+        with tracer.start_as_current_span(
+            name, attributes=dict(attributes), record_exception=False, set_status_on_exception=False
+        ) as current:
+            try:
+                yield
+            except BaseException as error:
+                # An error's text may hold content.
+                current.set_status(trace.StatusCode.ERROR, type(error).__name__)
+                raise
+
+    return span
+
+
+def _no_span(_name: str, _attributes: Mapping[str, str]) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+logger = logging.getLogger("ace_graph")
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.@:+-]+")
+
+
+def audit(
+    action: Literal["export", "forget"], learner_id: str, *, request_id: str | None = None, found: bool
+) -> None:
+    """Log that everything stored about a learner was exported or deleted. The id is always quoted."""
+    logger.info(
+        "[ACE Audit] action=%s learner=%s found=%s request=%s",
+        action,
+        _quoted(learner_id),
+        str(found).lower(),
+        request_id or "-",
+    )
+
+
+def shown_learner(learner_id: str) -> str:
+    """Return a learner's id for a log line, quoted unless it is one plain word: it may say anything."""
+    return learner_id if _PLAIN.fullmatch(learner_id) else _quoted(learner_id)
+
+
+def _quoted(learner_id: str) -> str:
+    """The id as a JSON string in ASCII. No bracket can look like the beginning of a record of ours."""
+    return json.dumps(learner_id).replace("[", "\\u005b")

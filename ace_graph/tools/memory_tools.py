@@ -1,0 +1,153 @@
+"""Questions about what is remembered: four fixed reads over this learner's own memory.
+
+The learner comes from the run's context, never from the model's arguments, and there is no query
+language: nothing that a model writes can reach another learner's data. The reads use the snapshot that
+the turn has loaded, so they cost no further load.
+
+Does not: generate Cypher, change anything, or tell of bullets that are in quarantine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Annotated, Any, cast
+
+from langchain_core.tools import BaseTool, tool
+from langgraph.prebuilt import ToolRuntime
+from pydantic import Field
+
+from ace_graph.context import ACEContext
+from ace_graph.errors import StoreError
+from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.bullet_filter import BulletFilter
+from ace_graph.memory.lineage import lineage_of
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.search.index import idf
+from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.stores.base import Store
+from ace_graph.prompts import preview
+from ace_graph.state import Memory
+
+__all__ = ["memory_tools"]
+
+_MAX_ROWS = 20
+_ROW_CHARS = 160
+_MAX_WORDS_CHARS = 500
+_NOBODY = "There is no learner in this conversation, so nothing is remembered."
+_NOTHING = "Nothing of that kind is remembered."
+_UNREADABLE = "What is remembered can't be read right now."
+
+Runtime = ToolRuntime[ACEContext, Any]  # Any: a caller's own graph may have another state
+Types = Annotated[
+    tuple[MemoryType, ...], Field(description="only of these types: facts, experiences or instructions")
+]
+Rows = Annotated[int, Field(ge=1, le=_MAX_ROWS, description="how many rows at most")]
+
+
+def memory_tools(store: Store) -> list[BaseTool]:
+    """Return the four tools. `store` is read only where a run carries no snapshot."""
+
+    @tool
+    async def memory_list(runtime: Runtime, limit: Rows = 10, tag: str = "", memory_types: Types = ()) -> str:
+        """List what is remembered about this learner, the newest first; with a tag only what has that tag."""
+        return await answer(runtime, lambda playbook: _told(_newest(playbook, tag), memory_types, limit))
+
+    @tool
+    async def memory_search(words: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()) -> str:
+        """Find what is remembered about this learner by words, the best match first."""
+        return await answer(runtime, lambda playbook: _told(_matching(playbook, words), memory_types, limit))
+
+    @tool
+    async def memory_by_topic(
+        topic: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()
+    ) -> str:
+        """List what is remembered about this learner on one topic."""
+        return await answer(runtime, lambda playbook: _told(_on_topic(playbook, topic), memory_types, limit))
+
+    @tool
+    async def memory_lineage(bullet_id: str, runtime: Runtime) -> str:
+        """Tell where one remembered item comes from: turns, votes, and what it replaced or absorbed."""
+        return await answer(runtime, lambda playbook: _lineage(playbook, bullet_id.strip().strip("[]")))
+
+    async def answer(runtime: Runtime, told: Callable[[Playbook], str]) -> str:
+        try:
+            playbook = await _playbook(runtime, store)
+        except StoreError:
+            return _UNREADABLE  # the reason may name hosts and files, which are no business of a model
+        return _NOBODY if playbook is None else told(playbook)
+
+    reads = [memory_list, memory_search, memory_by_topic, memory_lineage]
+    for read in reads:
+        read.metadata = {"idempotent": True}
+    return reads
+
+
+async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:
+    """Return the playbook of the run's learner, None where there is no learner. Raises StoreError."""
+    state = cast("object", runtime.state)
+    memory = cast("dict[str, object]", state).get("memory") if isinstance(state, dict) else None
+    if isinstance(memory, Memory) and memory.snapshot is not None:
+        return memory.snapshot.playbook
+    learner_id = _learner_id(runtime)
+    return None if learner_id is None else (await store.load(learner_id)).playbook
+
+
+def _learner_id(runtime: Runtime) -> str | None:
+    """A graph of the caller's own may have a context that is a dict, or none."""
+    context = cast("object", runtime.context)
+    if isinstance(context, Mapping):
+        found = cast("Mapping[str, object]", context).get("learner_id")
+    else:
+        found = cast("object", getattr(context, "learner_id", None))
+    return found if isinstance(found, str) else None
+
+
+def _newest(playbook: Playbook, tag: str = "") -> list[Bullet]:
+    wanted = BulletFilter(tags=(tag,) if tag.strip() else ())
+    active = [b for b in playbook.bullets() if wanted.passes(b)]
+    return sorted(active, key=lambda b: (b.updated_at, b.id), reverse=True)
+
+
+def _on_topic(playbook: Playbook, topic: str) -> list[Bullet]:
+    wanted = topic.strip().casefold()
+    return [b for b in _newest(playbook) if (b.topic or "").casefold() == wanted]
+
+
+def _matching(playbook: Playbook, words: str) -> list[Bullet]:
+    """Every bullet that shares a word with the question, ranked like retrieval but without its gate."""
+    index = playbook.index
+    wanted = {term for term in terms(words[:_MAX_WORDS_CHARS]) if index.frequency(term)}
+    if not wanted:
+        return []
+    weights = {term: idf(index.frequency(term), len(index)) for term in wanted}
+    scores = index.scores(index.covering(weights, min(weights.values())), weights)
+    ranked = sorted(scores, key=lambda key: (-scores[key], key))
+    return [b for key in ranked if (b := playbook.get_bullet(key)) is not None and b.status == "active"]
+
+
+def _told(bullets: Iterable[Bullet], types: Collection[MemoryType], limit: int) -> str:
+    """The first rows of these memory types, or of all where none is named."""
+    wanted = [bullet for bullet in bullets if not types or bullet.memory_type in types]
+    rows = [
+        f"[{b.id}] {preview(b.advice, _ROW_CHARS)} (+{b.helpful}/-{b.harmful}, {b.section})"
+        for b in wanted[:limit]
+    ]
+    return "\n".join(rows) or _NOTHING
+
+
+def _lineage(playbook: Playbook, bullet_id: str) -> str:
+    found = lineage_of(playbook, bullet_id)
+    if found is None:
+        successor = playbook.tombstones.get(bullet_id)
+        return f"[{bullet_id}] was replaced by [{successor}]." if successor else _NOTHING
+    bullet = found.bullet
+    parts = [
+        f"[{bullet.id}] {preview(bullet.advice, _ROW_CHARS)}",
+        f"first kept {bullet.created_at:%Y-%m-%d}, last changed {bullet.updated_at:%Y-%m-%d}",
+        f"seen {bullet.seen} times",
+        f"votes: {bullet.helpful} helpful, {bullet.harmful} harmful, {bullet.neutral} neutral",
+        f"sources: {', '.join(bullet.sources[:10]) or 'none'}",
+        f"replaced: {', '.join(found.replaced[:10]) or 'none'}",
+        f"absorbed: {', '.join(found.absorbed[:10]) or 'none'}",
+    ]
+    return "\n".join(parts)

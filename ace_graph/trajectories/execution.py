@@ -1,0 +1,214 @@
+"""Running any callable as a trajectory: what it returns or raises is recorded, and learned from.
+
+    async def fetch(trajectory):
+        advice = trajectory.context                 # what the memory advises for this task, as a prompt block
+        await trajectory.alog("action", "GET /invoices")
+        return invoices, "success"                  # a result and how it went; or the result alone
+
+    invoices, trajectory_id = await execute_with_learning(
+        fetch, "Fetch the invoices", store=store, learner_id="bot")
+
+Does not: retry the task, or let learning stand in its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import JsonValue
+
+from ace_graph.background.learn_pending import learn_pending
+from ace_graph.errors import AceError
+from ace_graph.memory.retrieval.retrieve import retrieve
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.trajectory import Tracing
+from ace_graph.memory.turn import StepKind, TurnStatus
+from ace_graph.portal import portal
+from ace_graph.reasoning.prompt import format_context
+from ace_graph.runtime import logger
+from ace_graph.settings import Settings
+from ace_graph.trajectories.recording import Told, complete_trajectory, log_step, start_trajectory
+
+__all__ = ["Reported", "RunningTrajectory", "execute_with_learning"]
+
+_STATUSES = frozenset({"success", "failure", "partial"})
+_BUDGET_TOKENS = 2_000
+
+Task = Callable[..., Any]
+"""Any: the host's own function; what it returns is the host's, too."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What a task may return to say how it went: its result, its own status, and what is known beside."""
+
+    result: Any  # the host's own
+    status: TurnStatus
+    told: Told = field(default_factory=Told)
+
+
+@dataclass(frozen=True)
+class RunningTrajectory:
+    """What a task that takes an argument is given: its id, the advice for it, and a way to log its steps."""
+
+    store: PendingStore
+    learner_id: str
+    trajectory_id: str
+    context: str = ""
+    bullet_ids: tuple[str, ...] = ()
+    clock: Callable[[], datetime] = _now
+
+    async def alog(self, kind: StepKind, text: str, metadata: Mapping[str, JsonValue] | None = None) -> None:
+        """Log a step; see log_step."""
+        await log_step(
+            self.store, self.learner_id, self.trajectory_id, kind, text, metadata, clock=self.clock
+        )
+
+    def log(self, kind: StepKind, text: str, metadata: Mapping[str, JsonValue] | None = None) -> None:
+        """Log a step from a task that is no coroutine; it runs in a thread of its own."""
+        portal().run_sync(self.alog(kind, text, metadata))
+
+
+async def execute_with_learning(
+    task_fn: Task,
+    task: str,
+    *,
+    store: PendingStore,
+    learner_id: str,
+    agent: str = "host",
+    task_type: str | None = None,
+    parent_id: str | None = None,
+    auto_reflect: bool = True,
+    auto_curate: bool = True,
+    learning: Literal["inline", "background"] = "background",
+    model: BaseChatModel | None = None,
+    settings: Settings | None = None,
+    clock: Callable[[], datetime] = _now,
+) -> tuple[Any, str]:
+    """Run `task_fn`, sync or async, as a trajectory; return its result and the trajectory's id.
+
+    It is called with a RunningTrajectory when it takes an argument; a sync one runs in a thread. It may
+    return (result, "success" | "failure" | "partial") or Reported, and that counts as evidence; a result
+    alone is a success that nobody judged. An exception, cancelling included, is recorded as a failure and
+    raised. `learning`: a worker learns later, or it is done before this returns (with `model`, or that of
+    the settings). Without `auto_reflect` nothing is learned; without `auto_curate` the playbook stays as
+    it is. Learning that fails is logged and never costs the result. `settings`, else the environment, say
+    whether the steps are kept. Raises what the task raises; a StoreError when it can't be started.
+    """
+    tracing = (settings or Settings.load()).tracing
+    running = await _started(store, learner_id, task, agent, task_type, parent_id, clock)
+    plain = Told(learns=auto_reflect, curates=auto_curate)
+    try:
+        returned = await _called(task_fn, running)
+    except BaseException as error:
+        why = f"{type(error).__name__}: {error}".strip()
+        failed = replace(plain, error=why, score=0.0, source="tool")
+        await asyncio.shield(_complete(running, "failure", failed, tracing))
+        raise
+    report = _report(returned)
+    told = replace(report.told, learns=plain.learns and report.told.learns, curates=auto_curate)
+    pending_id = await _complete(running, report.status, told, tracing)
+    if pending_id is not None and learning == "inline":
+        await _learn_now(running, pending_id, model, settings)
+    return report.result, running.trajectory_id
+
+
+async def _started(
+    store: PendingStore,
+    learner_id: str,
+    task: str,
+    agent: str,
+    task_type: str | None,
+    parent_id: str | None,
+    clock: Callable[[], datetime],
+) -> RunningTrajectory:
+    state = await store.load(learner_id)
+    found = retrieve(
+        task, state.playbook, state.access, store.policy, now=clock(), budget_tokens=_BUDGET_TOKENS
+    )
+    ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
+    name = await start_trajectory(
+        store,
+        learner_id,
+        task,
+        agent=agent,
+        task_type=task_type,
+        parent_id=parent_id,
+        injected=ids,
+        clock=clock,
+    )
+    return RunningTrajectory(store, learner_id, name, format_context(found), ids, clock)
+
+
+async def _called(task_fn: Task, running: RunningTrajectory) -> object:
+    takes = [p for p in inspect.signature(task_fn).parameters.values() if p.default is p.empty]
+    given = (running,) if any(p.kind is not p.VAR_KEYWORD for p in takes) else ()
+    if inspect.iscoroutinefunction(task_fn):
+        return await task_fn(*given)
+    returned = await asyncio.to_thread(_in_thread, task_fn, *given)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _in_thread(task_fn: Task, *given: RunningTrajectory) -> object:
+    try:
+        return task_fn(*given)
+    except StopIteration as error:
+        # No future can hold it: who waits for the thread would wait for ever.
+        raise RuntimeError("the task raised StopIteration") from error
+
+
+def _report(returned: object) -> Reported:
+    if isinstance(returned, Reported):
+        return returned
+    pair = cast("tuple[object, ...]", returned) if isinstance(returned, tuple) else ()
+    if len(pair) == 2 and isinstance(pair[1], str) and pair[1] in _STATUSES:
+        return Reported(pair[0], cast("TurnStatus", pair[1]))
+    return Reported(returned, "success", Told(source=None))
+
+
+async def _complete(
+    running: RunningTrajectory, status: TurnStatus, told: Told, tracing: Tracing
+) -> str | None:
+    """The outcome is stored, or logged where it can't be: the task is done, whatever comes of its record."""
+    try:
+        return await complete_trajectory(
+            running.store,
+            running.learner_id,
+            running.trajectory_id,
+            status,
+            told,
+            tracing=tracing,
+            clock=running.clock,
+        )
+    except AceError:
+        logger.exception("[ACE Trajectory] the outcome of %s could not be stored", running.trajectory_id)
+        return None
+
+
+async def _learn_now(
+    running: RunningTrajectory, pending_id: str, model: BaseChatModel | None, settings: Settings | None
+) -> None:
+    try:
+        outcome = await learn_pending(
+            running.learner_id,
+            pending_id,
+            model=model,
+            store=running.store,
+            settings=settings,
+            clock=running.clock,
+        )
+    except AceError:
+        logger.exception("[ACE Trajectory] %s waits to be learned from", running.trajectory_id)
+        return
+    if outcome.status != "done":
+        logger.warning("[ACE Trajectory] %s waits to be learned from: %s", pending_id, outcome.error)

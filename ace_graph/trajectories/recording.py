@@ -1,0 +1,276 @@
+"""Trajectories of work outside the graph: any program's task, its steps, its outcome, and learning from it.
+
+    trajectory_id = await start_trajectory(store, "alice", "Fetch the invoices", agent="crawler")
+    await log_step(store, "alice", trajectory_id, "action", "GET /invoices", {"page": 1})
+    await complete_trajectory(store, "alice", trajectory_id, "failure", error="429 after 3 retries")
+
+    result, trajectory_id = await execute_with_learning(fetch, "Fetch the invoices", store=store, ...)
+
+What was started survives a restart, and can be logged to and completed by another process. A completed
+trajectory stays as it is: a late step and a second outcome are refused.
+
+Does not: run the graph; its turns leave trajectories of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast
+from uuid import NAMESPACE_URL, uuid4, uuid5
+
+from pydantic import JsonValue, ValidationError
+
+from ace_graph.errors import TrajectoryNotFound, UsageError
+from ace_graph.learning.curator import judge_bullets
+from ace_graph.learning.tasks import Look, PendingWork
+from ace_graph.learning.turn_record import subject_of
+from ace_graph.memory.delta.operations import Delta, Operation
+from ace_graph.memory.evidence import Evidence, EvidenceSource
+from ace_graph.memory.pending import Amend, Pending
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.trajectory import (
+    Outcome,
+    Tracing,
+    TrajectoryFilter,
+    completed,
+    deleted,
+    with_step,
+)
+from ace_graph.memory.turn import MAX_STEP_CHARS, MAX_TASK_CHARS, Step, StepKind, TurnRecord, TurnStatus
+from ace_graph.settings import Settings
+
+__all__ = [
+    "Told",
+    "complete_trajectory",
+    "delete_trajectory",
+    "get_trajectory",
+    "log_step",
+    "start_trajectory",
+]
+
+AUTHOR = "trajectory"
+MAX_METADATA_CHARS = 4_000
+_STATUSES = ("success", "failure", "partial")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _new_id() -> str:
+    return uuid4().hex
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is known of a trajectory when it ends, beside its status.
+
+    `score` is in [0, 1], `cost` in a currency of yours, `metrics` any JSON. `cited` names the bullets that
+    were followed: they are credited or blamed. `evidence` says who judged; without any, the status is what
+    `source` says: by default the learner, whose memory it is, so that later feedback may correct it; with
+    None nobody judged. `learns`: a worker reflects on it; `curates`: its lessons reach
+    the playbook, and votes are counted.
+    """
+
+    score: float | None = None
+    error: str | None = None
+    metrics: Mapping[str, JsonValue] | None = None
+    answer: str = ""
+    evidence: Sequence[Evidence] = ()
+    cited: Sequence[str] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    model: str | None = None
+    learns: bool = True
+    curates: bool = True
+    source: EvidenceSource | None = "learner"
+
+
+async def start_trajectory(
+    store: PendingStore,
+    learner_id: str,
+    task: str,
+    *,
+    agent: str = "host",
+    task_type: str | None = None,
+    parent_id: str | None = None,
+    mode: str = "task",
+    injected: Sequence[str] = (),
+    trajectory_id: str | None = None,
+    clock: Callable[[], datetime] = _now,
+    new_id: Callable[[], str] = _new_id,
+) -> str:
+    """Store a trajectory in progress and return its id; with a `trajectory_id` of yours, once.
+
+    `injected` names the bullets that the agent was shown. Raises UsageError for a value out of its bounds,
+    TrajectoryNotFound for a parent that is not there, and what the store raises.
+    """
+    if parent_id is not None:
+        await get_trajectory(store, learner_id, parent_id)
+    name, now = trajectory_id or new_id(), clock()
+    with _explained():
+        record = TurnRecord(
+            turn_id=name,
+            attempt_id=name,
+            task=_bounded(task, MAX_TASK_CHARS),
+            mode=mode,
+            agent=agent,
+            task_type=task_type,
+            parent_id=parent_id,
+            status="in_progress",
+            injected=tuple(injected),
+            started_at=now,
+        )
+    await store.commit(learner_id, _delta(name, "start", now), await store.load(learner_id), record)
+    return name
+
+
+async def log_step(
+    store: PendingStore,
+    learner_id: str,
+    trajectory_id: str,
+    kind: StepKind,
+    text: str,
+    metadata: Mapping[str, JsonValue] | None = None,
+    *,
+    step_id: str | None = None,
+    clock: Callable[[], datetime] = _now,
+    new_id: Callable[[], str] = _new_id,
+) -> TurnRecord:
+    """Add a decision, an action or an observation; the same `step_id` again adds nothing.
+
+    Steps keep the order of the calls. A text is cut at 1,000 characters; of more than 200 steps the first
+    50 and the newest are kept. Raises TrajectoryNotFound, TrajectoryClosed, UsageError.
+    """
+    given = dict(metadata or {})
+    if len(str(given)) > MAX_METADATA_CHARS:
+        raise UsageError(f"the metadata of a step has at most {MAX_METADATA_CHARS} characters: shorten it")
+    with _explained():
+        step = Step(
+            kind=kind,
+            text=_bounded(text, MAX_STEP_CHARS),
+            metadata=given,
+            at=clock(),
+            step_id=step_id or new_id(),
+        )
+    return cast(
+        "TurnRecord", await store.amend(learner_id, Amend(trajectory_id, lambda turn: with_step(turn, step)))
+    )
+
+
+async def complete_trajectory(
+    store: PendingStore,
+    learner_id: str,
+    trajectory_id: str,
+    status: TurnStatus,
+    told: Told = Told(),
+    *,
+    tracing: Tracing | None = None,
+    clock: Callable[[], datetime] = _now,
+) -> str | None:
+    """Store the outcome, with the votes and the work for a worker, in one transaction.
+
+    `tracing` says whether its steps are kept; without one the environment does (ACE_TRACE_SAMPLE,
+    ACE_TRACE_FAILURES). Returns the pending id, None where nothing is left to learn. Raises UsageError for a
+    status that is none of success, failure, partial or a score out of [0, 1]; TrajectoryNotFound;
+    TrajectoryClosed when it was completed before: the first outcome stays; ConfigurationError.
+    """
+    if status not in _STATUSES:
+        raise UsageError(f"{str(status)[:40]!r} is no outcome: use one of {', '.join(_STATUSES)}")
+    kept = tracing or Settings.load().tracing
+    turn, now = await get_trajectory(store, learner_id, trajectory_id), clock()
+    with _explained():
+        evidence = _evidence(status, told, turn.agent)
+        outcome = _outcome(status, told, evidence)
+        ended = completed(turn, outcome, now, Tracing())  # with all its steps
+    votes = _votes(ended, evidence) if told.curates else ()
+    pending = _pending(ended, told, evidence) if told.learns else None
+    base = await store.load(learner_id)
+    amend = Amend(trajectory_id, lambda stored: completed(stored, outcome, now, kept))
+    await store.commit(learner_id, _delta(trajectory_id, "complete", now, *votes), base, amend, pending)
+    return pending.pending_id if pending else None
+
+
+async def get_trajectory(store: PendingStore, learner_id: str, trajectory_id: str) -> TurnRecord:
+    """Return the trajectory. Raises TrajectoryNotFound."""
+    found = await store.find_turns(learner_id, TrajectoryFilter(turn_id=trajectory_id), limit=1)
+    if not found:
+        raise TrajectoryNotFound(f"there is no trajectory {trajectory_id}: trajectory list shows the ids")
+    return found[0]
+
+
+async def delete_trajectory(store: PendingStore, learner_id: str, trajectory_id: str) -> None:
+    """Delete what a trajectory says; its parts stay, without a parent. What was learned from it stays too.
+
+    Raises TrajectoryNotFound.
+    """
+    await get_trajectory(store, learner_id, trajectory_id)
+    while parts := await store.find_turns(learner_id, TrajectoryFilter(parent_id=trajectory_id)):
+        for part in parts:
+            await store.amend(learner_id, Amend(part.turn_id, _orphaned))
+    await store.amend(learner_id, Amend(trajectory_id, deleted))
+
+
+def _orphaned(turn: TurnRecord) -> TurnRecord:
+    return turn.model_copy(update={"parent_id": None})
+
+
+def _delta(trajectory_id: str, purpose: str, now: datetime, *operations: Operation) -> Delta:
+    op_id = str(uuid5(NAMESPACE_URL, f"ace-graph:trajectory:{trajectory_id}:{purpose}"))
+    return Delta(op_id=op_id, now=now, operations=operations, author=AUTHOR, source=trajectory_id)
+
+
+def _evidence(status: TurnStatus, told: Told, agent: str) -> tuple[Evidence, ...]:
+    if told.evidence or told.source is None:
+        return tuple(told.evidence)
+    text = _bounded(told.error or f"the task ended as {status}", 1_900)
+    verdict = "unknown" if status == "in_progress" else status
+    return (Evidence(source=told.source, verdict=verdict, score=told.score, text=text, by=agent[:256]),)
+
+
+def _outcome(status: TurnStatus, told: Told, evidence: tuple[Evidence, ...]) -> Outcome:
+    return Outcome(
+        status=status,
+        score=told.score,
+        error=None if told.error is None else _bounded(told.error, MAX_TASK_CHARS),
+        metrics=told.metrics,
+        evidence=evidence,
+        cited=told.cited,
+        input_tokens=told.input_tokens,
+        output_tokens=told.output_tokens,
+        cost=told.cost,
+        model=told.model,
+        answer=_bounded(told.answer, MAX_TASK_CHARS),
+    )
+
+
+def _votes(turn: TurnRecord, evidence: Sequence[Evidence]) -> tuple[Operation, ...]:
+    injected = tuple(dict.fromkeys((*turn.injected, *turn.cited)))
+    return tuple(judge_bullets(turn.turn_id, evidence, injected=injected, cited=turn.cited))
+
+
+def _pending(turn: TurnRecord, told: Told, evidence: Sequence[Evidence]) -> Pending:
+    look = Look(subject=subject_of(turn), evidence=tuple(evidence))
+    work = PendingWork(looks=(look,), curates=told.curates)
+    name = str(uuid5(NAMESPACE_URL, f"ace-graph:trajectory:{turn.turn_id}:learn"))
+    return Pending(pending_id=name, turn_id=turn.turn_id, body=work.text())
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    """Turn what pydantic refuses into a UsageError that names the value."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "trajectory"
+        raise UsageError(f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+
+
+def _bounded(text: str, most: int) -> str:
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    return clean if len(clean) <= most else f"{clean[:most]}… [len={len(clean)}]"

@@ -1,0 +1,128 @@
+"""What is stored is kept within bounds: old steps, records and deltas go, of one learner or of all.
+
+    swept = await clean_learners(store, Retention(), datetime.now(UTC))     # safe to repeat, and to break off
+
+A pass goes from learner to learner and takes a bounded batch away in each transaction, with a pause after it,
+so that nobody waits for it.
+
+Does not: say what may go (`memory.retention` does), or run by itself (`housekeeping` does).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ace_graph.background.lease import Sleep
+from ace_graph.errors import CommitContention, CorruptPayload, NewerFormat
+from ace_graph.memory.pending import Amend
+from ace_graph.memory.retention import START, Cleaned, Cutoffs, Retention
+from ace_graph.memory.stores.base import CleanableStore, PendingStore
+from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.runtime import logger
+
+__all__ = ["RETENTION_DAYS", "Swept", "Trimmed", "clean_learners", "trim_trajectories"]
+
+RETENTION_DAYS = 30.0
+BATCH = 200
+PAUSE_SECONDS = 0.02
+_PAGE = 200
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a pass did: the learners it looked at, those it could not clean, and what went."""
+
+    learners: int = 0
+    failed: int = 0
+    cleaned: Cleaned = Cleaned()  # noqa: RUF009  a frozen value
+
+
+def _unwatched(_done: int) -> None:
+    """Tell nobody."""
+
+
+async def clean_learners(
+    store: CleanableStore,
+    retention: Retention,
+    now: datetime,
+    *,
+    learner_id: str | None = None,
+    dry_run: bool = False,
+    sleep: Sleep = asyncio.sleep,
+    on_learner: Callable[[int], None] = _unwatched,
+) -> Swept:
+    """Clean all learners, or one, as `retention` says at `now`; with `dry_run` count what would go.
+
+    A learner whose rows can't be read is passed over, logged and counted. `on_learner` is told how many are
+    done. Raises StoreUnavailable and what else the store raises for all of them.
+    """
+    cutoffs, swept = retention.cutoffs(now), Swept()
+    async for learner in _learners(store, learner_id):
+        failed, cleaned = 0, Cleaned()
+        try:
+            cleaned = await _clean(store, learner, cutoffs, sleep, dry_run=dry_run)
+        except (CorruptPayload, NewerFormat, CommitContention) as error:
+            failed = 1
+            logger.warning("[ACE Memory] a learner was not cleaned: %s", error)
+        swept = Swept(swept.learners + 1, swept.failed + failed, swept.cleaned + cleaned)
+        on_learner(swept.learners)
+    return swept
+
+
+async def _learners(store: CleanableStore, only: str | None) -> AsyncIterator[str]:
+    if only is not None:
+        yield only
+        return
+    after = ""
+    while page := await store.learners(_PAGE, after):
+        for found in page:
+            yield found.learner_id
+        after = page[-1].learner_id
+
+
+async def _clean(
+    store: CleanableStore, learner: str, cutoffs: Cutoffs, sleep: Sleep, *, dry_run: bool
+) -> Cleaned:
+    done = Cleaned(next=START)
+    while done.next is not None:
+        one = await store.clean(learner, cutoffs, done.next, most=BATCH, dry_run=dry_run)
+        done += one
+        if one.steps or one.turns or one.deltas:
+            await sleep(PAUSE_SECONDS)
+    return done
+
+
+@dataclass(frozen=True)
+class Trimmed:
+    """The ids whose steps went, and those that were old enough but not reflected on."""
+
+    trimmed: tuple[str, ...]
+    unreflected: tuple[str, ...]
+
+
+async def trim_trajectories(
+    store: PendingStore, learner_id: str, now: datetime, days: float = RETENTION_DAYS
+) -> Trimmed:
+    """Drop the steps of what was completed more than `days` ago and reflected on. Safe to repeat."""
+    old = TrajectoryFilter(until=now - timedelta(days=days))
+    gone, kept = list[str](), list[str]()
+    skip = 0
+    while page := await store.find_turns(learner_id, old, limit=_PAGE, skip=skip):
+        skip += len(page)
+        for turn in page:
+            if not turn.steps:
+                continue
+            if not turn.reflections:
+                kept.append(turn.turn_id)
+                continue
+            await store.amend(learner_id, Amend(turn.turn_id, _trimmed))
+            gone.append(turn.turn_id)
+    return Trimmed(tuple(gone), tuple(kept))
+
+
+def _trimmed(turn: TurnRecord) -> TurnRecord:
+    return without_steps(turn, "retention") if turn.steps and turn.reflections else turn

@@ -1,0 +1,129 @@
+"""What a text is about, by rules: its topic and its memory type.
+
+The rules are tables of patterns, first match wins. They are for English, and for a tutor's first guesses
+only: a caller who knows the topic passes it.
+
+Does not: call a model, or say anything of texts that no rule knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import dropwhile
+
+from ace_graph.memory.bullet import MemoryType
+from ace_graph.memory.search.tokenize import fold
+from ace_graph.memory.similarity.lexicon import FILLERS
+from ace_graph.memory.similarity.normalize import wording
+
+__all__ = ["infer_memory_type", "infer_topic"]
+
+_MOST_CHARS = 4_000
+_MOST_LEADS = 5
+_HYPHEN = re.compile(r"(?<=\w)-(?=[^\W\d])")
+"""Taken out first: a read-only file is no command to read."""
+
+# Patterns are compiled when they are first used; `re` keeps them.
+_FRACTION = r"(?<![\w/.,])[0-9]{1,4}\s?/\s?[1-9][0-9]{0,3}(?![\w/]|[.,][0-9])"
+_ABOUT_FRACTIONS = rf"{_FRACTION}|\b(?:fraction|numerator|denominator)s?\b"
+_NOT_A_FRACTION = r"\b(?:24/7|9/11)\b"
+
+_FRACTION_TOPICS = {
+    "fraction_addition": rf"{_FRACTION}\s*\+|\b(?:add|adds|adding|addition|sum|plus)\b",
+    "fraction_subtraction": rf"{_FRACTION}\s*[-−–]\s*[0-9]|\b(?:subtract\w*|minus|difference)\b",
+    "fraction_multiplication": rf"{_FRACTION}\s*[*×·]|\b(?:multipl\w+|times|product)\b",
+    "fraction_division": rf"{_FRACTION}\s*[÷:]\s*[0-9]|\b(?:divid\w+|division|reciprocal|quotient)\b",
+    "fraction_comparison": r"\b(?:compar\w+|bigger|larger|smaller|greater|less than)\b",
+    "fractions": r"",
+}
+_TOPICS = {
+    "percentages": r"[0-9]\s?%|\bper\s?cent(?:s|ages?)?\b",
+    "decimals": r"\bdecimals?\b|(?<![\w.])[0-9]+\.[0-9]+\s*[-+*×/÷]\s*[0-9]",
+    "ratios": r"\b(?:ratios?|proportions?|proportional)\b",
+    "exponents": r"\b(?:exponents?|squared|cubed|square roots?|powers? of)\b|[0-9]\s?(?:\*\*|\^)\s?[0-9]",
+    "probability": r"\b(?:probabilit(?:y|ies)|odds|dice)\b",
+    "statistics": r"\b(?:averages?|median|standard deviation|variance|histograms?)\b",
+    "geometry": r"\b(?:triangles?|circles?|rectangles?|perimeters?|angles?|radius|diameter|geometry)\b",
+    "equations": r"\b(?:equations?|algebra|solve for)\b|\b[0-9]*[xyz]\s*[-+*/]?\s*[0-9]*\s*=\s*-?[0-9]",
+    "multiplication": r"\b(?:multipl\w+|times tables?)\b|[0-9]\s*[*×]\s*[0-9]",
+    "division": r"\b(?:long division|divid(?:e|es|ed|ing)|division|remainders?)\b|[0-9]\s*÷\s*[0-9]",
+    "subtraction": r"\bsubtract\w*\b",
+    "addition": r"\baddition\b|\badd(?:ing)? (?:up )?(?:the )?numbers\b",
+}
+
+_STEP = (
+    r"\bstep\s*[0-9]+\b|\bsteps?\s*:|\bhow to\b|\bfirst\b.{0,200}\bthen\b"
+    r"|\bwhen\b[^,]{0,120}, (?:always|never)\b"
+)
+_EXPERIENCE = (
+    r"\b(?:student|learner|pupil|user|child|kid)s?\b"
+    r"|\b(?:prefers|likes|loves|hates|enjoys|struggles|struggled|confuses|mixes)\b"
+    r"|\bcommon (?:mistake|error|misconception|slip)s?\b|\bmis(?:take|conception)s?\s*:"
+    r"|\b(?:last time|yesterday|previously|this session|in the past|keeps? \w+ing|kept \w+ing)\b"
+    r"|\b(?:i|my|me|he|she)\b"
+)
+_LEAD = (
+    r"(?:please|always|never|not|first|next|then|finally|lastly|secondly|afterwards|later|do not|don't"
+    r"|carefully|to)[,:]? "
+    r"|(?:before|after|when|if|for|to|in|by|between|from|until|with|without|under|at|on|over|through|because"
+    r"|while|during|unless|since|once|even if|[0-9]+) [^,]{1,160}, "
+)
+_LEADING = ("you", "we", "also", "too", ",", ";", ":")
+_VERBS = """
+add apply ask avoid begin break build calculate call change check choose combine compare compute confirm
+convert count create cross cut decide delete divide do draw drop estimate expand factor find fix flip
+follow get give go group handle identify include inspect install invert isolate keep label list log look
+make match measure move multiply open pick place plot prefer put raise read reduce refactor remove rename
+replace retry return review rewrite round run save scan search select send set show simplify sketch skip
+solve sort split start stop store subtract switch take test try turn update use validate verify wait work
+wrap write
+"""
+
+
+def infer_topic(text: str) -> str | None:
+    """Return the topic of a text, such as `fraction_addition`, or None where no rule knows one."""
+    plain = re.sub(_NOT_A_FRACTION, " ", _plain(text))
+    rules = _FRACTION_TOPICS if re.search(_ABOUT_FRACTIONS, plain) else _TOPICS
+    return next((topic for topic, pattern in rules.items() if re.search(pattern, plain)), None)
+
+
+def infer_memory_type(text: str) -> MemoryType:
+    """Return `procedural` for an instruction, `episodic` for an experience with somebody, else `semantic`."""
+    plain = fold(text).casefold().strip(" -*\t\"'")
+    if re.search(_STEP, plain):
+        return "procedural"
+    words = [token.word for token in wording(_HYPHEN.sub("", text[:_MOST_CHARS]))]
+    if re.search(_EXPERIENCE, _sentence(words)):
+        return "episodic"
+    led = dropwhile(lambda word: word in FILLERS or word in _LEADING, words)
+    return "procedural" if _instructs(_sentence(led)) else "semantic"
+
+
+def _sentence(words: Iterable[str]) -> str:
+    return re.sub(r" (?=[,:])", "", " ".join(words))
+
+
+def _instructs(plain: str) -> bool:
+    """Whether the text begins with a verb that tells what to do, behind "always" or "before ..., "."""
+    verbs = _imperatives()
+    for _ in range(_MOST_LEADS):
+        word = re.match(r"[a-z]+(?![\w'-])", plain)
+        if word and word.group() in verbs:
+            return True
+        lead = re.match(_LEAD, plain)
+        if lead is None:
+            return False
+        plain = plain[lead.end() :]
+    return False
+
+
+def _plain(text: str) -> str:
+    """Return the beginning of a text, folded, its spaces single: no pattern has to look far."""
+    return " ".join(fold(text[:_MOST_CHARS]).casefold().split())
+
+
+@lru_cache(maxsize=1)
+def _imperatives() -> frozenset[str]:
+    return frozenset(_VERBS.split())

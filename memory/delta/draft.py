@@ -1,0 +1,262 @@
+"""The working copy behind `resolve`: the playbook as it would be after the changes found so far.
+
+It records every change as a fact and looks names up the way the rules say: a ref of the same delta,
+a merged id to its survivor, a superseded or unknown id to a refusal.
+
+Does not: decide what an operation means. `resolve` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from ace_graph.memory.bullet import Bullet, clean_line
+from ace_graph.memory.delta.effect import (
+    Archived,
+    Change,
+    Counted,
+    Merged,
+    Pruned,
+    Put,
+    Rejection,
+    Report,
+    Revived,
+    Rewound,
+    Unlinked,
+    moved_last,
+)
+from ace_graph.memory.delta.uses import Uses
+from ace_graph.memory.playbook import Playbook, id_number, mint_id
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.screening.screen import screen
+from ace_graph.memory.search.index import Index
+from ace_graph.memory.snapshot import Snapshot
+
+__all__ = ["Draft", "Refused"]
+
+_FIT_ID = re.compile(r"[\w.-]{1,128}")
+
+
+def _fit(wanted: str) -> bool:
+    """Whether a requested id is one that nothing else could be meant by, and that gives no order.
+
+    It has no spaces and no colon. Prompts show ids, so it is read as a text, too.
+    """
+    as_words = re.sub(r"[_.-]+", " ", wanted)
+    return _FIT_ID.fullmatch(wanted) is not None and clean_line(wanted) == wanted and screen(as_words) is None
+
+
+class Refused(Exception):
+    """An operation can't be applied; the others of its delta still are."""
+
+
+class _Fresh:
+    """The bullets that this delta wrote, indexed as the playbook's are; so a large import stays linear."""
+
+    def __init__(self) -> None:
+        self._index = Index()
+        self._waiting: dict[str, Bullet] = {}
+        self._by_hash: dict[str, dict[str, None]] = {}
+
+    def add(self, bullet: Bullet) -> None:
+        self._waiting[bullet.id] = bullet
+
+    def nominate(self, arriving: Bullet) -> dict[str, None]:
+        for bullet in self._waiting.values():
+            self._by_hash.setdefault(bullet.content_hash, {})[bullet.id] = None
+        self._index = self._index.changed((), self._waiting.values())
+        self._waiting.clear()
+        nominated = dict.fromkeys(self._index.nominate(arriving.content))
+        return self._by_hash.get(arriving.content_hash, {}) | nominated
+
+
+class Draft:
+    """Mutable only inside one call of `resolve`."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime) -> None:
+        self.playbook: Playbook = snapshot.playbook
+        self.access = snapshot.access
+        self.policy = policy
+        self.now = now
+        self.entries: dict[str, Bullet] = dict(snapshot.playbook.entries)
+        self._fresh = _Fresh()
+        self.changes: list[Change] = []
+        self.touched: dict[str, None] = {}
+        self.access_reset = False
+        self.restamped: Uses | None = None
+        self.upheld: set[str] = set()
+        self.blamed: dict[str, None] = {}
+        self._next_id = snapshot.playbook.next_id
+        self._first_free = snapshot.playbook.next_id
+        self._granted: set[str] = set()
+        self._aliases: dict[str, str] = dict(snapshot.playbook.aliases)
+        self._tombstones: dict[str, str] = dict(snapshot.playbook.tombstones)
+        self._refs: dict[str, str] = {}
+        self._lists: dict[str, dict[str, None]] = {}
+        self._pairs: dict[str, list[Merged]] = {"merged": [], "superseded": []}
+        self._pruned: list[Pruned] = []
+        self._rejected: list[Rejection] = []
+
+    def locate(self, name: str, *, follow_aliases: bool = True) -> Bullet:
+        """Return the bullet that `name` means. Raises Refused where it means none."""
+        bullet_id = self._refs.get(name, name)
+        if bullet_id in self.entries:
+            return self.entries[bullet_id]
+        if bullet_id in self._tombstones:
+            raise Refused("superseded")
+        survivor = self._aliases.get(bullet_id)
+        if survivor is None:
+            raise Refused("unknown id")
+        if not follow_aliases:
+            raise Refused("merged")
+        return self.locate(survivor)
+
+    def present(self, name: str) -> Bullet | None:
+        """Return the bullet that `name` means, None where it means none."""
+        try:
+            return self.locate(name)
+        except Refused:
+            return None
+
+    def validated(self, fields: Mapping[str, object]) -> Bullet:
+        """Return a bullet of these fields. Raises Refused naming those that are out of range."""
+        try:
+            return Bullet.model_validate(fields)
+        except ValidationError as error:
+            names = sorted({str(item["loc"][0]) for item in error.errors() if item["loc"]})
+            raise Refused(f"invalid {', '.join(names)}") from error
+
+    def reserve(self, number: int) -> None:
+        """Ids up to this number are taken."""
+        self._next_id = max(self._next_id, number + 1)
+
+    def bind(self, ref: str | None, bullet_id: str) -> None:
+        if ref is not None:
+            self._refs[ref] = bullet_id
+
+    def new_id(self, section: str, wanted: str | None) -> str:
+        """Mint an id, or grant the wanted one when it was certainly never given out.
+
+        That is when its number is above all so far; an id without a number, when nothing was given out yet.
+        """
+        number = id_number(wanted) if wanted else 0
+        if (
+            wanted
+            and (number >= self._first_free or (number == 0 and self._first_free == 1))
+            and wanted not in self._granted
+            and wanted not in self.entries
+            and _fit(wanted)
+        ):
+            self._next_id = max(self._next_id, number + 1, 2)
+            self._granted.add(wanted)
+            return wanted
+        minted = mint_id(section, self._next_id)
+        while minted in self.entries:  # ids that did not come from the counter may look like it
+            self._next_id += 1
+            minted = mint_id(section, self._next_id)
+        self._next_id += 1
+        self._granted.add(minted)
+        return minted
+
+    def put(self, bullet: Bullet) -> None:
+        """The bullet is now this one. A value equal to the present one is no change."""
+        if self.entries.get(bullet.id) == bullet:
+            return
+        self.entries[bullet.id] = bullet
+        self._fresh.add(bullet)
+        self.changes.append(Put(bullet=bullet))
+
+    def revive(self, bullet: Bullet, place: int | None = None) -> None:
+        self.entries[bullet.id] = bullet
+        if place is not None:
+            self.entries = moved_last(self.entries, place)
+        self._fresh.add(bullet)
+        self._aliases.pop(bullet.id, None)
+        self._tombstones.pop(bullet.id, None)
+        self.reserve(id_number(bullet.id))
+        self.changes.append(Revived(bullet=bullet, place=place))
+
+    def rewind(self, fact: Rewound) -> None:
+        """All but the bullets and the counter is that of the fact; no change where it is so already."""
+        self.entries = {key: self.entries[key] for key in fact.order or self.entries}
+        self._aliases, self._tombstones = dict(fact.aliases), dict(fact.tombstones)
+        self.changes.append(fact)
+
+    def restamp(self, uses: Uses) -> None:
+        """Stamps that come back with bullets; those of this delta's own uses are not stamped anew."""
+        earlier = self.restamped or Uses()
+        self.restamped = Uses(clock=max(earlier.clock, uses.clock), stamps={**earlier.stamps, **uses.stamps})
+
+    def archive(self, fact: Archived) -> None:
+        gone = fact.bullet.id
+        del self.entries[gone]
+        self.touched.pop(gone, None)
+        if fact.into is not None and fact.why == "merged":
+            self._aliases.update({old: fact.into for old, target in self._aliases.items() if target == gone})
+            self._aliases[gone] = fact.into
+        elif fact.into is not None and fact.why == "superseded":
+            self._tombstones[gone] = fact.into
+        self.changes.append(fact)
+
+    def survivor_of(self, bullet_id: str) -> Bullet | None:
+        """Return the bullet that absorbed the one with this id, None where none did."""
+        return self.entries.get(self._aliases.get(bullet_id, ""))
+
+    def forget_links(self) -> None:
+        """A reset starts with no aliases and no tombstones."""
+        self._aliases.clear()
+        self._tombstones.clear()
+
+    def alike(self, arriving: Bullet) -> list[Bullet]:
+        """Return the few bullets that may say the same: of one hash, or sharing its rare words."""
+        ids = dict.fromkeys(self.playbook.hashes.get(arriving.content_hash, ()))
+        ids.update(dict.fromkeys(self.playbook.index.nominate(arriving.content)))
+        ids.update(self._fresh.nominate(arriving))
+        return [self.entries[bullet_id] for bullet_id in ids if bullet_id in self.entries]
+
+    def touch(self, bullet_id: str) -> None:
+        self.touched[bullet_id] = None
+
+    def note(self, what: str, bullet_id: str) -> None:
+        self._lists.setdefault(what, {})[bullet_id] = None
+
+    def pair(self, what: str, kept: str, gone: str) -> None:
+        self._pairs[what].append(Merged(kept=kept, gone=gone))
+
+    def prune(self, bullet: Bullet, score: float) -> None:
+        self.archive(Archived(bullet=bullet, why="pruned"))
+        self._pruned.append(Pruned(id=bullet.id, score=score))
+
+    def reject(self, op: str, name: str, why: str) -> None:
+        self._rejected.append(Rejection(op=op, id=name[:128], why=why))
+
+    def close(self) -> None:
+        """Record the counter and drop the oldest links beyond 2 x cap."""
+        limit = 2 * self.policy.max_bullets
+        old = [*list(self._aliases)[:-limit], *list(self._tombstones)[:-limit]]
+        if old:
+            self.changes.append(Unlinked(ids=tuple(old)))
+        if self._next_id != self.playbook.next_id:
+            self.changes.append(Counted(next_id=self._next_id))
+
+    def report(self) -> Report:
+        lists = {what: tuple(ids) for what, ids in self._lists.items()}
+        return Report(
+            added=lists.get("added", ()),
+            reinforced=lists.get("reinforced", ()),
+            updated=lists.get("updated", ()),
+            tagged=lists.get("tagged", ()),
+            merged=tuple(self._pairs["merged"]),
+            superseded=tuple(self._pairs["superseded"]),
+            removed=lists.get("removed", ()),
+            pruned=tuple(self._pruned),
+            restored=lists.get("restored", ()),
+            quarantined=lists.get("quarantined", ()),
+            released=lists.get("released", ()),
+            rejected=tuple(self._rejected),
+            refs=dict(self._refs),
+        )

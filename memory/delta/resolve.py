@@ -1,0 +1,265 @@
+"""Requests become facts: `resolve(snapshot, delta, policy) -> Effect`.
+
+Pure and deterministic. Ids are assigned, near-duplicates found, caps kept, aliases followed, refusals
+named. An operation that can't be applied is refused and reported; the others still apply.
+
+Does not: apply anything (`effect.apply` does) or know where a playbook is stored.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from ace_graph.memory.bullet import Danger, clean_line
+from ace_graph.memory.delta.add import (
+    add,
+    bounded_reason,
+    checked_text,
+    screened_again,
+    slot_occupant,
+    supersede,
+)
+from ace_graph.memory.delta.archive import archive_beyond_cap, archive_harmful
+from ace_graph.memory.delta.draft import Draft, Refused
+from ace_graph.memory.delta.effect import Archived, Effect, Reflected
+from ace_graph.memory.delta.merge import merge_named, restore
+from ace_graph.memory.delta.operations import (
+    Add,
+    Delta,
+    Judge,
+    Merge,
+    Operation,
+    Pin,
+    Quarantine,
+    Reflect,
+    Release,
+    Remove,
+    Rescreen,
+    Reset,
+    Restore,
+    Rollback,
+    Supersede,
+    Tag,
+    Touch,
+    Unpin,
+    Update,
+)
+from ace_graph.memory.delta.replace import reset, rollback
+from ace_graph.memory.delta.rescreen import rescreen
+from ace_graph.memory.delta.turn_limits import Bounds
+from ace_graph.memory.delta.uses import Uses, differences
+from ace_graph.memory.delta.votes import Judging, setbacks_after
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.screening.screen import is_reason, screen
+from ace_graph.memory.snapshot import Access, Snapshot, stamps_after
+
+__all__ = ["resolve"]
+
+MAX_INSIGHT_CHARS = 500
+
+
+def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
+    """Return what `delta` changes in `snapshot` under `policy`.
+
+    The same arguments give the same effect. Nothing is raised for an operation that can't be applied:
+    it is in `effect.report.rejected` with the reason.
+    """
+    draft = Draft(snapshot, policy, delta.now)
+    judging, bounds = Judging(draft), _bounds(draft, delta)
+    for operation in delta.operations:
+        try:
+            if bounds is not None:
+                bounds.check(operation)
+            _resolve_one(draft, judging, operation)
+        except Refused as refusal:
+            draft.reject(operation.op, _named(operation), str(refusal))
+    archive_harmful(draft)
+    archive_beyond_cap(draft)
+    draft.close()
+    effect = Effect(
+        format=2,
+        op_id=delta.op_id,
+        now=delta.now,
+        author=delta.author,
+        reason=delta.reason,
+        source=delta.source,
+        changes=tuple(draft.changes),
+        touched=tuple(draft.touched),
+        access_reset=draft.access_reset,
+        restamped=draft.restamped,
+        report=draft.report(),
+    )
+    return _reversible(effect, snapshot.access) if effect.changes else effect
+
+
+def _reversible(effect: Effect, access: Access) -> Effect:
+    """The effect with the stamps that it moves, as they stand before it."""
+    if effect.access_reset:
+        before = dict(access.stamps)
+    else:
+        _, after = stamps_after(access, effect.touched, effect.gone, effect.restamped)
+        before = differences(access.stamps, after)
+    moved = {"before": Uses(clock=access.access_clock, stamps=before), "earlier": dict(access.earlier)}
+    return effect.model_copy(update=moved)
+
+
+def _bounds(draft: Draft, delta: Delta) -> Bounds | None:
+    """What a turn may not go beyond; a host has no bounds."""
+    return Bounds(draft, alone=len(delta.operations) == 1) if delta.origin == "turn" else None
+
+
+def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
+    match operation:
+        case Add():
+            add(draft, operation)
+        case Update():
+            _update(draft, operation)
+        case Tag():
+            _tag(draft, operation)
+        case Judge():
+            judging.judge(operation)
+        case Merge():
+            merge_named(draft, operation)
+        case Supersede():
+            _supersede(draft, operation)
+        case Remove():
+            _remove(draft, operation)
+        case Restore():
+            restore(draft, operation)
+        case Quarantine() | Release():
+            _set_status(draft, operation)
+        case Rescreen():
+            rescreen(draft, operation)
+        case Pin() | Unpin():
+            _set_pinned(draft, operation)
+        case Touch():
+            _touch(draft, operation)
+        case Reflect():
+            _reflect(draft, operation)
+        case Reset():
+            reset(draft, operation)
+            judging.start_from({}, {})
+        case Rollback():
+            rollback(draft, operation)
+            judging.start_from(operation.votes, operation.base_votes)
+
+
+def _named(operation: Operation) -> str:
+    match operation:
+        case Add():
+            return operation.id or operation.ref or operation.content
+        case Judge():
+            return operation.turn_id
+        case Merge() | Touch():
+            return " ".join(operation.bullet_ids)
+        case Restore():
+            return operation.bullet.id
+        case Reflect():
+            return operation.insight
+        case Reset() | Rescreen():
+            return ""
+        case Rollback():
+            return str(operation.version)
+        case _:
+            return operation.bullet_id
+
+
+def _reflect(draft: Draft, operation: Reflect) -> None:
+    insight = checked_text(operation.insight[:MAX_INSIGHT_CHARS])
+    why = screen(insight) or (screen(operation.topic) if operation.topic else None)
+    if why is not None:
+        raise Refused(f"kept out of prompts: {why}")
+    draft.changes.append(Reflected(insight=insight, topic=operation.topic))
+
+
+def _update(draft: Draft, operation: Update) -> None:
+    old = draft.locate(operation.bullet_id, follow_aliases=False)
+    new = old.model_dump()
+    for name in ("section", "memory_type", "polarity", "topic", "concept", "tags", "importance", "ttl_days"):
+        value = getattr(operation, name)
+        if value is not None:
+            new[name] = value
+    if operation.ttl_days == "never":
+        new["ttl_days"] = None
+    if operation.content is not None:
+        new["content"] = checked_text(operation.content)
+    for counter in ("helpful", "harmful", "neutral"):
+        new[counter] += getattr(operation, counter)
+    changed = draft.validated(new)
+    if changed == old:
+        return
+    draft.put(screened_again(draft, old, changed.model_copy(update={"updated_at": draft.now})))
+    draft.note("updated", old.id)
+    if operation.harmful:
+        draft.blamed[old.id] = None
+
+
+def _tag(draft: Draft, operation: Tag) -> None:
+    bullet = draft.locate(operation.bullet_id)
+    raised = {
+        operation.tag: getattr(bullet, operation.tag) + operation.by,
+        "setbacks": setbacks_after(bullet.setbacks, operation.tag, operation.by),
+        "updated_at": draft.now,
+    }
+    draft.put(bullet.model_copy(update=raised))
+    draft.note("tagged", bullet.id)
+    if operation.tag == "harmful":
+        draft.blamed[bullet.id] = None
+
+
+def _supersede(draft: Draft, operation: Supersede) -> None:
+    old = draft.locate(operation.bullet_id, follow_aliases=False)
+    successor = draft.locate(operation.by)
+    if old.id == successor.id:
+        raise Refused("a bullet can't supersede itself")
+    supersede(draft, old, successor.id)
+
+
+def _remove(draft: Draft, operation: Remove) -> None:
+    bullet = draft.locate(operation.bullet_id, follow_aliases=False)
+    draft.archive(Archived(bullet=bullet, why="removed"))
+    draft.note("removed", bullet.id)
+
+
+def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
+    bullet = draft.locate(operation.bullet_id)
+    if isinstance(operation, Quarantine):
+        status, why, note = "quarantined", _reason_of_a_person(operation.why), "quarantined"
+        vouched: tuple[Danger, ...] = ()
+    else:
+        status, why, note = "active", None, "released"
+        vouched = get_args(Danger)
+    if bullet.status == status:
+        raise Refused(f"it is {status} already")
+    changed = {"status": status, "quarantine_reason": why, "vouched": vouched, "updated_at": draft.now}
+    moved = bullet.model_copy(update=changed)
+    occupant = slot_occupant(draft, moved)
+    draft.put(moved)
+    draft.note(note, bullet.id)
+    if occupant is not None and note == "released":
+        supersede(draft, occupant, bullet.id)
+
+
+def _reason_of_a_person(why: str) -> str | None:
+    """The reason as it is kept: never one that the screen would give, so that a new look leaves it alone."""
+    return bounded_reason(f"by hand: {why}" if is_reason(clean_line(why)) else why)
+
+
+def _set_pinned(draft: Draft, operation: Pin | Unpin) -> None:
+    bullet = draft.locate(operation.bullet_id)
+    pinned = isinstance(operation, Pin)
+    if bullet.pinned == pinned:
+        raise Refused("it is pinned already" if pinned else "it is not pinned")
+    draft.put(bullet.model_copy(update={"pinned": pinned, "updated_at": draft.now}))
+    draft.note("updated", bullet.id)
+
+
+def _touch(draft: Draft, operation: Touch) -> None:
+    for name in operation.bullet_ids:
+        if name.startswith("base:"):
+            draft.touch(name)
+            continue
+        try:
+            draft.touch(draft.locate(name).id)
+        except Refused as refusal:
+            draft.reject("touch", name, str(refusal))

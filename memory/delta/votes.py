@@ -1,0 +1,148 @@
+"""Votes: how a verdict on a turn moves counters, once per turn and bullet.
+
+Every source has one standing vote per turn; the strongest source that names a bullet decides its tag.
+A later vote of the same source replaces the earlier, so the difference is what moves (the only
+negative increment there is). Bullets that merged since they were voted on brought their credits along, and
+a new judgement of that turn takes all but one of them back. A success ends a row of setbacks; taking it back
+does not bring them back, as nobody knows any more how many they were.
+
+Does not: decide who deserves credit or blame. The writer of the Judge operation does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from ace_graph.memory.bullet import BulletTag
+from ace_graph.memory.delta.draft import Draft, Refused
+from ace_graph.memory.delta.effect import BaseVoted, Voted
+from ace_graph.memory.delta.operations import Judge
+from ace_graph.memory.evidence import EVIDENCE_SOURCES, EvidenceSource, tag_of
+from ace_graph.memory.playbook import BaseVotes, Vote
+
+__all__ = ["Judging", "setbacks_after"]
+
+TurnVotes = Mapping[EvidenceSource, Vote]
+Moved = Counter[tuple[str, BulletTag]]
+"""How often a turn has moved a counter of a bullet."""
+
+
+class Judging:
+    """The votes of one `resolve` call: the ledger as it stands after the operations so far."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._votes: dict[str, TurnVotes] = dict(draft.playbook.votes)
+        self._base: dict[str, BaseVotes] = dict(draft.playbook.base_votes)
+
+    def judge(self, operation: Judge) -> None:
+        """Record the vote and move the counters by the difference to the votes that stood before."""
+        if operation.source not in EVIDENCE_SOURCES:
+            raise Refused("a model's opinion moves no counter")
+        named = self._named(operation)
+        before = self._votes.get(operation.turn_id, {})
+        earlier = before.get(operation.source)
+        if operation.refines and earlier is not None and earlier.verdict != operation.verdict:
+            return  # the source has changed its mind since
+        standing: dict[EvidenceSource, Vote] = {s: self._as_of_now(vote) for s, vote in before.items()}
+        after: dict[EvidenceSource, Vote] = {**standing, operation.source: Vote(operation.verdict, named)}
+        if standing.get(operation.source) == after[operation.source] or not (
+            named or operation.source in before
+        ):
+            return
+        self._votes[operation.turn_id] = after
+        for source, vote in after.items():
+            if before.get(source) != vote:
+                self._draft.changes.append(
+                    Voted(
+                        turn_id=operation.turn_id,
+                        source=source,
+                        verdict=vote.verdict,
+                        bullet_ids=vote.bullet_ids,
+                    )
+                )
+        self._move(self._moved(before), self._moved(after))
+
+    def start_from(self, votes: Mapping[str, TurnVotes], base_votes: Mapping[str, BaseVotes]) -> None:
+        """Forget the votes so far: the playbook was reset, or is that of an earlier version."""
+        self._votes, self._base = dict(votes), dict(base_votes)
+
+    def _named(self, operation: Judge) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for name in operation.bullet_ids:
+            if name.startswith("base:"):
+                found[name] = None
+                continue
+            try:
+                bullet = self._draft.locate(name)
+            except Refused as refusal:
+                self._draft.reject("judge", name, str(refusal))
+                continue
+            if not bullet.profile:  # a wrong answer must not take the learner's name away
+                found[bullet.id] = None
+        return tuple(found)
+
+    def _as_of_now(self, vote: Vote) -> Vote:
+        """The vote with the ids that its bullets have now; one that is archived keeps the id it had."""
+        return Vote(vote.verdict, tuple(dict.fromkeys(self._present(n) or n for n in vote.bullet_ids)))
+
+    def _moved(self, votes: TurnVotes) -> Moved:
+        """The counters that these votes moved: each name by its strongest source, once."""
+        tags: dict[str, BulletTag] = {}
+        for source in EVIDENCE_SOURCES:
+            vote = votes.get(source)
+            tag = tag_of(vote.verdict) if vote else None
+            if vote is not None and tag is not None:
+                for name in vote.bullet_ids:
+                    tags.setdefault(name, tag)
+        moved: Moved = Counter()
+        for name, tag in tags.items():
+            bullet_id = self._present(name)
+            if bullet_id is not None:
+                moved[bullet_id, tag] += 1
+        return moved
+
+    def _present(self, name: str) -> str | None:
+        """The bullet that an id of an earlier vote means now; None when it was archived since."""
+        if name.startswith("base:"):
+            return name
+        try:
+            return self._draft.locate(name).id
+        except Refused:
+            return None
+
+    def _move(self, before: Moved, after: Moved) -> None:
+        changed = [key for key in {**before, **after} if before[key] != after[key]]
+        for bullet_id, tag in changed:
+            by = after[bullet_id, tag] - before[bullet_id, tag]
+            if bullet_id.startswith("base:"):
+                self._move_base(bullet_id, tag, by)
+            else:
+                self._move_own(bullet_id, tag, by)
+            self._draft.note("tagged", bullet_id)
+
+    def _move_own(self, bullet_id: str, tag: BulletTag, by: int) -> None:
+        bullet = self._draft.entries[bullet_id]
+        moved = {
+            tag: max(0, getattr(bullet, tag) + by),
+            "setbacks": setbacks_after(bullet.setbacks, tag, by),
+            "updated_at": self._draft.now,
+        }
+        self._draft.put(bullet.model_copy(update=moved))
+        if tag == "harmful" and by > 0:
+            self._draft.blamed[bullet_id] = None
+
+    def _move_base(self, bullet_id: str, tag: BulletTag, by: int) -> None:
+        old = self._base.get(bullet_id, BaseVotes())
+        counters = {tag: max(0, getattr(old, tag) + by), "setbacks": setbacks_after(old.setbacks, tag, by)}
+        votes = old._replace(**counters)
+        self._base[bullet_id] = votes
+        self._draft.changes.append(BaseVoted(bullet_id=bullet_id, **votes._asdict()))
+
+
+def setbacks_after(setbacks: int, tag: BulletTag, by: int) -> int:
+    """Return the failures since the last success, once the counter of `tag` moved by `by`."""
+    if tag == "helpful" and by > 0:
+        return 0
+    return max(0, setbacks + by) if tag == "harmful" else setbacks

@@ -1,0 +1,216 @@
+"""Retrieval: which bullets a question gets, under a hard token budget.
+
+The core (pinned bullets and the profile) comes first, in a stable order. Then come the bullets that are
+relevant to this question. Relevance is an absolute gate: a bullet must cover a share of the question's
+content terms, weighed by how rare they are, so that a greeting or a question about something else gets
+nothing. What passes is ranked by BM25; strength, topic and memory type only lean on that rank. What falls
+far behind the best is left out, whatever the budget would hold (memory.narrowing).
+
+Does not: call a model, change what it reads, or render the prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from operator import itemgetter
+
+from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.decay import decay_score
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.retrieval.cutoff import Usable, narrowed
+from ace_graph.memory.retrieval.relevance import Hit, Query, read_question, relevant
+from ace_graph.memory.retrieval.selection import Candidate, Scored, Selection
+from ace_graph.memory.search.index import Index
+from ace_graph.memory.search.token_count import estimate_tokens
+from ace_graph.memory.snapshot import Access
+from ace_graph.memory.trust import proven
+
+__all__ = ["Retrieval", "Scored", "estimate_tokens", "retrieve"]
+
+FRAME_TOKENS = 30
+"""What headings and delimiters around the lines may cost; part of the budget."""
+
+_SHORTLIST = 60
+_SHORT_LINE = 20
+"""So many of the most relevant bullets are ranked, or as many short lines as the budget could hold."""
+
+_STRENGTH_SHARE = 0.3
+"""How much of its rank a bullet without any strength loses; strength s counts as s / (1 + s)."""
+
+_TOPIC_BOOST = 1.25
+_TYPE_BONUS: Mapping[MemoryType, float] = {"procedural": 1.02, "episodic": 1.01, "semantic": 1.0}
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """What a prompt gets: the core, what was retrieved (best first), and the tokens they take at most."""
+
+    core: tuple[Scored, ...] = ()
+    retrieved: tuple[Scored, ...] = ()
+    tokens: int = 0
+
+
+def retrieve(
+    question: str,
+    playbook: Playbook,
+    access: Access,
+    policy: Policy,
+    *,
+    now: datetime,
+    budget_tokens: int = 2_000,
+    max_bullets: int | None = None,
+    topic: str | None = None,
+    memory_types: Collection[MemoryType] | None = None,
+    count_tokens: Callable[[str], int] = estimate_tokens,
+    base: Playbook | None = None,
+    semantic: Mapping[str, float] | None = None,
+    proven_only: bool = False,
+) -> Retrieval:
+    """Return the bullets of `playbook` and of the read-only `base` that this question gets.
+
+    Never more than `budget_tokens` by `count_tokens`, headings and delimiters included; the core takes at
+    most half, and what of it does not fit competes by relevance. `max_bullets` limits the retrieved part.
+    `topic` boosts bullets of that topic. `memory_types` keeps all others out. `semantic` are cosine
+    similarities (0-1) to the question by bullet id: they open the gate, too, and share in the rank.
+    `proven_only` withholds what has not earned its place yet (memory.trust).
+
+    Never injected are bullets that are expired, quarantined or more harmful than helpful, those that failed
+    more often since their last success than the policy allows, and more than one of a group of rivals. The
+    same bullets in another order give the same result.
+    """
+    scope = _Scope(playbook, base, access, policy, now, memory_types, proven_only)
+    query = read_question(question, topic, scope.indexes())
+    room = max(0, budget_tokens - FRAME_TOKENS)
+    selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
+    core = selection.fill(scope.core(), room=selection.room // 2)
+    taken = {candidate.scored.bullet.id for candidate in core}
+    shortlist = max(_SHORTLIST, budget_tokens // _SHORT_LINE)
+    hits = relevant(query, scope.indexes(), semantic or {}, shortlist)
+    usable = scope.usable(hits, taken)
+    worth = narrowed(usable, query, lambda hit: scope.asked(hit, query), scope.terms)
+    retrieved = selection.fill(_ranked(worth, topic, scope), room=selection.room, limit=max_bullets)
+    if not core and not retrieved:
+        return Retrieval()
+    return Retrieval(
+        core=tuple(candidate.scored for candidate in sorted(core, key=_place_in_core)),
+        retrieved=tuple(candidate.scored for candidate in retrieved),
+        tokens=max(0, budget_tokens - selection.room),
+    )
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """The bullets that may be injected at all."""
+
+    playbook: Playbook
+    base: Playbook | None
+    access: Access
+    policy: Policy
+    now: datetime
+    memory_types: Collection[MemoryType] | None
+    proven_only: bool
+
+    def indexes(self) -> list[tuple[Index, bool]]:
+        base = [(self.base.index, True)] if self.base is not None else []
+        return [(self.playbook.index, False), *base]
+
+    def index(self, *, of_base: bool) -> Index:
+        return self.base.index if of_base and self.base is not None else self.playbook.index
+
+    def bullet(self, key: str, *, of_base: bool) -> Bullet | None:
+        """Return the bullet if a prompt may hold it; the learner's votes count on one of the base."""
+        source = self.base if of_base and self.base is not None else self.playbook
+        bullet = source.get_bullet(key)
+        if bullet is None or (self.memory_types is not None and bullet.memory_type not in self.memory_types):
+            return None
+        votes = self.playbook.base_votes.get(key) if of_base else None
+        if votes is not None:
+            bullet = bullet.model_copy(
+                update={
+                    "helpful": bullet.helpful + votes.helpful,
+                    "harmful": bullet.harmful + votes.harmful,
+                    "neutral": bullet.neutral + votes.neutral,
+                    "setbacks": votes.setbacks,
+                }
+            )
+        withheld = self.proven_only and not proven(bullet)
+        failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
+        return bullet if bullet.injectable(self.now) and not withheld and not failing else None
+
+    def usable(self, hits: Iterable[Hit], taken: Collection[str]) -> list[Usable]:
+        """Return the hits that a prompt may hold and does not hold yet, strong enough where that matters."""
+        threshold = self.policy.prune_threshold
+        found: list[Usable] = []
+        for hit in hits:
+            bullet = None if hit.key in taken else self.bullet(hit.key, of_base=hit.of_base)
+            if bullet and (not threshold or bullet.core or self.strength(bullet) >= threshold):
+                found.append(Usable(hit, bullet))
+        return found
+
+    def terms(self, hit: Hit) -> frozenset[str]:
+        """Return the terms of the bullet's text."""
+        return frozenset(self.index(of_base=hit.of_base).documents[hit.key].content)
+
+    def asked(self, hit: Hit, query: Query) -> frozenset[str]:
+        """Return the terms of the question that the bullet has, in its text or its labels."""
+        postings = self.index(of_base=hit.of_base).postings
+        return frozenset(
+            term for term in query.weights if term != query.topic and hit.key in postings.get(term, ())
+        )
+
+    def strength(self, bullet: Bullet) -> float:
+        return decay_score(bullet, self.access, self.policy.decay)
+
+    def core(self) -> list[Candidate]:
+        """Return the core in the order in which it is chosen: the newest facts first, where room is short."""
+        found: list[Candidate] = []
+        for index, of_base in self.indexes():
+            for key in index.core:
+                bullet = self.bullet(key, of_base=of_base)
+                if bullet is not None and (bullet.pinned or not of_base):
+                    strength = self.strength(bullet)
+                    scored = Scored(bullet, strength, 1.0, strength)
+                    found.append(Candidate(scored, index.documents[key].content, of_base))
+        found.sort(key=lambda candidate: candidate.scored.bullet.id)
+        found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
+        found.sort(key=lambda candidate: _rank_in_core(candidate.scored.bullet))
+        return found
+
+
+def _rank_in_core(bullet: Bullet) -> int:
+    if bullet.pinned:
+        return 0
+    if bullet.slot is not None:
+        return 1
+    return 2 if bullet.section in ("preferences", "misconceptions") else 3
+
+
+def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
+    """The order in the prompt: oldest first within a rank, so that a new fact changes only the end."""
+    bullet = candidate.scored.bullet
+    return (_rank_in_core(bullet), bullet.created_at, bullet.id)
+
+
+def _ranked(worth: Iterable[Usable], topic: str | None, scope: _Scope) -> Iterator[Candidate]:
+    """Yield what is worth a line, best first; of equals the newer, then the smaller id."""
+    found: list[tuple[str, tuple[float, datetime], Usable, float]] = []
+    for item in worth:
+        hit, bullet = item
+        strength = scope.strength(bullet)
+        score = hit.score * _leaning(bullet, strength, topic)
+        found.append((hit.key, (score, bullet.updated_at), item, strength))
+    found.sort(key=itemgetter(0))
+    found.sort(key=itemgetter(1), reverse=True)
+    for key, (score, _), (hit, bullet), strength in found:
+        terms = scope.index(of_base=hit.of_base).documents[key].content
+        yield Candidate(Scored(bullet, score, hit.covered, strength), terms, hit.of_base)
+
+
+def _leaning(bullet: Bullet, strength: float, topic: str | None) -> float:
+    """Return the factor by which a bullet's worth leans on its relevance."""
+    weight = 1 - _STRENGTH_SHARE + _STRENGTH_SHARE * strength / (1 + strength)
+    own_topic = topic is not None and bullet.topic is not None and bullet.topic.casefold() == topic.casefold()
+    return weight * _TYPE_BONUS[bullet.memory_type] * (_TOPIC_BOOST if own_topic else 1.0)

@@ -1,0 +1,1 @@
+"""What may not reach a prompt: prompt injection, secrets, links; `screen` is the one entry."""

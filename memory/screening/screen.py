@@ -1,0 +1,84 @@
+"""What may not reach a prompt by itself: text that gives orders to the agent, secrets, and links.
+
+Everything that is remembered was said by somebody: a learner, a web page, a model that read one. A text that
+is found here is stored in quarantine with the reason, shown to people, and never injected until somebody
+releases it. The rules are tables (screen_orders, screen_foreign, screen_secrets, screen_links), and all of
+them read the text as a reader would take it, after its disguises are undone (screen_reading).
+
+Does not: understand. A table stops what is common, not what is clever; docs/security.md says what got
+through, and the data block around every bullet does not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from ace_graph.memory.bullet import Bullet, Danger, clean_line
+from ace_graph.memory.screening.disguise import as_latin, folded, readings
+from ace_graph.memory.screening.foreign import foreign_order_in
+from ace_graph.memory.screening.joined_words import disguised_order_in
+from ace_graph.memory.screening.links import has_link
+from ace_graph.memory.screening.prompt_injection import order_in
+from ace_graph.memory.screening.secrets import secret_in
+
+__all__ = ["is_reason", "screen", "screen_bullet"]
+
+_PIECE_CHARS = 2_000
+"""How much is read at once. A match holds the interpreter, so none may take long; a bullet has no more."""
+_OVERLAP = 300
+"""What two pieces share, which is more than nearly all rules span."""
+_SECRET, _LINK, _ORDER = "secret: ", "link", "instruction: "
+
+
+def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
+    """Return why `text` belongs in quarantine, in a few words that quote nothing of it; None for no reason.
+
+    `vouched` are dangers that the writer answers for, such as links in what learners say of themselves.
+    """
+    found = (_screened(piece, vouched) for piece in _pieces(clean_line(text)))
+    return _first(found)
+
+
+def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | None:
+    """Return why a bullet belongs in quarantine: every text of it that a prompt may show is read.
+
+    What the bullet itself is vouched for counts as well as `vouched`.
+    """
+    known: tuple[Danger, ...] = (*vouched, *bullet.vouched)
+    others = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
+    return _first(screen(text, known) for text in (bullet.content, *others) if text)
+
+
+def is_reason(why: str | None) -> bool:
+    """Whether a reason for a quarantine is one that this screen gives, and no person's."""
+    return why is not None and (why == _LINK or why.startswith((_SECRET, _ORDER)))
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """The text in pieces that overlap, so that nothing is lost where they meet."""
+    yield line[:_PIECE_CHARS]
+    step = _PIECE_CHARS - _OVERLAP
+    for start in range(step, len(line) - _OVERLAP, step):
+        yield line[start : start + _PIECE_CHARS]
+
+
+def _screened(piece: str, vouched: Collection[Danger]) -> str | None:
+    plain = folded(piece)
+    written = dict.fromkeys((plain, as_latin(plain)))
+    if "secret" not in vouched and (kind := _first(map(secret_in, written))) is not None:
+        return _SECRET + kind
+    if "link" not in vouched and any(has_link(each.casefold()) for each in written):
+        return _LINK
+    if "instruction" not in vouched and (kind := _order_in(plain)) is not None:
+        return _ORDER + kind
+    return None
+
+
+def _order_in(plain: str) -> str | None:
+    read = tuple(readings(plain))
+    named = (order_in(each) or foreign_order_in(each) for each in read)
+    return _first(named) or _first(map(disguised_order_in, read))
+
+
+def _first(found: Iterable[str | None]) -> str | None:
+    return next((each for each in found if each is not None), None)

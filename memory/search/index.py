@@ -1,0 +1,228 @@
+"""The search index of one playbook: posting lists with BM25 weights, as an immutable value.
+
+A posting's weight depends on its own bullet alone: lengths are compared with a fixed typical length, not
+with the mean of the playbook. So adding a bullet touches only the lists of its own terms, and an index
+after any changes equals one built from scratch.
+
+Does not: hold bullets, counters or anything that a vote changes, and does not decide what is shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+from math import log
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.search.prefix_filter import in_order
+from ace_graph.memory.search.tokenize import language_of, terms
+
+__all__ = ["Document", "Index", "idf", "topic_term"]
+
+_K1 = 1.2
+_B = 0.75
+_TYPICAL_LENGTH = 16
+"""Content terms of a typical bullet."""
+
+_PRIOR_BULLETS = 100
+"""Bullets imagined beside the real ones, so that in a small playbook a term that occurs is not worthless."""
+
+_NOMINATION_SHARE = 0.4
+_EPSILON = 1e-9
+
+Postings = Mapping[str, Mapping[str, float]]
+
+
+def idf(frequency: int, bullets: int) -> float:
+    """Return the weight of a term that occurs in `frequency` of `bullets` bullets; always positive."""
+    return log(1 + (bullets + _PRIOR_BULLETS - frequency + 0.5) / (frequency + 0.5))
+
+
+def topic_term(topic: str) -> str:
+    """Return the term under which all bullets of a topic are listed; no text contains it."""
+    return f"topic:{topic.casefold()}"
+
+
+class Document(NamedTuple):
+    """The terms of one bullet, each once: those of its text (as `in_order`), and those of its labels only."""
+
+    content: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Index:
+    """`postings` maps a term to bullet ids and weights, `documents` an id to its terms.
+
+    `core` are the ids of the bullets that are always candidates. The parts are never mutated.
+    """
+
+    postings: Postings = field(default_factory=lambda: MappingProxyType({}))
+    documents: Mapping[str, Document] = field(default_factory=lambda: MappingProxyType({}))
+    core: frozenset[str] = frozenset()
+
+    @classmethod
+    def build(cls, bullets: Iterable[Bullet]) -> Index:
+        """Return the index of these bullets, in any order."""
+        return cls().changed((), bullets)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def changed(self, removed: Iterable[Bullet], added: Iterable[Bullet]) -> Index:
+        """Return the index without `removed` and with `added`; a bullet in both was replaced.
+
+        Bullets that the index does not hold are not missed. Costs time in proportion to the number of
+        terms and to the lists of the bullets' own terms; a change of counters alone returns the same index.
+        """
+        before = {bullet.id: bullet for bullet in removed}
+        after = {bullet.id: bullet for bullet in added}
+        moved = {key for key in before.keys() & after.keys() if _same_entry(before[key], after[key])}
+        gone = [key for key in {**before, **after} if key not in moved and key in self.documents]
+        new = [bullet for key, bullet in after.items() if key not in moved]
+        if not gone and not new:
+            return self
+        draft = _Draft(self)
+        for key in gone:
+            draft.remove(key)
+        for bullet in new:
+            draft.add(bullet)
+        return draft.finished()
+
+    def frequency(self, term: str) -> int:
+        """Return how many bullets have the term."""
+        return len(self.postings.get(term, ()))
+
+    def covering(self, weights: Mapping[str, float], floor: float) -> dict[str, float]:
+        """Return the bullets whose terms weigh at least `floor` together, with that weight.
+
+        Terms are processed from the shortest list on. A bullet that no list has named before the weight
+        that is left falls under the floor can't reach it, so the long lists are only looked into.
+        """
+        order = sorted(weights, key=lambda term: (self.frequency(term), term))
+        left = sum(weights.values())
+        need = floor - _EPSILON
+        covered: dict[str, float] = {}
+        reached = 0
+        while reached < len(order) and left >= need:
+            weight = weights[order[reached]]
+            postings = self.postings.get(order[reached], {})
+            if not covered:
+                covered = dict.fromkeys(postings, weight)
+            else:
+                for key in postings:
+                    covered[key] = covered.get(key, 0.0) + weight
+            left -= weight
+            reached += 1
+        for term in order[reached:]:
+            covered = {key: sum_ for key, sum_ in covered.items() if sum_ + left >= need}
+            postings, weight = self.postings.get(term, {}), weights[term]
+            for key in covered:
+                if key in postings:
+                    covered[key] += weight
+            left -= weight
+        return {key: sum_ for key, sum_ in covered.items() if sum_ >= need}
+
+    def scores(self, keys: Collection[str], weights: Mapping[str, float]) -> dict[str, float]:
+        """Return the BM25 score of each of these bullets for terms of these weights."""
+        scores = dict.fromkeys(keys, 0.0)
+        for term, weight in weights.items():
+            postings = self.postings.get(term, {})
+            if len(postings) < len(scores):
+                for key, impact in postings.items():
+                    if key in scores:
+                        scores[key] += weight * impact
+            else:
+                for key in scores:
+                    if key in postings:
+                        scores[key] += weight * postings[key]
+        return scores
+
+    def nominate(self, text: str, limit: int = 10) -> tuple[str, ...]:
+        """Return the ids of at most `limit` bullets that may say the same as `text`, likeliest first.
+
+        They share at least 40 % of the weight of its terms. A text without content terms has none.
+        """
+        wanted = set(terms(text))
+        weights = {term: idf(self.frequency(term), len(self)) for term in wanted}
+        covered = self.covering(weights, _NOMINATION_SHARE * sum(weights.values())) if wanted else {}
+
+        def likeness(key: str) -> float:
+            lengths = sorted((len(wanted), len(self.documents[key].content)))
+            return covered[key] * lengths[0] / lengths[1]
+
+        return tuple(sorted(covered, key=lambda key: (-likeness(key), key))[:limit])
+
+
+class _Draft:
+    """Mutable only inside one call of `changed`; copies a posting list before it first writes to it."""
+
+    def __init__(self, index: Index) -> None:
+        self._postings = dict(index.postings)
+        self._documents = dict(index.documents)
+        self._core = set(index.core)
+        self._own: dict[str, dict[str, float]] = {}
+
+    def remove(self, key: str) -> None:
+        for term in chain(*self._documents.pop(key)):
+            del self._writable(term)[key]
+        self._core.discard(key)
+
+    def add(self, bullet: Bullet) -> None:
+        document, weights = _entry(bullet)
+        for term, weight in weights.items():
+            self._writable(term)[bullet.id] = weight
+        self._documents[bullet.id] = document
+        if bullet.core:
+            self._core.add(bullet.id)
+
+    def finished(self) -> Index:
+        for term, postings in self._own.items():
+            if postings:
+                self._postings[term] = postings
+            else:
+                self._postings.pop(term, None)
+        return Index(self._postings, self._documents, frozenset(self._core))
+
+    def _writable(self, term: str) -> dict[str, float]:
+        own = self._own.get(term)
+        if own is None:
+            own = self._own[term] = dict(self._postings.get(term, ()))
+        return own
+
+
+def _same_entry(a: Bullet, b: Bullet) -> bool:
+    return (
+        a.content == b.content
+        and a.topic == b.topic
+        and a.concept == b.concept
+        and a.tags == b.tags
+        and a.keywords == b.keywords
+        and a.core == b.core
+    )
+
+
+def _entry(bullet: Bullet) -> tuple[Document, dict[str, float]]:
+    """Return the terms of a bullet and their weights: its text, and once each what it is labelled with."""
+    language = language_of(bullet.content)
+    counted = Counter(terms(bullet.content, language))
+    length = sum(counted.values())
+    weights = {term: _weight(count, length) for term, count in counted.items()}
+    labels = " ".join((bullet.topic or "", bullet.concept or "", *bullet.tags, *bullet.keywords))
+    labelled = dict.fromkeys(term for term in terms(labels, language) if term not in counted)
+    weights.update((term, _weight(1, length)) for term in labelled)
+    if bullet.topic:
+        labelled[topic_term(bullet.topic)] = None
+        weights[topic_term(bullet.topic)] = 1.0
+    return Document(in_order(counted), tuple(labelled)), weights
+
+
+@lru_cache(maxsize=8192)
+def _weight(count: int, length: int) -> float:
+    """Return BM25's saturated term frequency; cached so that equal weights are one object in memory."""
+    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length / _TYPICAL_LENGTH))

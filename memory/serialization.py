@@ -1,0 +1,204 @@
+"""The stored form of the two parts of a memory: canonical JSON text.
+
+The same value always gives the same bytes, and reading them back gives the same value. A payload of a
+newer format is refused, a broken one too; neither is ever mistaken for an empty playbook.
+
+Does not: touch a database.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from types import MappingProxyType
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ace_graph.errors import CorruptPayload, NewerFormat
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.delta.effect import Effect, Report
+from ace_graph.memory.evidence import EvidenceSource
+from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, Vote
+from ace_graph.memory.repeated_steps import fold_repeats, has_repeats, unfold_repeats
+from ace_graph.memory.snapshot import Access
+from ace_graph.memory.trust import Trial
+from ace_graph.memory.turn import RecentTurn, TurnRecord
+
+__all__ = [
+    "FORMAT",
+    "dump_access",
+    "dump_effect",
+    "dump_playbook",
+    "dump_record",
+    "dump_report",
+    "load_access",
+    "load_effect",
+    "load_playbook",
+    "load_record",
+    "load_report",
+]
+
+FORMAT = 1
+"""The format of a playbook's content. The access part and the effects of a history are at 2."""
+
+_NEWEST = 2
+M = TypeVar("M", bound=BaseModel)
+Number = Annotated[int, Field(ge=0)]
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _StoredPlaybook(_Stored):
+    format: Literal[1] = 1
+    next_id: Annotated[int, Field(ge=1)] = 1
+    bullets: list[Bullet] = Field(default_factory=list[Bullet])
+    aliases: dict[str, str] = Field(default_factory=dict)
+    tombstones: dict[str, str] = Field(default_factory=dict)
+    reflections: list[Reflection] = Field(default_factory=list[Reflection])
+    votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
+    base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
+
+
+class _StoredAccess(_Stored):
+    format: Literal[1, 2] = 1
+    access_clock: Number = 0
+    stamps: dict[str, Number] = Field(default_factory=dict)
+    recent_turns: list[RecentTurn] = Field(default_factory=list[RecentTurn])
+    trial: Trial = Trial()
+    earlier: dict[str, Number] = Field(default_factory=dict)
+    days: list[tuple[Number, date]] = Field(default_factory=list[tuple[Number, date]])
+
+
+def dump_playbook(playbook: Playbook) -> str:
+    """Return the canonical JSON of the content."""
+    return _StoredPlaybook(
+        next_id=playbook.next_id,
+        bullets=list(playbook.entries.values()),
+        aliases=dict(playbook.aliases),
+        tombstones=dict(playbook.tombstones),
+        reflections=list(playbook.reflections),
+        votes={turn: dict(votes) for turn, votes in playbook.votes.items()},
+        base_votes=dict(playbook.base_votes),
+    ).model_dump_json()
+
+
+def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
+    """Return the playbook; None and `{}` (a learner known before there was a playbook) give an empty one.
+
+    Bullets that `known` holds alike are taken from it, and with them its index where it has one: what
+    another process changed is all that is indexed anew. Raises NewerFormat, CorruptPayload.
+    """
+    if text is None:
+        return Playbook()
+    stored = _read(_StoredPlaybook, text, "playbook")
+    entries = {bullet.id: bullet for bullet in stored.bullets}
+    if len(entries) != len(stored.bullets):
+        raise CorruptPayload(_broken("playbook", "two bullets have one id"))
+    if known is not None:
+        held = known.entries
+        entries = {key: held[key] if held.get(key) == bullet else bullet for key, bullet in entries.items()}
+    playbook = Playbook(
+        entries=MappingProxyType(entries),
+        next_id=stored.next_id,
+        aliases=MappingProxyType(stored.aliases),
+        tombstones=MappingProxyType(stored.tombstones),
+        reflections=tuple(stored.reflections),
+        votes=MappingProxyType({turn: MappingProxyType(votes) for turn, votes in stored.votes.items()}),
+        base_votes=MappingProxyType(stored.base_votes),
+    )
+    if known is not None:
+        playbook.inherit(known)
+    return playbook
+
+
+def dump_access(access: Access) -> str:
+    """Return the canonical JSON of the access part."""
+    return _StoredAccess(
+        format=2,
+        access_clock=access.access_clock,
+        stamps=dict(access.stamps),
+        recent_turns=list(access.recent_turns),
+        trial=access.trial,
+        earlier=dict(access.earlier),
+        days=list(access.days),
+    ).model_dump_json()
+
+
+def load_access(text: str | None) -> Access:
+    """Return the access part; None and `{}` give one at clock 0. Raises NewerFormat, CorruptPayload."""
+    if text is None:
+        return Access()
+    stored = _read(_StoredAccess, text, "access part")
+    stamps = MappingProxyType(stored.stamps)
+    earlier = MappingProxyType(stored.earlier)
+    turns, days = tuple(stored.recent_turns), tuple(stored.days)
+    return Access(stored.access_clock, stamps, turns, stored.trial, earlier, days)
+
+
+def dump_effect(effect: Effect) -> str:
+    """Return the canonical JSON of an effect."""
+    return effect.model_dump_json()
+
+
+def load_effect(text: str) -> Effect:
+    """Return the effect. Raises NewerFormat, CorruptPayload."""
+    return _read(Effect, text, "history entry")
+
+
+def dump_record(record: TurnRecord) -> str:
+    """Return the canonical JSON of a turn's record; what its steps repeat is in it once."""
+    text = record.model_dump_json()
+    return fold_repeats(text) if has_repeats(record.steps) else text
+
+
+def load_record(text: str) -> TurnRecord:
+    """Return the turn's record. Raises CorruptPayload."""
+    try:
+        whole = unfold_repeats(text)
+    except (ValueError, LookupError, TypeError) as error:
+        raise CorruptPayload(_broken("turn record", f"steps: {error}")) from error
+    return _read(TurnRecord, whole, "turn record")
+
+
+def dump_report(report: Report) -> str:
+    """Return the canonical JSON of a commit's report."""
+    return report.model_dump_json()
+
+
+def load_report(text: str) -> Report:
+    """Return the report. Raises CorruptPayload."""
+    return _read(Report, text, "report")
+
+
+def _read(model: type[M], text: str, what: str) -> M:
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        known = FORMAT if model is _StoredPlaybook else _NEWEST
+        newer = _newer_format(text, known)
+        if newer is not None:
+            raise NewerFormat(
+                f"the stored {what} has format {newer}, this version of ace-graph reads up to {known}: "
+                "upgrade ace-graph"
+            ) from error
+        first = error.errors(include_input=False, include_url=False)[0]
+        detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise CorruptPayload(_broken(what, detail)) from error
+
+
+def _newer_format(text: str, known: int) -> int | None:
+    try:
+        found: object = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    number: object = found.get("format")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return number if isinstance(number, int) and number > known else None
+
+
+def _broken(what: str, detail: str) -> str:
+    return f"the stored {what} can't be read and was left as it is ({detail}): restore it from a backup"

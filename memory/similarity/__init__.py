@@ -1,0 +1,1 @@
+"""Whether two bullets claim the same; `compare` is the one entry."""

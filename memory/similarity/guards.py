@@ -1,0 +1,284 @@
+"""The guards that keep two similar texts apart: same words, another claim.
+
+Each guard names what differs between two readings. A guard that fires says whether the two are rivals
+(the same subject, another claim: one of them is wrong here) or simply different.
+
+Does not: measure similarity, or know bullets.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from ace_graph.memory.similarity.antonyms import contradict, exclude
+from ace_graph.memory.similarity.claim import Claim, Quantity
+from ace_graph.memory.similarity.lexicon import (
+    LIGHT,
+    PARTICLES,
+    SEQUENCE,
+    SUFFICING,
+    forms_of_one_word,
+    orders,
+    root,
+    unit_of,
+)
+from ace_graph.memory.similarity.typos import is_slip, may_begin_a_sentence, same_spelling
+
+__all__ = ["Verdict", "judge"]
+
+_KEPT_ORDER = 0.34
+_LISTED_WORDS = 3
+
+
+class Verdict(NamedTuple):
+    """The guard that fired, None when the claims are the same, and whether they contradict each other.
+
+    `slips` is how many slips of the pen were overlooked.
+    """
+
+    guard: str | None
+    rival: bool
+    slips: int = 0
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """The words of each side that the other lacks, typos and compounds settled.
+
+    `typos` maps words of the second text to those of the first, `compound` the parts of a word to the word.
+    """
+
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    typos: Mapping[str, str]
+    compound: tuple[tuple[str, ...], str] | None = None
+    slips: int = 0
+
+
+def judge(a: Claim, b: Claim) -> Verdict:
+    """Compare two readings and name the first guard that fires."""
+    difference = _difference(a, b)
+    numbers = _numbers_differ(a, b)
+    negations = _renamed(b.negated, difference.typos) != a.negated
+    words = bool(difference.only_a or difference.only_b)
+    if numbers is not None:
+        return Verdict(numbers, not negations and not words and _about_the_same(a, b))
+    if negations:
+        return Verdict("negation", LIGHT.issuperset((*difference.only_a, *difference.only_b)))
+    if words:
+        return _judge_words(a, b, difference)
+    if {a.first, b.first} == {"", "inside"}:
+        return Verdict("words", rival=False)
+    if a.particles - b.particles and b.particles - a.particles:
+        return Verdict("words", rival=False)
+    if _sequence_differs(a, b):
+        return Verdict("order", rival=False)
+    return _judge_order(a, b, difference)
+
+
+def _judge_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
+    only_a, only_b = difference.only_a, difference.only_b
+    if _particle_turned(only_a, only_b, b) or _particle_turned(only_b, only_a, a):
+        return Verdict("antonym", rival=True)
+    single = len(only_a) == len(only_b) == 1
+    in_claim = single and _in_claim(a, only_a[0]) and _in_claim(b, only_b[0])
+    if any(exclude(x, y) for x in only_a for y in only_b):
+        about_one = a.copular and b.copular and _same_subject(a, b)
+        return Verdict("antonym", in_claim and (about_one or contradict(only_a[0], only_b[0])))
+    if any(map(unit_of, only_a)) and any(map(unit_of, only_b)):
+        return Verdict("unit", in_claim)
+    if single and a.copular and b.copular:
+        named = only_a[0] in a.exact and only_b[0] in b.exact
+        return Verdict("words", named) if in_claim and _same_subject(a, b) else Verdict("subject", False)
+    return Verdict("words", rival=False)
+
+
+def _judge_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
+    mine, yours = Counter(a.bound), Counter((d, difference.typos.get(t, t)) for d, t in b.bound)
+    if mine != yours:
+        changed = {direction for direction, _ in [*(mine - yours), *(yours - mine)]}
+        balanced = Counter(d for d, _ in a.bound) == Counter(d for d, _ in b.bound)
+        reversed_ = balanced and bool(changed & SEQUENCE)
+        swapped = changed <= {"before", "after", "until", "above", "below", "over", "under"}
+        return Verdict("direction", reversed_ or swapped)
+    if a.symbols != b.symbols:
+        return Verdict("symbol", rival=False)
+    first = _compounded(a.words, difference.compound)
+    second = _compounded(_renamed_words(b.words, difference.typos), difference.compound)
+    if "then" in a.particles & b.particles and first != second:
+        return Verdict("direction", rival=True)
+    moved = _fronted(first, second, a.pauses) or _fronted(second, first, b.pauses)
+    if first != second and not moved and _ordered(a):
+        return Verdict("direction", rival=True)
+    moved = moved or _phrase_moved(first, second, a, b) or _list_turned(first, second, a.lists)
+    joined = [bool(claim.clauses or claim.lists) for claim in (a, b)]
+    free = all(joined) and (a.clauses or b.clauses)
+    if not (moved or free or _order_kept(first, second, any(joined))):
+        return Verdict("order", rival=True)
+    return Verdict(None, rival=False, slips=difference.slips)
+
+
+def _ordered(claim: Claim) -> bool:
+    """Whether a text says what comes first and what next."""
+    return claim.first == "inside" or any(map(orders, claim.words))
+
+
+def _numbers_differ(a: Claim, b: Claim) -> str | None:
+    if sorted(q.amount for q in a.numbers) == sorted(q.amount for q in b.numbers):
+        return None
+    if sorted(q.value for q in a.numbers) != sorted(q.value for q in b.numbers):
+        return "number"
+    if sorted((q.value, q.unit) for q in a.numbers) != sorted((q.value, q.unit) for q in b.numbers):
+        return "unit"
+    return None
+
+
+def _sequence_differs(a: Claim, b: Claim) -> bool:
+    """Whether numbers or one-letter names changed places: [0, 1] and [1, 0], from y to z and from z to y."""
+    if [q.amount for q in a.numbers] != [q.amount for q in b.numbers]:
+        mine, yours = (sorted((q.amount, q.after) for q in claim.numbers) for claim in (a, b))
+        return mine != yours
+    return [word for word in a.words if len(word) == 1] != [word for word in b.words if len(word) == 1]
+
+
+def _about_the_same(a: Claim, b: Claim) -> bool:
+    """Whether one number differs, and it is an amount: no name, no condition and no part of the subject."""
+    if len(a.numbers) != len(b.numbers) or a.copular != b.copular:
+        return False
+    if a.copular and a.subject != b.subject:
+        return False
+    pairs = list(enumerate(zip(a.numbers, b.numbers, strict=True)))
+    changed = [(place, x, y) for place, (x, y) in pairs if (x.value, x.unit) != (y.value, y.unit)]
+    if len(changed) != 1:
+        return False
+    place, x, y = changed[0]
+    if a.copular and place < a.subject_numbers:
+        return SUFFICING.issuperset(a.words[a.subject :]) and len(a.words) > a.subject
+    return a.copular or not (_names(x) or _names(y))
+
+
+def _particle_turned(only: Sequence[str], others: Sequence[str], other: Claim) -> bool:
+    """Whether one word alone is left, the opposite of a particle of the other text: down where it has up."""
+    return len(only) == 1 and not others and PARTICLES.get(only[0]) in other.particles
+
+
+def _names(number: Quantity) -> bool:
+    return bool(number.label) and not number.unit
+
+
+def _in_claim(claim: Claim, word: str) -> bool:
+    """Whether the word is no part of the subject."""
+    return word not in claim.words[: claim.subject]
+
+
+def _same_subject(a: Claim, b: Claim) -> bool:
+    return a.words[: a.subject] == b.words[: b.subject]
+
+
+def _difference(a: Claim, b: Claim) -> _Difference:
+    """Match words that only one side has: typos to typos, a compound to its parts."""
+    mine, yours = Counter(a.words), Counter(b.words)
+    unlike = [word for word in mine if word in yours and not _forms_of_one_word(a, b, word)]
+    if mine == yours and not unlike:
+        return _Difference((), (), {})
+    left_a, left_b = [*(mine - yours).elements(), *unlike], [*(yours - mine).elements(), *unlike]
+    if not unlike and _joined(a, left_a) == _joined(b, left_b):
+        parts, whole = sorted((tuple(left_a), tuple(left_b)), key=len, reverse=True)
+        return _Difference((), (), {}, (parts, whole[0]) if len(whole) == 1 else None, slips=1)
+    typos: dict[str, str] = {}
+    slips = 0
+    for word in list(left_a):
+        twin = next((other for other in left_b if _same_word(a, word, b, other)), None)
+        if twin is None:
+            twin = next((other for other in left_b if _is_slip(a, word, b, other)), None)
+            slips += twin is not None
+        if twin is not None:
+            typos[twin] = word
+            left_a.remove(word)
+            left_b.remove(twin)
+    return _Difference(tuple(left_a), tuple(left_b), typos, slips=slips)
+
+
+def _forms_of_one_word(a: Claim, b: Claim, word: str) -> bool:
+    return forms_of_one_word(a.surfaces.get(word, word), b.surfaces.get(word, word))
+
+
+def _joined(claim: Claim, words: Iterable[str]) -> str:
+    """Return words as the one word that they may be written as: file name as the root of filename."""
+    return root("".join(claim.surfaces.get(word, word) for word in words))
+
+
+def _same_word(a: Claim, x: str, b: Claim, y: str) -> bool:
+    return same_spelling(a.surfaces.get(x, x), b.surfaces.get(y, y))
+
+
+def _is_slip(a: Claim, x: str, b: Claim, y: str) -> bool:
+    """Whether one of two words is the other, mistyped; never names, units and opposites."""
+    if x in a.exact or y in b.exact or exclude(x, y) or unit_of(x) or unit_of(y):
+        return False
+    first, second = a.surfaces.get(x, x), b.surfaces.get(y, y)
+    if not is_slip(first, second, {"english", a.language, b.language}):
+        return False
+    return x != a.opening or y != b.opening or may_begin_a_sentence(first, second)
+
+
+def _compounded(words: tuple[str, ...], compound: tuple[tuple[str, ...], str] | None) -> tuple[str, ...]:
+    """Return the words with the parts of a compound, where they stand side by side, as one word."""
+    if compound is None:
+        return words
+    parts, whole = compound
+    places = range(len(words) - len(parts) + 1)
+    place = next((n for n in places if words[n : n + len(parts)] == parts), None)
+    return words if place is None else (*words[:place], whole, *words[place + len(parts) :])
+
+
+def _fronted(a: Sequence[str], b: Sequence[str], pauses: Iterable[int]) -> bool:
+    """Whether `b` is `a` with what comes before a comma put at the end."""
+    return any((*a[pause:], *a[:pause]) == tuple(b) for pause in pauses)
+
+
+def _phrase_moved(a: Sequence[str], b: Sequence[str], first: Claim, second: Claim) -> bool:
+    """Whether `b` is `a` with a phrase behind a preposition put from one end to the other."""
+    for cut in range(1, len(a)):
+        if (*a[cut:], *a[:cut]) == tuple(b):
+            from_start = 0 in first.prepositions and len(a) - cut in second.prepositions
+            from_end = cut in first.prepositions and 0 in second.prepositions
+            if from_start or from_end:
+                return True
+    return False
+
+
+def _list_turned(a: Sequence[str], b: Sequence[str], lists: Iterable[int]) -> bool:
+    """Whether `b` is `a` with what stands before and behind an "and" or "or" changed round."""
+    return any(
+        (*a[: place - before], *a[place : place + behind], *a[place - before : place], *a[place + behind :])
+        == tuple(b)
+        for place in lists
+        for before in range(1, min(place, _LISTED_WORDS) + 1)
+        for behind in range(1, _LISTED_WORDS + 1)
+    )
+
+
+def _order_kept(a: Sequence[str], b: Sequence[str], clauses: bool) -> bool:
+    """Whether the words stand in one order; where clauses may have moved, whether enough neighbours do.
+
+    "The cat sees the dog" and its reverse share none; "the parent process ends the child process" many.
+    """
+    if tuple(a) == tuple(b):
+        return True
+    if not clauses:
+        return False
+    mine, yours = Counter(pairwise(a)), Counter(pairwise(b))
+    return (mine & yours).total() / mine.total() >= _KEPT_ORDER
+
+
+def _renamed(targets: Sequence[str], typos: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(_renamed_words(targets, typos)))
+
+
+def _renamed_words(words: Sequence[str], typos: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(typos.get(word, word) for word in words)

@@ -1,0 +1,60 @@
+"""Everything stored about one learner, as one JSON document: what `learner export` hands out.
+
+It is made in pieces, of which only one need be in memory at a time: a line for each turn and conversation.
+
+Does not: read a store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from ace_graph.memory.commit import HistoryEntry
+from ace_graph.memory.serialization import dump_access, dump_effect, dump_playbook, dump_record
+from ace_graph.memory.stores.base import LearnerExport
+
+__all__ = ["CONVERSATIONS_AND_END", "memory_pieces"]
+
+CONVERSATIONS_AND_END = ('"conversations": [', "]}\n")
+"""What stands before and behind the conversations, which follow the memory; a comma between two of them."""
+
+
+def memory_pieces(found: LearnerExport) -> Iterator[str]:
+    """Yield the beginning of the document: playbook, access part, history, turns and pending work."""
+    snapshot, history = found.snapshot, found.history
+    version = None if snapshot.absent else snapshot.version.n
+    yield f'{{"learner_id": {_json(found.learner_id)},\n"version": {_json(version)},\n'
+    yield f'"playbook": {dump_playbook(snapshot.playbook)},\n'
+    yield f'"access": {dump_access(snapshot.access)},\n'
+    base = f'"base_version": {history.base_n}, "base": {dump_playbook(history.base)}'
+    yield f'"history": {{{base}, "entries": ['
+    yield from _separated(_json(_entry(each)) for each in history.entries)
+    yield ']},\n"turns": ['
+    yield from _separated(map(dump_record, found.turns))
+    yield '],\n"pending": ['
+    # Who works on it is a process of the operator's.
+    yield from _separated(item.model_dump_json(exclude={"lease", "owner"}) for item in found.pending)
+    yield "],\n"
+
+
+def _entry(entry: HistoryEntry) -> Mapping[str, object]:
+    return {
+        "version": entry.n,
+        "op_id": entry.op_id,
+        "at": entry.at.isoformat(),
+        "author": entry.author,
+        "reason": entry.reason,
+        "source": entry.source,
+        "report": entry.report.model_dump(mode="json"),
+        "effect": None if entry.effect is None else json.loads(dump_effect(entry.effect)),
+    }
+
+
+def _separated(values: Iterable[str]) -> Iterator[str]:
+    for place, value in enumerate(values):
+        yield f"{',' if place else ''}\n{value}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

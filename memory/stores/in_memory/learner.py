@@ -1,0 +1,200 @@
+"""What the in-memory store holds of one learner, and how commits, lists and cleanings change it.
+
+Does not: lock. All of it happens in one piece on the portal's loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from ace_graph.errors import TrajectoryNotFound
+from ace_graph.memory.commit import History, HistoryEntry, Plan
+from ace_graph.memory.delta.effect import Effect, Report
+from ace_graph.memory.pending import Amend
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.retention import (
+    FAILED,
+    Cleaned,
+    Cutoffs,
+    Place,
+    References,
+    fate,
+    named_turns,
+)
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import LearnerSummary
+from ace_graph.memory.stores.compaction import Marks
+from ace_graph.memory.trajectory import without_steps
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = ["HeldLearner"]
+
+_EVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass
+class _Turn:
+    seq: int
+    op_id: str
+    record: TurnRecord
+
+
+@dataclass
+class HeldLearner:
+    """All that is stored of one learner. `bases` holds the content of the marked versions."""
+
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    applied: dict[str, Report] = field(default_factory=dict[str, Report])
+    deltas: list[HistoryEntry] = field(default_factory=list[HistoryEntry])
+    rows: list[_Turn] = field(default_factory=list[_Turn])
+    marks: Marks = field(default_factory=Marks)
+    bases: dict[int, Playbook] = field(default_factory=lambda: {0: Playbook()})
+    keys_from: float | None = None
+    created_at: datetime = _EVER
+    changed_at: datetime = _EVER
+
+    @property
+    def turns(self) -> tuple[TurnRecord, ...]:
+        """The records of turns, the newest first."""
+        return tuple(row.record for row in reversed(self.rows))
+
+    def write(self, planned: Plan, record: TurnRecord | None, kept: int) -> None:
+        """Take over what a commit planned."""
+        version, effect = planned.snapshot.version, planned.effect
+        if self.snapshot.absent:
+            self.created_at = effect.now
+        self.changed_at = effect.now
+        self.snapshot = planned.snapshot
+        self.applied[effect.op_id] = effect.report
+        if record is not None:
+            self.rows.append(_Turn(self.rows[-1].seq + 1 if self.rows else 1, effect.op_id, record))
+        if planned.content_changed or record is None:
+            self.deltas.append(_entry(version.n, effect))
+        if planned.content_changed:
+            self._compact(planned.snapshot, kept)
+
+    def _compact(self, snapshot: Snapshot, kept: int) -> None:
+        n = snapshot.version.n
+        marks = self.marks.after(n, kept)
+        if marks == self.marks:
+            return
+        self.bases[n] = snapshot.playbook
+        self.bases = {version: content for version, content in self.bases.items() if version >= marks.base}
+        self.deltas = [replace(e, effect=None) if _drops(e, marks.base) else e for e in self.deltas]
+        self.marks = marks
+
+    def amend(self, amend: Amend) -> TurnRecord | None:
+        """Change the newest attempt at the turn."""
+        for row in reversed(self.rows):
+            if row.record.turn_id == amend.turn_id:
+                row.record = amend.change(row.record)
+                return row.record
+        if not amend.missing_ok:
+            raise TrajectoryNotFound(f"there is no trajectory {amend.turn_id}: trajectory list shows the ids")
+        return None
+
+    def history(self, *, everything: bool) -> History:
+        """Return the content changes whose effect is kept, or all commits without a turn too."""
+        entries = tuple(e for e in self.deltas if everything or _is_content(e))
+        return History(self.marks.base, self.bases[self.marks.base], entries)
+
+    def summary(self, learner: str) -> LearnerSummary:
+        """Return the learner's line in the list."""
+        last = next((turn for turn in self.turns if not turn.deleted), None)
+        ended = None if last is None else last.completed_at or last.started_at
+        return LearnerSummary(learner, self.snapshot.version.n, self.created_at, self.changed_at, ended)
+
+    def clean(
+        self, cutoffs: Cutoffs, place: Place, waiting: frozenset[str], *, most: int, dry_run: bool
+    ) -> Cleaned:
+        """Do one batch of a cleaning; see `CleanableStore.clean`."""
+        if place.part == "deltas":
+            return self._clean_deltas(cutoffs, most, dry_run=dry_run)
+        parents = {row.record.parent_id for row in self.rows if row.record.parent_id is not None}
+        references = References(waiting, named_turns(self.snapshot) | parents)
+        rows = self._old(cutoffs, place)
+        done, gone = Cleaned(next=_after(place, rows, most)), set[int]()
+        for row in rows[:most]:
+            end = fate(row.record, references, cutoffs)
+            if place.part == "steps":
+                done += Cleaned(steps=end == "loses steps", unreflected=end == "unreflected", next=done.next)
+                if end == "loses steps" and not dry_run:
+                    row.record = without_steps(row.record, "retention")
+            elif end == "goes":
+                gone.add(row.seq)
+        if gone and not dry_run:
+            self.rows = [row for row in self.rows if row.seq not in gone]
+            self._drop_keys(cutoffs)
+        return done + Cleaned(turns=len(gone), next=done.next)
+
+    def _old(self, cutoffs: Cutoffs, place: Place) -> list[_Turn]:
+        """The rows that this part of a cleaning looks at, behind the place."""
+        before = cutoffs.steps if place.part == "steps" else cutoffs.records
+        if before is None:
+            return []
+        found = [
+            (moment, row.seq, row)
+            for row in self.rows
+            if (moment := _moment(row.record, place)) is not None
+            and moment < before
+            and (place.part == "turns" or row.record.steps)
+            and not (cutoffs.keep_failures and row.record.status in FAILED and not row.record.deleted)
+        ]
+        behind = (place.at or _EVER, place.seq)
+        return [
+            row for moment, seq, row in sorted(found, key=lambda each: each[:2]) if (moment, seq) > behind
+        ]
+
+    def _clean_deltas(self, cutoffs: Cutoffs, most: int, *, dry_run: bool) -> Cleaned:
+        before = cutoffs.records
+        if before is None:
+            return Cleaned()
+        content = [e for e in self.deltas if e.effect is None or e.effect.changes]
+        young = next((e.n for e in content if e.at >= before or e.n > self.marks.base), None)
+        old = [
+            e.op_id
+            for e in self.deltas
+            if e.at < before
+            and ((e.effect is not None and not e.effect.changes) or young is None or e.n < young)
+        ]
+        if dry_run:
+            return Cleaned(deltas=len(old))
+        going = set(old[:most])
+        self.deltas = [e for e in self.deltas if e.op_id not in going]
+        self._drop_keys(cutoffs)
+        return Cleaned(deltas=len(going), next=Place("deltas") if len(old) > most else None)
+
+    def _drop_keys(self, cutoffs: Cutoffs) -> None:
+        """Forget the op ids that no row holds any more."""
+        known = len(self.applied)
+        held = {row.op_id for row in self.rows} | {entry.op_id for entry in self.deltas}
+        self.applied = {op_id: report for op_id, report in self.applied.items() if op_id in held}
+        if cutoffs.records is not None and len(self.applied) < known:
+            self.keys_from = max(self.keys_from or 0.0, cutoffs.records.timestamp())
+
+
+def _moment(turn: TurnRecord, place: Place) -> datetime | None:
+    return turn.completed_at if place.part == "steps" else turn.started_at
+
+
+def _after(place: Place, rows: list[_Turn], most: int) -> Place:
+    """Where the next batch begins: behind the last row of this one, or with the next part."""
+    if len(rows) > most:
+        return Place(place.part, _moment(rows[most - 1].record, place), rows[most - 1].seq)
+    return Place("turns" if place.part == "steps" else "deltas")
+
+
+def _is_content(entry: HistoryEntry) -> bool:
+    return entry.effect is not None and bool(entry.effect.changes)
+
+
+def _drops(entry: HistoryEntry, base: int) -> bool:
+    """Whether compacting drops the effect; one that changed nothing stays, or it would look like a change."""
+    return entry.n <= base and _is_content(entry)
+
+
+def _entry(n: int, effect: Effect) -> HistoryEntry:
+    return HistoryEntry(
+        n, effect.op_id, effect.now, effect.author, effect.reason, effect.source, effect.report, effect
+    )

@@ -1,0 +1,264 @@
+"""The store of tests and notebooks: plain dictionaries, gone with the process.
+
+All of its work is done in one piece on the portal's loop, so no lock is needed; values are immutable, so
+nothing that was handed out can change what is stored.
+
+Does not: serialise. What it gives back are the very objects that were committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Self, TypeVar
+
+from ace_graph.errors import LearnerForgotten
+from ace_graph.memory.commit import Commit, History, NewToken, begun_at, check_age, meets, plan
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import (
+    LearnerExport,
+    LearnerSummary,
+    StoreSizes,
+    checked_learner_id,
+    random_token,
+)
+from ace_graph.memory.stores.in_memory.learner import HeldLearner
+from ace_graph.memory.stores.in_memory.pending import Queue
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.portal import portal
+
+__all__ = ["InMemoryStore", "Learners"]
+
+T = TypeVar("T")
+
+
+class Learners:
+    """The data of one or more stores; two stores on the same `Learners` are like two processes."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, HeldLearner] = {}
+        self.queue = Queue()
+        self.cleaning_began: datetime | None = None
+
+
+class InMemoryStore:
+    """A `Store` (see `ace_graph.memory.stores.base`) that lives in this process only."""
+
+    name = "memory"
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        *,
+        learners: Learners | None = None,
+        new_token: NewToken = random_token,
+    ) -> None:
+        self.policy = policy or Policy()
+        self._shared = learners or Learners()
+        self._learners, self._queue = self._shared.by_id, self._shared.queue
+        self._new_token = new_token
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        """Return the newest snapshot; see `Store.load`."""
+        learner = checked_learner_id(learner_id)
+        snapshot = await self._on_portal(lambda: self._held(learner).snapshot)
+        if known is not None and snapshot.version.same_content(known.version):
+            return replace(snapshot, playbook=known.playbook)
+        return snapshot
+
+    async def commit(
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
+    ) -> Commit:
+        """Apply `delta` once, and keep `record` and `pending` with it; see `PendingStore.commit`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: self._commit(learner, delta, base, record, pending))
+
+    async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
+        """Change a turn's record; see `PendingStore.amend`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: self._held(learner).amend(amend))
+
+    async def find_turns(
+        self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
+    ) -> tuple[TurnRecord, ...]:
+        """Return the turns that are meant; see `PendingStore.find_turns`."""
+        learner = checked_learner_id(learner_id)
+
+        def find() -> tuple[TurnRecord, ...]:
+            found = [turn for turn in self._held(learner).turns if wanted.takes(turn)]
+            return tuple(found[max(0, skip) :][: max(0, limit)])
+
+        return await self._on_portal(find)
+
+    async def claim(
+        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
+    ) -> PendingItem | None:
+        """Lease the item that is next; see `PendingStore.claim`."""
+        token = self._new_token()
+        return await self._on_portal(lambda: self._queue.claim(owner, now, seconds, learner_id, token))
+
+    async def renew(self, item: PendingItem, until: datetime) -> bool:
+        """Extend the lease; see `PendingStore.renew`."""
+        return await self._on_portal(lambda: self._queue.change(item, free_at=until))
+
+    async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+        """Give the item back with the error; see `PendingStore.fail`."""
+        return await self._on_portal(lambda: self._queue.fail(item, error, retry_at))
+
+    async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
+        """Make a dead letter pending again; see `PendingStore.retry`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: self._queue.retry(learner, pending_id, now))
+
+    async def list_pending(
+        self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
+    ) -> tuple[PendingItem, ...]:
+        """Return the items in order; see `PendingStore.list_pending`."""
+        return await self._on_portal(lambda: self._queue.list(learner_id, dead)[: max(0, limit)])
+
+    async def count_pending(self) -> PendingCounts:
+        """Return how many items there are; see `PendingStore.count_pending`."""
+        return await self._on_portal(lambda: self._queue.count())
+
+    async def history(self, learner_id: str) -> History:
+        """Return the content changes whose effect is kept; see `Store.history`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: self._held(learner).history(everything=False))
+
+    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
+        """Return the newest turn records; see `Store.turns`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: _listed(self._held(learner), limit))
+
+    async def export(self, learner_id: str) -> LearnerExport:
+        """Return everything stored about the learner; see `Store.export`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: self._export(learner))
+
+    async def forget(self, learner_id: str) -> bool:
+        """Delete everything stored about the learner; see `Store.forget`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: self._forget(learner))
+
+    async def clean(
+        self,
+        learner_id: str,
+        cutoffs: Cutoffs,
+        place: Place = START,
+        *,
+        most: int = 200,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Do one batch of a cleaning; see `CleanableStore.clean`."""
+        learner = checked_learner_id(learner_id)
+
+        def work() -> Cleaned:
+            waiting = frozenset(item.turn_id for item in self._queue.list(learner, None))
+            return self._held(learner).clean(cutoffs, place, waiting, most=max(1, most), dry_run=dry_run)
+
+        return await self._on_portal(work)
+
+    async def begin_cleaning(self, now: datetime, every: float) -> bool:
+        """Whether a cleaning is due; see `CleanableStore.begin_cleaning`."""
+
+        def begin() -> bool:
+            began = self._shared.cleaning_began
+            if began is not None and abs((now - began).total_seconds()) < every:
+                return False
+            self._shared.cleaning_began = now
+            return True
+
+        return await self._on_portal(begin)
+
+    async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
+        """Return learners in the order of their ids; see `CleanableStore.learners`."""
+
+        def found() -> tuple[LearnerSummary, ...]:
+            names = sorted(name for name in self._learners if name > after)[: max(0, limit)]
+            return tuple(self._learners[name].summary(name) for name in names)
+
+        return await self._on_portal(found)
+
+    async def sizes(self) -> StoreSizes:
+        """Return how much is stored; see `CleanableStore.sizes`."""
+
+        def count() -> StoreSizes:
+            held, work = self._learners.values(), self._queue.count()
+            turns, deltas = sum(len(each.rows) for each in held), sum(len(each.deltas) for each in held)
+            return StoreSizes(len(held), turns, deltas, work.pending + work.dead)
+
+        return await self._on_portal(count)
+
+    async def close(self) -> None:
+        """Do nothing: the data lives as long as the store."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    def _held(self, learner: str) -> HeldLearner:
+        return self._learners.get(learner) or HeldLearner()
+
+    def _commit(
+        self,
+        learner: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None,
+        pending: Pending | PendingItem | None = None,
+    ) -> Commit:
+        held = self._held(learner)
+        current = held.snapshot
+        if delta.op_id in held.applied:
+            return Commit("repeated", current.version, held.applied[delta.op_id], current)
+        meets(
+            base.version,
+            current.version,
+            base_clock=base.access.access_clock,
+            clock=current.access.access_clock,
+        )
+        if isinstance(pending, PendingItem) and not self._queue.holds(pending):
+            raise LearnerForgotten("the learner was forgotten while a worker was at it: nothing is stored")
+        new = record if isinstance(record, TurnRecord) else None
+        if not isinstance(pending, PendingItem):  # held work was never applied
+            check_age(begun_at(delta, new), held.keys_from)
+        if isinstance(record, Amend):
+            held.amend(record)
+        planned = plan(current, delta, self.policy, new, self._new_token)
+        held.write(planned, new, self.policy.history_kept)
+        self._queue.take(learner, pending, delta.now)
+        self._learners[learner] = held
+        return planned.commit()
+
+    def _export(self, learner: str) -> LearnerExport:
+        held = self._held(learner)
+        history, work = held.history(everything=True), self._queue.list(learner, None)
+        return LearnerExport(learner, held.snapshot, history, held.turns, work)
+
+    def _forget(self, learner: str) -> bool:
+        self._queue.forget(learner)
+        return self._learners.pop(learner, None) is not None
+
+    @staticmethod
+    async def _on_portal(work: Callable[[], T]) -> T:
+        async def piece() -> T:
+            return work()
+
+        return await portal().run(piece(), whole=True)
+
+
+def _listed(held: HeldLearner, limit: int) -> tuple[TurnRecord, ...]:
+    return tuple(turn for turn in held.turns if not turn.deleted)[: max(0, limit)]

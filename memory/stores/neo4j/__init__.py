@@ -1,0 +1,26 @@
+"""A store in Neo4j.
+
+Names are resolved when they are used (PEP 562).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ace_graph.memory.stores.neo4j.store import Neo4jStore
+
+__all__ = [
+    "Neo4jStore",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.store"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

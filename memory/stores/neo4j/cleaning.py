@@ -1,0 +1,293 @@
+"""Cleaning the Neo4j store, a batch at a time; its list of learners, and how much is stored.
+
+The Cypher of cleaning, of the list of learners and of the sizes. What varies is a parameter.
+
+Everything that deletes holds the learner's lock; see neo4j_queries.
+
+Does not: decide what may go. `memory.retention` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, LiteralString, NamedTuple, cast
+
+from neo4j import AsyncSession, AsyncTransaction
+
+from ace_graph.memory.retention import Cleaned, Cutoffs, Fate, Place, References, fate, named_turns
+from ace_graph.memory.serialization import load_record
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
+from ace_graph.memory.stores.neo4j.commit import lock
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Row, fetch
+from ace_graph.memory.stores.neo4j.rows import native, turn_properties
+from ace_graph.memory.trajectory import without_steps
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = [
+    "BEGIN",
+    "COUNT_DELTAS",
+    "DELETE_DELTAS",
+    "DELETE_TURNS",
+    "EMPTY_TURNS",
+    "LEARNERS",
+    "MARK_KEYS",
+    "OLD_STEPS",
+    "OLD_TURNS",
+    "SIZES",
+    "Batch",
+    "begin_duty",
+    "clean_batch",
+    "list_learners",
+    "read_sizes",
+]
+
+
+_OLD_TURN = """
+RETURN t.key AS key, t.record_json AS record_json, t.seq AS seq,
+  EXISTS { MATCH (p:AcePending {user_id: $uid, turn_id: t.turn_id}) } AS waits,
+  EXISTS { MATCH (c:AceTurn {user_id: $uid, parent_id: t.turn_id}) } AS has_parts,
+"""
+_NOT_KEPT = "(NOT $failures OR NOT t.status IN ['failure', 'partial'] OR coalesce(t.deleted, false))"
+
+OLD_STEPS: Final = f"""
+MATCH (t:AceTurn) WHERE t.user_id = $uid AND t.completed_at < $before AND t.completed_at >= $at
+  AND coalesce(t.has_steps, true) AND (t.completed_at > $at OR t.seq > $seq) AND {_NOT_KEPT}
+{_OLD_TURN} t.completed_at AS at ORDER BY at, seq LIMIT $most
+"""
+"""Turns with steps that were completed long ago; nodes from before `has_steps` was kept may have none."""
+
+OLD_TURNS: Final = f"""
+MATCH (t:AceTurn) WHERE t.user_id = $uid AND t.started_at < $before AND t.started_at >= $at
+  AND (t.started_at > $at OR t.seq > $seq) AND {_NOT_KEPT}
+{_OLD_TURN} t.started_at AS at ORDER BY at, seq LIMIT $most
+"""
+
+EMPTY_TURNS: Final = "UNWIND $turns AS each MATCH (t:AceTurn {key: each.key}) SET t += each.turn"
+
+DELETE_TURNS: Final = "UNWIND $keys AS key MATCH (t:AceTurn {key: key}) DETACH DELETE t"
+
+MARK_KEYS: Final = """
+MATCH (m:AceMemoryState {user_id: $uid}) WHERE coalesce(m.keys_from < $keys_from, true)
+SET m.keys_from = $keys_from
+"""
+"""Say that keys were removed up to this moment: a commit from before it is refused."""
+
+_OLD_DELTAS = """
+CALL (m) {
+  MATCH (y:AceDelta {user_id: $uid})
+  WHERE y.content AND (y.at >= $before OR y.version > m.base_version)
+  RETURN min(y.version) AS young
+}
+CALL (m, young) {
+  MATCH (d:AceDelta)
+  WHERE d.user_id = $uid AND d.at < $before
+    AND (NOT d.content OR d.version < coalesce(young, m.base_version + 1))
+"""
+
+COUNT_DELTAS: Final = f"""
+MATCH (m:AceMemoryState {{user_id: $uid}})
+{_OLD_DELTAS} RETURN count(d) AS deltas
+}}
+RETURN deltas
+"""
+
+DELETE_DELTAS: Final = f"""
+MATCH (m:AceMemoryState {{user_id: $uid}})
+{_OLD_DELTAS} WITH d ORDER BY d.version, d.seq LIMIT $most
+  DETACH DELETE d
+  RETURN count(*) AS deltas
+}}
+RETURN deltas
+"""
+"""Content goes from the oldest version on, without a gap, and never past the base of the history."""
+
+BEGIN: Final = """
+MERGE (d:AceDuty {name: 'cleaning'})
+SET d.asked_at = $now
+WITH d WHERE d.began_at IS NULL OR abs($now - d.began_at) >= $every
+SET d.began_at = $now
+RETURN d.began_at AS began_at
+"""
+"""The first SET takes the lock of the node; who comes second sees what the first has set."""
+
+LEARNERS: Final = """
+MATCH (m:AceMemoryState) WHERE m.user_id > $after
+WITH m ORDER BY m.user_id LIMIT $limit
+CALL (m) {
+  OPTIONAL MATCH (t:AceTurn {user_id: m.user_id}) WHERE t.seq > 0 AND coalesce(t.deleted, false) = false
+  RETURN coalesce(t.completed_at, t.started_at) AS last_turn ORDER BY t.seq DESC LIMIT 1
+}
+RETURN m.user_id AS learner_id, m.version AS version, m.created_at AS created_at,
+  m.updated_at AS changed_at, last_turn ORDER BY m.user_id
+"""
+
+SIZES: Final = """
+CALL () { MATCH (m:AceMemoryState) RETURN count(m) AS learners }
+CALL () { MATCH (t:AceTurn) RETURN count(t) AS turns }
+CALL () { MATCH (d:AceDelta) RETURN count(d) AS deltas }
+CALL () { MATCH (p:AcePending) RETURN count(p) AS pending }
+RETURN learners, turns, deltas, pending
+"""
+
+
+_EVER = datetime(1, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One call of clean."""
+
+    learner: str
+    cutoffs: Cutoffs
+    place: Place
+    most: int
+    dry_run: bool
+
+    @property
+    def before(self) -> datetime | None:
+        """What is older than this is looked at."""
+        return self.cutoffs.steps if self.place.part == "steps" else self.cutoffs.records
+
+    @property
+    def query(self) -> LiteralString:
+        """The statement that finds this part's old rows."""
+        return {
+            "steps": OLD_STEPS,
+            "turns": OLD_TURNS,
+            "deltas": COUNT_DELTAS,
+        }[self.place.part]
+
+    @property
+    def following(self) -> Place | None:
+        """Where the next part begins."""
+        return {"steps": Place("turns"), "turns": Place("deltas"), "deltas": None}[self.place.part]
+
+    def parameters(self) -> dict[str, object]:
+        """What the statements ask for."""
+        return {
+            "uid": self.learner,
+            "before": self.before,
+            "at": self.place.at or _EVER,
+            "seq": self.place.seq,
+            "failures": self.cutoffs.keep_failures,
+            "most": self.most,
+        }
+
+
+class _Old(NamedTuple):
+    key: str
+    turn: TurnRecord
+    fate: Fate
+    at: datetime
+    seq: int
+
+
+async def clean_batch(connection: Neo4jConnection, link: Link, batch: Batch) -> Cleaned:
+    """Look at one batch of rows and take away what may go. Where there are none, no lock is taken."""
+    if batch.before is None:
+        return Cleaned(next=batch.following)
+    found = await connection.rows(link, batch.query, **batch.parameters())
+    if batch.place.part == "deltas":
+        count = _number(found)
+        if batch.dry_run or not count:
+            return Cleaned(deltas=count)
+        async with connection.transaction(link) as transaction:
+            return await _delete_deltas(transaction, batch)
+    if not found:
+        return Cleaned(next=batch.following)
+    async with connection.transaction(link) as transaction:
+        return await _clean_turns(transaction, batch)
+
+
+async def _clean_turns(run: AsyncTransaction, batch: Batch) -> Cleaned:
+    state = await lock(run, batch.learner)
+    snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
+    if snapshot.absent:
+        return Cleaned(next=batch.following)
+    rows = await fetch(run, batch.query, **batch.parameters())
+    named = named_turns(snapshot)
+    old = [_judged(row, named, batch.cutoffs) for row in rows]
+    if not batch.dry_run:
+        await _drop(run, batch, old)
+    ends = [each.fate for each in old]
+    following = batch.following
+    if len(old) == batch.most:
+        following = Place(batch.place.part, old[-1].at, old[-1].seq)
+    if batch.place.part == "turns":
+        return Cleaned(turns=ends.count("goes"), next=following)
+    return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
+
+
+def _judged(row: Row, named: frozenset[str], cutoffs: Cutoffs) -> _Old:
+    turn = load_record(str(row["record_json"]))
+    ids = frozenset((turn.turn_id,))
+    references = References(ids if row["waits"] else frozenset(), ids if row["has_parts"] else named)
+    # The driver's own name for UTC is another zone to the server, where two moments are compared.
+    at = cast("datetime", native(row["at"])).astimezone(UTC)
+    return _Old(str(row["key"]), turn, fate(turn, references, cutoffs), at, int(str(row["seq"])))
+
+
+async def _drop(run: AsyncTransaction, batch: Batch, old: list[_Old]) -> None:
+    if batch.place.part == "turns":
+        going = [each.key for each in old if each.fate == "goes"]
+        if going:
+            await fetch(run, DELETE_TURNS, keys=going)
+            await _mark_keys(run, batch)
+        return
+    # Nodes from before `has_steps` was kept say that they have steps.
+    emptied = [
+        {"key": each.key, "turn": turn_properties(without_steps(each.turn, "retention"))}
+        for each in old
+        if each.fate == "loses steps"
+    ]
+    emptied += [{"key": each.key, "turn": turn_properties(each.turn)} for each in old if not each.turn.steps]
+    if emptied:
+        await fetch(run, EMPTY_TURNS, turns=emptied)
+
+
+async def _delete_deltas(run: AsyncTransaction, batch: Batch) -> Cleaned:
+    state = await lock(run, batch.learner)
+    if state is None or state.epoch is None:
+        return Cleaned()
+    deleted = _number(await fetch(run, DELETE_DELTAS, **batch.parameters()))
+    if deleted:
+        await _mark_keys(run, batch)
+    return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
+
+
+async def _mark_keys(run: AsyncTransaction, batch: Batch) -> None:
+    if batch.cutoffs.records is not None:
+        moment = batch.cutoffs.records.timestamp()
+        await fetch(run, MARK_KEYS, uid=batch.learner, keys_from=moment)
+
+
+def _number(rows: list[Row]) -> int:
+    return int(str(rows[0]["deltas"])) if rows else 0
+
+
+async def begin_duty(connection: Neo4jConnection, link: Link, now: datetime, every: float) -> bool:
+    """Whether a cleaning is due; if so it begins now. A clock that went back holds nobody up."""
+    return bool(await connection.rows(link, BEGIN, now=now.timestamp(), every=every))
+
+
+async def list_learners(run: AsyncSession, limit: int, after: str) -> tuple[LearnerSummary, ...]:
+    """Return learners in the order of their ids."""
+    rows = await fetch(run, LEARNERS, limit=limit, after=after)
+    return tuple(
+        LearnerSummary(
+            str(row["learner_id"]),
+            int(str(row["version"])),
+            cast("datetime", native(row["created_at"])),
+            cast("datetime", native(row["changed_at"])),
+            cast("datetime | None", native(row["last_turn"])),
+        )
+        for row in rows
+    )
+
+
+async def read_sizes(run: AsyncSession) -> StoreSizes:
+    """Return how many nodes there are; the server keeps these counts."""
+    (row,) = await fetch(run, SIZES)
+    return StoreSizes(*(int(str(row[name])) for name in ("learners", "turns", "deltas", "pending")))

@@ -1,0 +1,293 @@
+"""The pending work of the Neo4j store: nodes in, items out, and back.
+
+The Cypher of pending work. As everywhere, what varies is a parameter.
+
+Everything that changes an item holds the lock of the item's learner; see neo4j_queries. Times are seconds
+since 1970, UTC.
+
+Does not: take the learner's lock, except where it claims; whoever calls the rest holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import LiteralString
+from zlib import crc32
+
+from neo4j import AsyncSession, AsyncTransaction
+
+from ace_graph.errors import TrajectoryNotFound
+from ace_graph.memory.commit import commit_key
+from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem, bounded_error
+from ace_graph.memory.serialization import load_record
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Row, fetch
+from ace_graph.memory.stores.neo4j.rows import Properties, turn_properties
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = [
+    "AMEND",
+    "CLAIM",
+    "COMPLETE",
+    "COUNT",
+    "FREE",
+    "FREE_NEAR",
+    "FREE_OF",
+    "GIVE_BACK",
+    "LIST",
+    "NEWEST",
+    "RENEW",
+    "REVIVE",
+    "Wish",
+    "amend_turn",
+    "claim_next",
+    "complete",
+    "count_items",
+    "find_turns",
+    "give_back",
+    "new_items",
+    "read_items",
+    "renew_lease",
+    "revive",
+    "turns_query",
+]
+
+
+_ITEM = """
+p.user_id AS learner_id, p.pending_id AS pending_id, p.turn_id AS turn_id, p.body AS body,
+p.priority AS priority, p.state AS state, p.attempts AS attempts, p.created_at AS created_at,
+p.free_at AS free_at, p.lease AS lease, p.owner AS owner, p.error AS error
+"""
+
+_FIRST = """
+NOT EXISTS {
+  MATCH (q:AcePending {user_id: p.user_id, state: 'pending'})
+  WHERE q.priority > p.priority OR (q.priority = p.priority AND q.seq < p.seq)
+    OR (q.lease IS NOT NULL AND q.free_at > $now)
+}
+"""
+"""The item is the first of its learner, and nobody works for that learner."""
+
+_CANDIDATE = "p.user_id AS uid, p.key AS key, p.priority AS priority"
+
+FREE = f"""
+MATCH (p:AcePending) WHERE p.state = 'pending' AND p.free_at <= $now AND {_FIRST}
+RETURN {_CANDIDATE} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 10
+"""
+"""Items that could be claimed a moment ago, the best first; CLAIM looks again, under the lock."""
+
+FREE_NEAR = f"""
+MATCH (p:AcePending) WHERE p.state = 'pending' AND p.free_at <= $now
+WITH p ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 100
+WITH p WHERE {_FIRST}
+RETURN {_CANDIDATE} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 10
+"""
+"""The same among the first hundred: enough nearly always, and it asks about a hundred items, not all."""
+
+FREE_OF = f"""
+MATCH (p:AcePending {{user_id: $uid, state: 'pending'}}) WHERE p.free_at <= $now AND {_FIRST}
+RETURN {_CANDIDATE} LIMIT 1
+"""
+
+CLAIM = f"""
+MATCH (l:AceLock {{user_id: $uid}})
+SET l.seq = l.seq + 1
+WITH l
+MATCH (p:AcePending {{key: $key}})
+WHERE l.seq IS NOT NULL AND p.state = 'pending' AND p.free_at <= $now AND {_FIRST}
+SET p.lease = $lease, p.owner = $owner, p.free_at = $until, p.attempts = p.attempts + 1
+RETURN {_ITEM}
+"""
+
+RENEW = "MATCH (p:AcePending {key: $key}) WHERE p.lease = $lease SET p.free_at = $until RETURN 1 AS done"
+
+GIVE_BACK = """
+MATCH (p:AcePending {key: $key}) WHERE p.lease = $lease
+SET p.state = $state, p.error = $error, p.free_at = $until, p.attempts = $attempts, p.lease = null
+RETURN 1 AS done
+"""
+
+REVIVE = """
+MATCH (p:AcePending {key: $key}) WHERE p.state = 'dead'
+SET p.state = 'pending', p.attempts = 0, p.free_at = $now, p.lease = null
+RETURN 1 AS done
+"""
+
+COMPLETE = "MATCH (p:AcePending {key: $key}) DETACH DELETE p RETURN 1 AS done"
+
+LIST = f"""
+MATCH (p:AcePending) WHERE ($uid IS NULL OR p.user_id = $uid) AND p.state IN $states
+RETURN {_ITEM} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT $limit
+"""
+
+COUNT = "MATCH (p:AcePending) RETURN p.state AS state, count(*) AS items"
+
+NEWEST = """
+MATCH (t:AceTurn {user_id: $uid, turn_id: $turn_id})
+RETURN t.key AS key, t.record_json AS record_json ORDER BY t.seq DESC LIMIT 1
+"""
+
+_WANTED: Mapping[str, LiteralString] = MappingProxyType(
+    {
+        "turn_id": " AND t.turn_id = $turn_id",
+        "agent": " AND t.agent = $agent",
+        "task_type": " AND t.task_type = $task_type",
+        "status": " AND t.status = $status",
+        "parent_id": " AND t.parent_id = $parent_id",
+        "since": " AND t.completed_at >= $since",
+        "until": " AND t.completed_at <= $until",
+    }
+)
+
+
+def turns_query(names: Iterable[str]) -> LiteralString:
+    """Return the statement for the filters named, each of which uses an index with the learner's id."""
+    query: LiteralString = "MATCH (t:AceTurn) WHERE t.user_id = $uid"
+    for name in names:
+        query += _WANTED[name]
+    return query + (
+        " AND coalesce(t.deleted, false) = false"
+        " RETURN t.record_json AS record_json ORDER BY t.seq DESC SKIP $skip LIMIT $limit"
+    )
+
+
+AMEND = "MATCH (t:AceTurn {key: $key}) SET t += $turn"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One call of claim; `lease` is the token of the lease if there is one."""
+
+    owner: str
+    now: datetime
+    seconds: float
+    learner: str | None
+    lease: str
+
+
+def new_items(learner: str, pending: Pending | PendingItem | None, now: datetime) -> list[Properties]:
+    """Return the properties of the node for new work, if there is any."""
+    if pending is None or isinstance(pending, PendingItem):
+        return []
+    moment = now.timestamp()
+    return [
+        {
+            **pending.model_dump(),
+            "key": commit_key(learner, pending.pending_id),
+            "user_id": learner,
+            "state": "pending",
+            "attempts": 0,
+            "created_at": moment,
+            "free_at": moment,
+        }
+    ]
+
+
+async def claim_next(connection: Neo4jConnection, link: Link, wish: Wish) -> PendingItem | None:
+    """Lease the best item that nobody else gets first."""
+    now = wish.now.timestamp()
+    if wish.learner is not None:
+        free = await connection.rows(link, FREE_OF, uid=wish.learner, now=now)
+    else:
+        free = await connection.rows(link, FREE_NEAR, now=now)
+        free = free or await connection.rows(link, FREE, now=now)
+    for candidate in _turned(free, wish.lease):
+        rows = await connection.rows(
+            link,
+            CLAIM,
+            uid=candidate["uid"],
+            key=candidate["key"],
+            now=now,
+            until=(wish.now + timedelta(seconds=wish.seconds)).timestamp(),
+            lease=wish.lease,
+            owner=wish.owner,
+        )
+        if rows:
+            return _item(rows[0])
+    return None
+
+
+def _turned(free: list[Row], lease: str) -> list[Row]:
+    """Begin at another one of the best, so that workers who look at once do not all try for the same."""
+    best = [row for row in free if row["priority"] == free[0]["priority"]]
+    start = crc32(lease.encode()) % len(best) if best else 0
+    return [*best[start:], *best[:start], *free[len(best) :]]
+
+
+async def complete(run: AsyncTransaction, learner: str, item: PendingItem) -> bool:
+    """Delete the item; False when it was gone."""
+    return await _done(run, COMPLETE, key=commit_key(learner, item.pending_id))
+
+
+async def renew_lease(run: AsyncTransaction, item: PendingItem, until: datetime) -> bool:
+    """Extend the lease while it is the caller's."""
+    key = commit_key(item.learner_id, item.pending_id)
+    return await _done(run, RENEW, key=key, lease=item.lease, until=until.timestamp())
+
+
+async def give_back(run: AsyncTransaction, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+    """Give the item back with the error, or make a dead letter of it."""
+    return await _done(
+        run,
+        GIVE_BACK,
+        key=commit_key(item.learner_id, item.pending_id),
+        lease=item.lease,
+        state="dead" if retry_at is None else "pending",
+        error=bounded_error(error),
+        attempts=item.attempts,
+        until=(retry_at or item.free_at).timestamp(),
+    )
+
+
+async def revive(run: AsyncTransaction, learner: str, pending_id: str, now: datetime) -> bool:
+    """Make a dead letter pending again."""
+    return await _done(run, REVIVE, key=commit_key(learner, pending_id), now=now.timestamp())
+
+
+async def read_items(
+    run: AsyncSession | AsyncTransaction, learner: str | None, dead: bool | None, limit: int
+) -> tuple[PendingItem, ...]:
+    """Return the items in the order in which they are next."""
+    states = ["pending", "dead"] if dead is None else ["dead" if dead else "pending"]
+    rows = await fetch(run, LIST, uid=learner, states=states, limit=limit)
+    return tuple(map(_item, rows))
+
+
+async def count_items(run: AsyncSession) -> PendingCounts:
+    """Return how many items there are of each kind."""
+    found = {str(row["state"]): int(str(row["items"])) for row in await fetch(run, COUNT)}
+    return PendingCounts(found.get("pending", 0), found.get("dead", 0))
+
+
+async def amend_turn(run: AsyncTransaction, learner: str, amend: Amend) -> TurnRecord | None:
+    """Change the record of the newest attempt at the turn. Raises TrajectoryNotFound."""
+    rows = await fetch(run, NEWEST, uid=learner, turn_id=amend.turn_id)
+    if not rows:
+        if amend.missing_ok:
+            return None
+        raise TrajectoryNotFound(f"there is no trajectory {amend.turn_id}: trajectory list shows the ids")
+    changed = amend.change(load_record(str(rows[0]["record_json"])))
+    await fetch(run, AMEND, key=rows[0]["key"], turn=turn_properties(changed))
+    return changed
+
+
+async def find_turns(
+    run: AsyncSession, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
+) -> tuple[TurnRecord, ...]:
+    """Return the turns that are meant, the newest first."""
+    asked = {name: value for name, value in asdict(wanted).items() if value is not None}
+    query = turns_query(asked)
+    rows = await fetch(run, query, uid=learner, limit=limit, skip=skip, **asked)
+    return tuple(load_record(str(row["record_json"])) for row in rows)
+
+
+async def _done(run: AsyncTransaction, query: LiteralString, **parameters: object) -> bool:
+    return bool(await fetch(run, query, **parameters))
+
+
+def _item(row: Row) -> PendingItem:
+    times = {name: datetime.fromtimestamp(float(str(row[name])), UTC) for name in ("created_at", "free_at")}
+    return PendingItem.model_validate({**row, **times})

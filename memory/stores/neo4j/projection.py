@@ -1,0 +1,71 @@
+"""A learner's bullets as nodes of their own, to look at in Neo4j Browser. Made on demand, never in a turn.
+
+The playbook stays what it is: a projection is a picture of one moment, and the next one replaces it.
+`forget` removes it with the rest.
+
+Does not: get read by anything in this project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.memory.stores.neo4j import queries as cypher
+from ace_graph.memory.stores.neo4j.commit import lock
+from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, fetch
+from ace_graph.memory.stores.neo4j.rows import Properties
+from ace_graph.memory.stores.neo4j.store import Neo4jStore
+from ace_graph.portal import portal
+
+__all__ = ["project"]
+
+_LISTS = ("tags", "keywords", "sources", "consolidated_from")
+
+
+async def project(store: Neo4jStore, learner_id: str) -> int:
+    """Replace the learner's `(:AceMemoryState)-[:HAS_BULLET]->(:AceBullet)` by the bullets as they are now.
+
+    Returns how many there are; an absent learner has none, and nothing is made. Raises what the store
+    raises.
+    """
+    learner = checked_learner_id(learner_id)
+
+    async def draw(link: Link) -> int:
+        async with store.connection.transaction(link) as transaction:
+            state = await lock(transaction, learner)
+            snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
+            bullets = _properties(learner, snapshot.playbook.bullets())
+            await fetch(transaction, cypher.PROJECT, uid=learner, bullets=bullets)
+            return len(bullets)
+
+    return await portal().run(store.connection.work(draw, seconds=WRITE_SECONDS), whole=True)
+
+
+def _properties(learner: str, bullets: Iterable[Bullet]) -> list[Properties]:
+    taken: set[str] = set()
+    return [_node(learner, bullet, taken) for bullet in bullets]
+
+
+def _node(learner: str, bullet: Bullet, taken: set[str]) -> Properties:
+    """`hash_key` is unique in the database and scoped to the learner.
+
+    A text may stand in a playbook more than once (of another type or topic); from the second one on the
+    bullet's id is part of the key.
+    """
+    hash_key = f"{learner}:{bullet.content_hash}"
+    if hash_key in taken:
+        hash_key = f"{hash_key}:{bullet.id}"
+    taken.add(hash_key)
+    names = ("tags", "keywords", "sources", "consolidated_from", "vouched")
+    lists = {name: list(getattr(bullet, name)) for name in names}
+    return {
+        **bullet.model_dump(exclude=set(lists)),
+        **lists,
+        "key": f"{learner}:{bullet.id}",
+        "user_id": learner,
+        "hash": bullet.content_hash,
+        "hash_key": hash_key,
+    }

@@ -1,0 +1,235 @@
+"""Cleaning the SQLite store, a batch at a time; its list of learners, and how much is stored.
+
+What a batch needs of a learner's memory is read before the write lock is taken, and compared under it.
+
+Does not: decide what may go. `memory.retention` does.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from ace_graph.memory.retention import Cleaned, Cutoffs, Fate, Place, References, fate, named_turns
+from ace_graph.memory.serialization import dump_record, load_record
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
+from ace_graph.memory.stores.sqlite.connection import writing
+from ace_graph.memory.stores.sqlite.rows import Head, read_head, read_snapshot
+from ace_graph.memory.trajectory import without_steps
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = ["Batch", "begin_duty", "clean_batch", "count_batch", "list_learners", "read_sizes"]
+
+_COLUMNS = (
+    "t.seq, t.record_json, "
+    "EXISTS (SELECT 1 FROM ace_pending p WHERE p.user_id = t.user_id AND p.turn_id = t.turn_id), "
+    "EXISTS (SELECT 1 FROM ace_turns c WHERE c.user_id = t.user_id AND c.parent_id = t.turn_id)"
+)
+_NOT_KEPT = "(NOT :failures OR t.status NOT IN ('failure', 'partial') OR t.deleted)"
+_OLD = {
+    "steps": f"SELECT {_COLUMNS}, t.completed_at FROM ace_turns t "  # noqa: S608  constants
+    "WHERE t.user_id = :learner AND t.has_steps AND t.completed_at < :before "
+    f"AND (t.completed_at, t.seq) > (:at, :seq) AND {_NOT_KEPT} "
+    "ORDER BY t.completed_at, t.seq LIMIT :most",
+    "turns": f"SELECT {_COLUMNS}, t.started_at FROM ace_turns t "  # noqa: S608  constants
+    "WHERE t.user_id = :learner AND t.started_at < :before "
+    f"AND (t.started_at, t.seq) > (:at, :seq) AND {_NOT_KEPT} "
+    "ORDER BY t.started_at, t.seq LIMIT :most",
+}
+
+# Content goes from the oldest version on, without a gap, and never past the base of the history.
+_OLD_DELTAS = """
+FROM ace_deltas WHERE user_id = :learner AND at < :before AND (NOT content_changed OR version < (
+    SELECT coalesce(min(version), :base + 1) FROM ace_deltas
+    WHERE user_id = :learner AND content_changed AND (at >= :before OR version > :base)
+))
+"""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One call of clean."""
+
+    learner: str
+    cutoffs: Cutoffs
+    place: Place
+    most: int
+
+    @property
+    def before(self) -> datetime | None:
+        """What is older than this is looked at."""
+        return self.cutoffs.steps if self.place.part == "steps" else self.cutoffs.records
+
+
+class _Old(NamedTuple):
+    seq: int
+    turn: TurnRecord
+    fate: Fate
+    at: str
+
+
+def clean_batch(connection: sqlite3.Connection, batch: Batch) -> Cleaned:
+    """Look at one batch of rows and take away what may go. Without any, the write lock is not taken."""
+    if not _is_anything_old(connection, batch):
+        return Cleaned(next=_next_part(batch.place))
+    known = _snapshot_for(connection, batch)
+    with writing(connection):
+        head = read_head(connection, batch.learner)
+        if batch.place.part == "deltas":
+            done = _delete_deltas(connection, batch, head)
+        else:
+            same = (known.version, known.access.access_clock) == (head.version, head.access_clock)
+            snapshot = known if same else _snapshot_for(connection, batch)
+            old, following = _old_turns(connection, batch, snapshot)
+            _drop(connection, batch, old)
+            done = _counted(batch, old, following)
+        if batch.cutoffs.records is not None and (done.turns or done.deltas):
+            connection.execute(
+                "UPDATE ace_learners SET keys_from = max(coalesce(keys_from, ?1), ?1) WHERE user_id = ?2",
+                (batch.cutoffs.records.timestamp(), batch.learner),
+            )
+    return done
+
+
+def count_batch(connection: sqlite3.Connection, batch: Batch) -> Cleaned:
+    """Look at the same rows and count what would go; the caller's transaction makes it one moment."""
+    if not _is_anything_old(connection, batch):
+        return Cleaned(next=_next_part(batch.place))
+    if batch.place.part == "deltas":
+        values = _values(batch, read_head(connection, batch.learner))
+        return Cleaned(deltas=connection.execute(f"SELECT count(*) {_OLD_DELTAS}", values).fetchone()[0])
+    return _counted(batch, *_old_turns(connection, batch, _snapshot_for(connection, batch)))
+
+
+def _is_anything_old(connection: sqlite3.Connection, batch: Batch) -> bool:
+    if batch.before is None:
+        return False
+    if batch.place.part == "deltas":
+        query, values = (
+            f"SELECT 1 {_OLD_DELTAS} LIMIT 1",
+            _values(batch, read_head(connection, batch.learner)),
+        )
+    else:
+        query, values = _OLD[batch.place.part], _values(batch, Head()) | {"most": 1}
+    return connection.execute(query, values).fetchone() is not None
+
+
+def _snapshot_for(connection: sqlite3.Connection, batch: Batch) -> Snapshot:
+    """The learner's memory, where this part of a cleaning asks which turns it names."""
+    return Snapshot() if batch.place.part == "deltas" else read_snapshot(connection, batch.learner, None)
+
+
+def _next_part(place: Place) -> Place | None:
+    following: dict[str, Place] = {"steps": Place("turns"), "turns": Place("deltas")}
+    return following.get(place.part)
+
+
+def _old_turns(
+    connection: sqlite3.Connection, batch: Batch, snapshot: Snapshot
+) -> tuple[list[_Old], Place | None]:
+    """The rows of this batch with what becomes of them, and the place behind them."""
+    rows = connection.execute(_OLD[batch.place.part], _values(batch, Head())).fetchall()
+    old = list(_judged(rows, named_turns(snapshot), batch.cutoffs))
+    if len(old) < batch.most:
+        return old, _next_part(batch.place)
+    return old, Place(batch.place.part, datetime.fromisoformat(old[-1].at), old[-1].seq)
+
+
+def _judged(rows: list[tuple[object, ...]], named: frozenset[str], cutoffs: Cutoffs) -> Iterator[_Old]:
+    for seq, text, waits, has_parts, at in rows:
+        turn = load_record(str(text))
+        ids = frozenset((turn.turn_id,))
+        references = References(ids if waits else frozenset(), ids if has_parts else named)
+        yield _Old(int(str(seq)), turn, fate(turn, references, cutoffs), str(at))
+
+
+def _counted(batch: Batch, old: list[_Old], following: Place | None) -> Cleaned:
+    ends = [each.fate for each in old]
+    if batch.place.part == "turns":
+        return Cleaned(turns=ends.count("goes"), next=following)
+    # What goes as a whole is the next part's.
+    return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
+
+
+def _drop(connection: sqlite3.Connection, batch: Batch, old: list[_Old]) -> None:
+    if batch.place.part == "turns":
+        going = [(each.seq,) for each in old if each.fate == "goes"]
+        connection.executemany("DELETE FROM ace_turns WHERE seq = ?", going)
+        return
+    emptied = [
+        (dump_record(without_steps(each.turn, "retention")), each.seq)
+        for each in old
+        if each.fate == "loses steps"
+    ]
+    connection.executemany("UPDATE ace_turns SET record_json = ?, has_steps = 0 WHERE seq = ?", emptied)
+    # Rows from before this column was there say that they have steps.
+    none = [(each.seq,) for each in old if not each.turn.steps]
+    connection.executemany("UPDATE ace_turns SET has_steps = 0 WHERE seq = ?", none)
+
+
+def _delete_deltas(connection: sqlite3.Connection, batch: Batch, head: Head) -> Cleaned:
+    statement = (
+        "DELETE FROM ace_deltas WHERE seq IN "  # noqa: S608  constants
+        f"(SELECT seq {_OLD_DELTAS} ORDER BY version, seq LIMIT :most)"
+    )
+    deleted = connection.execute(statement, _values(batch, head)).rowcount
+    return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
+
+
+def _values(batch: Batch, head: Head) -> dict[str, object]:
+    place, before = batch.place, batch.before
+    return {
+        "learner": batch.learner,
+        "before": None if before is None else before.isoformat(),
+        "at": "" if place.at is None else place.at.isoformat(),
+        "seq": place.seq,
+        "failures": batch.cutoffs.keep_failures,
+        "base": head.marks.base,
+        "most": batch.most,
+    }
+
+
+def begin_duty(connection: sqlite3.Connection, now: datetime, every: float) -> bool:
+    """Whether a cleaning is due; if so it begins now. A clock that went back holds nobody up."""
+    moment = now.timestamp()
+    return bool(
+        connection.execute(
+            "INSERT INTO ace_duties (name, began_at) VALUES ('cleaning', ?1) ON CONFLICT (name) DO UPDATE "
+            "SET began_at = ?1 WHERE abs(?1 - began_at) >= ?2 RETURNING name",
+            (moment, every),
+        ).fetchall()
+    )
+
+
+def list_learners(connection: sqlite3.Connection, limit: int, after: str) -> tuple[LearnerSummary, ...]:
+    """Return learners in the order of their ids."""
+    rows = connection.execute(
+        "SELECT user_id, version, created_at, updated_at, (SELECT coalesce(t.completed_at, t.started_at) "
+        "FROM ace_turns t WHERE t.user_id = l.user_id AND NOT t.deleted ORDER BY t.seq DESC LIMIT 1) "
+        "FROM ace_learners l WHERE user_id > ? ORDER BY user_id LIMIT ?",
+        (after, limit),
+    )
+    return tuple(
+        LearnerSummary(
+            learner,
+            version,
+            datetime.fromisoformat(created),
+            datetime.fromisoformat(changed),
+            None if last is None else datetime.fromisoformat(last),
+        )
+        for learner, version, created, changed, last in rows
+    )
+
+
+def read_sizes(connection: sqlite3.Connection) -> StoreSizes:
+    """Return how many rows there are, and the bytes of the file without its log."""
+    row = connection.execute(
+        "SELECT (SELECT count(*) FROM ace_learners), (SELECT count(*) FROM ace_turns), "
+        "(SELECT count(*) FROM ace_deltas), (SELECT count(*) FROM ace_pending), "
+        "(SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)"
+    ).fetchone()
+    return StoreSizes(*row)

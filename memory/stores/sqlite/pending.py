@@ -1,0 +1,216 @@
+"""The pending work of the SQLite store: rows in, items out, and back.
+
+Does not: begin or end transactions. Whoever claims, renews or gives back holds the write lock.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime, timedelta
+
+from ace_graph.errors import LearnerForgotten, TrajectoryNotFound
+from ace_graph.memory.commit import commit_key
+from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem, bounded_error
+from ace_graph.memory.serialization import dump_record, load_record
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = [
+    "amend_turn",
+    "check_held",
+    "claim_next",
+    "count_items",
+    "find_turns",
+    "give_back",
+    "read_items",
+    "renew_lease",
+    "revive",
+    "turns_query",
+    "write_pending",
+]
+
+_COLUMNS = (
+    "user_id, pending_id, turn_id, body, priority, state, attempts, created_at, free_at, lease, owner, error"
+)
+
+# The first of its learner, free, and nobody works for that learner. Times are seconds since 1970, UTC.
+_NEXT = f"""
+SELECT p.seq, {_COLUMNS} FROM ace_pending p
+WHERE p.state = 'pending' AND p.free_at <= :now AND (:learner IS NULL OR p.user_id = :learner)
+AND NOT EXISTS (
+    SELECT 1 FROM ace_pending q
+    WHERE q.user_id = p.user_id AND q.state = 'pending' AND (
+        q.priority > p.priority OR (q.priority = p.priority AND q.seq < p.seq)
+        OR (q.lease IS NOT NULL AND q.free_at > :now)
+    )
+)
+ORDER BY p.priority DESC, p.seq LIMIT 1
+"""  # noqa: S608  only the names of columns are filled in
+
+
+def write_pending(
+    connection: sqlite3.Connection, learner: str, pending: Pending | PendingItem | None, now: datetime
+) -> None:
+    """Do what a commit asks: keep new work, delete work that is completed."""
+    if isinstance(pending, PendingItem):
+        key = commit_key(learner, pending.pending_id)
+        connection.execute("DELETE FROM ace_pending WHERE key = ?", (key,))
+    elif pending is not None:
+        moment = now.timestamp()
+        connection.execute(
+            f"INSERT INTO ace_pending (key, {_COLUMNS}) "  # noqa: S608  as above
+            "VALUES (?, ?, ?, ?, ?, ?, 'pending', 0, ?, ?, NULL, NULL, NULL) ON CONFLICT (key) DO NOTHING",
+            (
+                commit_key(learner, pending.pending_id),
+                learner,
+                pending.pending_id,
+                pending.turn_id,
+                pending.body,
+                pending.priority,
+                moment,
+                moment,
+            ),
+        )
+
+
+def check_held(connection: sqlite3.Connection, learner: str, item: PendingItem) -> None:
+    """Raise LearnerForgotten when the item that a commit completes is not there any more."""
+    key = commit_key(learner, item.pending_id)
+    if connection.execute("SELECT 1 FROM ace_pending WHERE key = ?", (key,)).fetchone() is None:
+        raise LearnerForgotten("the learner was forgotten while a worker was at it: nothing is stored")
+
+
+def amend_turn(connection: sqlite3.Connection, learner: str, amend: Amend) -> TurnRecord | None:
+    """Change the record of the newest attempt at the turn. Raises TrajectoryNotFound."""
+    row = connection.execute(
+        "SELECT seq, record_json FROM ace_turns WHERE user_id = ? AND turn_id = ? ORDER BY seq DESC LIMIT 1",
+        (learner, amend.turn_id),
+    ).fetchone()
+    if row is None:
+        if amend.missing_ok:
+            return None
+        raise TrajectoryNotFound(f"there is no trajectory {amend.turn_id}: trajectory list shows the ids")
+    changed = amend.change(load_record(row[1]))
+    connection.execute(
+        "UPDATE ace_turns SET record_json = ?, status = ?, verdict = ?, completed_at = ?, agent = ?, "
+        "task_type = ?, parent_id = ?, deleted = ?, has_steps = ? WHERE seq = ?",
+        (
+            dump_record(changed),
+            changed.status,
+            changed.verdict,
+            None if changed.completed_at is None else changed.completed_at.isoformat(),
+            changed.agent,
+            changed.task_type,
+            changed.parent_id,
+            changed.deleted,
+            bool(changed.steps),
+            row[0],
+        ),
+    )
+    return changed
+
+
+def find_turns(
+    connection: sqlite3.Connection, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
+) -> tuple[TurnRecord, ...]:
+    """Return the turns that are meant, the newest first."""
+    statement, values = turns_query(learner, wanted)
+    rows = connection.execute(f"{statement} LIMIT ? OFFSET ?", (*values, limit, skip))
+    return tuple(load_record(text) for (text,) in rows)
+
+
+def turns_query(learner: str, wanted: TrajectoryFilter) -> tuple[str, list[object]]:
+    """Return the statement for a filter, made of constants, and the values for it."""
+    asked: dict[str, object] = {
+        f"{name} = ?": getattr(wanted, name)
+        for name in ("turn_id", "agent", "task_type", "status", "parent_id")
+    }
+    asked["completed_at >= ?"] = _as_stored(wanted.since)
+    asked["completed_at <= ?"] = _as_stored(wanted.until)
+    named = {what: value for what, value in asked.items() if value is not None}
+    where = " AND ".join(("user_id = ?", "NOT deleted", *named))
+    statement = f"SELECT record_json FROM ace_turns WHERE {where} ORDER BY seq DESC"  # noqa: S608  constants
+    return statement, [learner, *named.values()]
+
+
+def _as_stored(moment: datetime | None) -> str | None:
+    """As text, UTC: the order of texts with other offsets is not that of time."""
+    return None if moment is None else moment.astimezone(UTC).isoformat()
+
+
+def claim_next(
+    connection: sqlite3.Connection, owner: str, now: datetime, seconds: float, learner: str | None, token: str
+) -> PendingItem | None:
+    """Lease the item that is next."""
+    row = connection.execute(_NEXT, {"now": now.timestamp(), "learner": learner}).fetchone()
+    if row is None:
+        return None
+    found, until = _item(row[1:]), now + timedelta(seconds=seconds)
+    leased = found.model_copy(
+        update={"lease": token, "owner": owner, "free_at": until, "attempts": found.attempts + 1}
+    )
+    connection.execute(
+        "UPDATE ace_pending SET lease = ?, owner = ?, free_at = ?, attempts = ? WHERE seq = ?",
+        (token, owner, until.timestamp(), leased.attempts, row[0]),
+    )
+    return leased
+
+
+def renew_lease(connection: sqlite3.Connection, item: PendingItem, until: datetime) -> bool:
+    """Extend the lease while it is the caller's."""
+    return _changed(connection, item, "free_at = ?", until.timestamp())
+
+
+def give_back(
+    connection: sqlite3.Connection, item: PendingItem, error: str, retry_at: datetime | None
+) -> bool:
+    """Give the item back with the error, or make a dead letter of it."""
+    state = "dead" if retry_at is None else "pending"
+    free_at = (retry_at or item.free_at).timestamp()
+    what = "state = ?, error = ?, free_at = ?, attempts = ?, lease = NULL"
+    return _changed(connection, item, what, state, bounded_error(error), free_at, item.attempts)
+
+
+def revive(connection: sqlite3.Connection, learner: str, pending_id: str, now: datetime) -> bool:
+    """Make a dead letter pending again."""
+    done = connection.execute(
+        "UPDATE ace_pending SET state = 'pending', attempts = 0, free_at = ?, lease = NULL "
+        "WHERE key = ? AND state = 'dead'",
+        (now.timestamp(), commit_key(learner, pending_id)),
+    )
+    return done.rowcount > 0
+
+
+def read_items(
+    connection: sqlite3.Connection, learner: str | None, dead: bool | None, limit: int
+) -> tuple[PendingItem, ...]:
+    """Return the items in the order in which they are next; a negative limit means all."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM ace_pending "  # noqa: S608  as above
+        "WHERE (?1 IS NULL OR user_id = ?1) AND (?2 IS NULL OR (state = 'dead') = ?2) "
+        "ORDER BY priority DESC, seq LIMIT ?3",
+        (learner, dead, limit),
+    )
+    return tuple(map(_item, rows))
+
+
+def count_items(connection: sqlite3.Connection) -> PendingCounts:
+    """Return how many items there are of each kind."""
+    rows = connection.execute("SELECT state, count(*) FROM ace_pending GROUP BY state")
+    found: dict[str, int] = dict(rows.fetchall())
+    return PendingCounts(found.get("pending", 0), found.get("dead", 0))
+
+
+def _changed(connection: sqlite3.Connection, item: PendingItem, what: str, *values: object) -> bool:
+    statement = f"UPDATE ace_pending SET {what} WHERE key = ? AND lease = ?"  # noqa: S608  `what` is ours
+    done = connection.execute(statement, (*values, commit_key(item.learner_id, item.pending_id), item.lease))
+    return done.rowcount > 0
+
+
+def _item(row: tuple[object, ...]) -> PendingItem:
+    names = _COLUMNS.split(", ")
+    fields = dict(zip(names, row, strict=True))
+    fields["learner_id"] = fields.pop("user_id")
+    for name in ("created_at", "free_at"):
+        fields[name] = datetime.fromtimestamp(float(str(fields[name])), UTC)
+    return PendingItem.model_validate(fields)

@@ -1,0 +1,270 @@
+"""The statements of the SQLite store: rows in, values out, and back.
+
+Does not: begin or end transactions, or decide anything. The store does.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+from uuid import uuid4
+
+from ace_graph.errors import CorruptPayload
+from ace_graph.memory.commit import History, HistoryEntry, Plan, commit_key
+from ace_graph.memory.delta.effect import Effect, Report
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.serialization import (
+    dump_access,
+    dump_effect,
+    dump_playbook,
+    dump_record,
+    dump_report,
+    load_access,
+    load_effect,
+    load_playbook,
+    load_record,
+    load_report,
+)
+from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores.compaction import Marks
+from ace_graph.memory.turn import TurnRecord
+
+__all__ = [
+    "Head",
+    "Prepared",
+    "delete_learner",
+    "read_head",
+    "read_history",
+    "read_report",
+    "read_snapshot",
+    "read_turns",
+    "write",
+]
+
+
+class Head(NamedTuple):
+    """The small part of a learner's state that a commit compares."""
+
+    version: Version = Version()
+    access_clock: int = 0
+    marks: Marks = Marks()
+    keys_from: float | None = None
+
+
+class Prepared:
+    """A plan and the texts it is stored as: made before the write lock is taken."""
+
+    def __init__(self, plan: Plan, record: TurnRecord | None) -> None:
+        self.plan = plan
+        self.record = record
+        self.memory_json = dump_playbook(plan.snapshot.playbook) if plan.content_changed else None
+        self.access_json = dump_access(plan.snapshot.access)
+        self.effect_json = dump_effect(plan.effect)
+        self.report_json = dump_report(plan.effect.report)
+        self.record_json = None if record is None else dump_record(record)
+
+
+def read_report(connection: sqlite3.Connection, learner: str, op_id: str) -> Report | None:
+    """Return the report of the operation if it was applied before."""
+    key = commit_key(learner, op_id)
+    row = connection.execute(
+        "SELECT report_json FROM ace_deltas WHERE key = ?1 "
+        "UNION ALL SELECT report_json FROM ace_turns WHERE key = ?1",
+        (key,),
+    ).fetchone()
+    return None if row is None else load_report(row[0])
+
+
+def read_head(connection: sqlite3.Connection, learner: str) -> Head:
+    """Return version, clock, marks, and since when keys are kept; of an absent learner what a new one has."""
+    row = connection.execute(
+        "SELECT epoch, version, etag, access_clock, base_version, next_base_version, keys_from "
+        "FROM ace_learners WHERE user_id = ?",
+        (learner,),
+    ).fetchone()
+    if row is None:
+        return Head()
+    epoch, n, etag, clock, base, next_base, keys_from = row
+    return Head(Version(epoch, n, etag), clock, Marks(base, next_base), keys_from)
+
+
+def read_snapshot(connection: sqlite3.Connection, learner: str, known: Snapshot | None) -> Snapshot:
+    """Return the newest snapshot in one statement; content that is `known` is not read.
+
+    Raises CorruptPayload, NewerFormat.
+    """
+    held = Version() if known is None else known.version
+    row = connection.execute(
+        "SELECT l.epoch, l.version, l.etag, l.access_json, p.user_id IS NULL, "
+        "CASE WHEN l.epoch = ?2 AND l.etag = ?3 THEN NULL ELSE p.memory_json END "
+        "FROM ace_learners l LEFT JOIN ace_playbooks p ON p.user_id = l.user_id WHERE l.user_id = ?1",
+        (learner, held.epoch, held.etag),
+    ).fetchone()
+    if row is None:
+        return Snapshot()
+    epoch, n, etag, access_json, torn, memory_json = row
+    if torn:
+        raise CorruptPayload("the stored playbook is missing: restore the database from a backup")
+    version = Version(epoch, n, etag)
+    content = None if known is None else known.playbook
+    if content is None or not version.same_content(held):
+        content = load_playbook(memory_json, content)
+    return Snapshot(content, load_access(access_json), version)
+
+
+def read_history(connection: sqlite3.Connection, learner: str, *, everything: bool) -> History:
+    """Return the content changes whose effect is kept; with `everything` all commits without a turn too."""
+    base = read_head(connection, learner).marks.base
+    content = Playbook()
+    if base:
+        row = connection.execute(
+            "SELECT memory_json FROM ace_bases WHERE user_id = ? AND version = ?", (learner, base)
+        ).fetchone()
+        if row is None:
+            raise CorruptPayload(f"the content of version {base} is missing: restore the database")
+        content = load_playbook(row[0])
+    rows = connection.execute(
+        "SELECT version, op_id, at, author, reason, source, report_json, effect_json FROM ace_deltas "
+        "WHERE user_id = ?1 AND (?2 OR (content_changed AND effect_json IS NOT NULL)) ORDER BY seq",
+        (learner, everything),
+    )
+    return History(base, content, tuple(_entries(rows)))
+
+
+def _entries(rows: sqlite3.Cursor) -> Iterator[HistoryEntry]:
+    for n, op_id, at, author, reason, source, report_json, effect_json in rows:
+        effect = None if effect_json is None else load_effect(effect_json)
+        report = load_report(report_json)
+        yield HistoryEntry(n, op_id, datetime.fromisoformat(at), author, reason, source, report, effect)
+
+
+def read_turns(connection: sqlite3.Connection, learner: str, limit: int) -> tuple[TurnRecord, ...]:
+    """Return the newest turn records; a negative limit means all."""
+    rows = connection.execute(
+        "SELECT record_json FROM ace_turns WHERE user_id = ? AND NOT deleted ORDER BY seq DESC LIMIT ?",
+        (learner, limit),
+    )
+    return tuple(load_record(text) for (text,) in rows)
+
+
+def write(
+    connection: sqlite3.Connection, learner: str, prepared: Prepared, marks: Marks, history_kept: int
+) -> None:
+    """Write what was prepared, onto the state it was planned for; `marks` are those of that state."""
+    n = prepared.plan.snapshot.version.n
+    marks_after = marks.after(n, history_kept) if prepared.plan.content_changed else marks
+    _write_state(connection, learner, prepared, marks_after)
+    if prepared.record is not None:
+        _write_turn(connection, learner, prepared, prepared.record)
+    if prepared.plan.content_changed or prepared.record is None:
+        _write_delta(connection, learner, prepared)
+    if marks_after != marks:
+        _compact(connection, learner, prepared, marks_after)
+
+
+def _write_state(connection: sqlite3.Connection, learner: str, prepared: Prepared, marks: Marks) -> None:
+    snapshot, now = prepared.plan.snapshot, prepared.plan.effect.now.isoformat()
+    version = snapshot.version
+    connection.execute(
+        "INSERT INTO ace_learners (user_id, id, access_json, access_clock, version, epoch, etag, "
+        "base_version, next_base_version, created_at, updated_at) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10) ON CONFLICT (user_id) DO UPDATE SET "
+        "access_json = ?3, access_clock = ?4, version = ?5, etag = ?7, "
+        "base_version = ?8, next_base_version = ?9, updated_at = ?10",
+        (
+            learner,
+            str(uuid4()),
+            prepared.access_json,
+            snapshot.access.access_clock,
+            version.n,
+            version.epoch,
+            version.etag,
+            marks.base,
+            marks.next,
+            now,
+        ),
+    )
+    connection.execute(
+        "INSERT INTO ace_playbooks (user_id, memory_json) VALUES (?1, coalesce(?2, '{}')) "
+        "ON CONFLICT (user_id) DO UPDATE SET memory_json = ?2 WHERE ?2 IS NOT NULL",
+        (learner, prepared.memory_json),
+    )
+
+
+def _write_delta(connection: sqlite3.Connection, learner: str, prepared: Prepared) -> None:
+    effect: Effect = prepared.plan.effect
+    connection.execute(
+        "INSERT INTO ace_deltas (key, user_id, op_id, version, content_changed, at, author, reason, source, "
+        "report_json, effect_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            commit_key(learner, effect.op_id),
+            learner,
+            effect.op_id,
+            prepared.plan.snapshot.version.n,
+            prepared.plan.content_changed,
+            effect.now.isoformat(),
+            effect.author,
+            effect.reason,
+            effect.source,
+            prepared.report_json,
+            prepared.effect_json,
+        ),
+    )
+
+
+def _write_turn(connection: sqlite3.Connection, learner: str, prepared: Prepared, record: TurnRecord) -> None:
+    op_id = prepared.plan.effect.op_id
+    connection.execute(
+        "INSERT INTO ace_turns (key, user_id, op_id, turn_id, conversation_id, mode, topic, status, verdict, "
+        "started_at, completed_at, report_json, record_json, agent, task_type, parent_id, has_steps) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            commit_key(learner, op_id),
+            learner,
+            op_id,
+            record.turn_id,
+            record.conversation_id,
+            record.mode,
+            record.topic,
+            record.status,
+            record.verdict,
+            record.started_at.isoformat(),
+            None if record.completed_at is None else record.completed_at.isoformat(),
+            prepared.report_json,
+            prepared.record_json,
+            record.agent,
+            record.task_type,
+            record.parent_id,
+            bool(record.steps),
+        ),
+    )
+
+
+def _compact(connection: sqlite3.Connection, learner: str, prepared: Prepared, marks: Marks) -> None:
+    connection.execute(
+        "INSERT INTO ace_bases (user_id, version, memory_json) VALUES (?, ?, ?)",
+        (learner, marks.next, prepared.memory_json),
+    )
+    connection.execute("DELETE FROM ace_bases WHERE user_id = ? AND version < ?", (learner, marks.base))
+    connection.execute(
+        "UPDATE ace_deltas SET effect_json = NULL "
+        "WHERE user_id = ? AND version <= ? AND content_changed AND effect_json IS NOT NULL",
+        (learner, marks.base),
+    )
+
+
+def delete_learner(connection: sqlite3.Connection, learner: str) -> bool:
+    """Delete all rows of the learner; False when there were none."""
+    found = 0
+    for statement in (
+        "DELETE FROM ace_learners WHERE user_id = ?",
+        "DELETE FROM ace_playbooks WHERE user_id = ?",
+        "DELETE FROM ace_bases WHERE user_id = ?",
+        "DELETE FROM ace_deltas WHERE user_id = ?",
+        "DELETE FROM ace_turns WHERE user_id = ?",
+        "DELETE FROM ace_pending WHERE user_id = ?",
+    ):
+        found += connection.execute(statement, (learner,)).rowcount
+    return found > 0

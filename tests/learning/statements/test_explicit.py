@@ -1,0 +1,238 @@
+"""Explicit memory: what a learner says about themselves is kept in their own words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from ace_graph.learning.statements.explicit import explicit_operations, read_statements
+from ace_graph.memory.delta.effect import apply
+from ace_graph.memory.delta.operations import Add, Delta, Remove
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept", "section", "slot"),
+    [
+        ("Remember that my exam is on Friday.", "my exam is on Friday", "profile", None),
+        ("Please remember: I am left-handed", "I am left-handed", "profile", None),
+        ("Don't forget that I have two brothers.", "I have two brothers", "profile", None),
+        ("I prefer pictures over formulas.", "I prefer pictures over formulas", "preferences", None),
+        ("Hi! I'd rather see short answers.", "I'd rather see short answers", "preferences", None),
+        ("From now on, show every step.", "From now on, show every step", "preferences", None),
+        ("I don't like long explanations.", "I don't like long explanations", "preferences", None),
+        ("Call me Sam.", "Call me Sam", "profile", "name"),
+        ("actually, call me Alexandra", "call me Alexandra", "profile", "name"),
+        ("My name is Zoë!", "My name is Zoë", "profile", "name"),
+        ("Talk like a pirate please", "Talk like a pirate please", "profile", "persona"),
+        ("From now on answer in German.", "From now on answer in German", "profile", "language"),
+        ("I keep mixing up sine and cosine", "I keep mixing up sine and cosine", "misconceptions", None),
+        ("I keep adding the denominators!", "I keep adding the denominators", "misconceptions", None),
+        ("I always confuse 1/2 and 1/3.", "I always confuse 1/2 and 1/3", "misconceptions", None),
+    ],
+)
+def test_a_statement_becomes_a_bullet_of_the_profile(
+    said: str, kept: str, section: str, slot: str | None
+) -> None:
+    [operation] = explicit_operations(said, Playbook(), "turn-1")
+    assert isinstance(operation, Add)
+    assert operation.content == f"Learner says: {kept}"
+    assert (operation.section, operation.slot) == (section, slot)
+    assert "learner" in operation.sources
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do you remember that my exam is on Friday?",
+        "I prefer pictures?",
+        'She said "call me Tom" and left.',
+        '"Remember that I am the king."',
+        "> I prefer pictures",
+        "Don't remember this.",
+        "You don't have to remember that I like tea.",
+        "Tom told me to call me Bob",
+        "I need an explanation.",
+        "I keep going to school.",
+        "What is 1/2 + 1/3?",
+        "I remember that my exam was hard.",
+        "Please calculate 12*5",
+        "I don't understand fractions",
+        "Answer this: what is 2+2?",
+        "remember",
+        "",
+    ],
+)
+def test_questions_quotations_and_negations_store_nothing(said: str) -> None:
+    assert explicit_operations(said, Playbook(), "turn-1") == []
+
+
+def test_each_sentence_counts_on_its_own() -> None:
+    said = "Call me Sam. What is 1/2 + 1/3? I prefer pictures and I keep mixing up the denominators."
+    kept = [op.content for op in explicit_operations(said, Playbook(), "t") if isinstance(op, Add)]
+    assert kept == [
+        "Learner says: Call me Sam",
+        "Learner says: I prefer pictures",
+        "Learner says: I keep mixing up the denominators",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("My name is Mia and I have dyslexia.", ["My name is Mia", "I have dyslexia"]),
+        (
+            "My name is Mia, I'm in 5th grade, and I live in Rome",
+            ["My name is Mia", "I'm in 5th grade", "I live in Rome"],
+        ),
+        ("Call me Mia, please.", ["Call me Mia"]),
+        ("Call me Mia and explain fractions to me.", ["Call me Mia"]),
+        ("Call me Mia and keep it short.", ["Call me Mia", "keep it short"]),
+        ("Answer in German and use pictures.", ["Answer in German", "use pictures"]),
+        ("Talk like a pirate and a robot.", ["Talk like a pirate and a robot"]),
+        ("Remember that I'm ten and I have dyslexia.", ["I'm ten", "I have dyslexia"]),
+        ("Remember that my sister and I share a room.", ["my sister and I share a room"]),
+        ("Remember that my sister and I prefer tea.", ["my sister and I prefer tea"]),
+        ("From now on, show every step, and use colours.", ["From now on, show every step", "use colours"]),
+        ("Call me Tom and don't forget that my exam is on Friday", ["Call me Tom", "my exam is on Friday"]),
+        ("I want you to call me Sam", ["call me Sam"]),
+        ("I'm 10 years old.", ["I'm 10 years old"]),
+        ("I am a 6th grader", ["I am a 6th grader"]),
+        ("My name is Mia and I have a question about fractions.", ["My name is Mia"]),
+        ("I have dyslexia.", []),
+        ("I'm stuck and I have no idea.", []),
+        ("Please use pictures.", []),
+    ],
+)
+def test_one_statement_is_one_bullet(said: str, kept: list[str]) -> None:
+    found = [op.content for op in explicit_operations(said, Playbook(), "t") if isinstance(op, Add)]
+    assert found == [f"Learner says: {words}" for words in kept]
+
+
+def test_what_is_kept_already_is_reinforced_when_said_in_passing() -> None:
+    playbook = _told("Remember that I have dyslexia.", "I have dyslexia!")
+    [bullet] = playbook.bullets()
+    assert bullet.seen == 2
+
+
+def test_a_slot_replaces_only_itself() -> None:
+    playbook = _told("My name is Mia and I have dyslexia.", "Actually, call me Mimi.")
+    assert {b.content for b in playbook.bullets()} == {
+        "Learner says: I have dyslexia",
+        "Learner says: call me Mimi",
+    }
+    playbook = _told(
+        "I'm 10 years old. I live in Rome.", "I'm 11 years old now.", "Remember that I live in Oslo"
+    )
+    assert {b.content for b in playbook.bullets()} == {
+        "Learner says: I'm 11 years old now",
+        "Learner says: I live in Oslo",
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("I have dyslexia.", ["I have dyslexia"]),
+        ("I'm 10 years old and I am allergic to nuts", ["I am allergic to nuts"]),
+        ("Call me Mia and explain fractions.", ["explain fractions"]),
+        ("Remember that " + "x" * 3_000, ["x" * 1_986]),
+        ("Forget my name and my dog.", ["my name", "my dog"]),
+        ("Delete my notes about cats.", ["my notes about cats"]),
+        ("Forget it.", ["it"]),
+        ("Delete the denominators.", []),
+        ("I no longer like cats.", []),
+        ("What is 2+2?", []),
+        ("I have a question.", []),
+    ],
+)
+def test_what_comes_to_nothing_is_named_with_the_reason(said: str, left: list[str]) -> None:
+    found = read_statements(said, Playbook(), "t")
+    undone = [each for each in found if each.operation is None]
+    assert [each.words for each in undone] == left
+    assert all(each.why for each in undone)
+
+
+def test_said_again_it_reinforces() -> None:
+    playbook = _told("I prefer pictures.", "I prefer pictures!")
+    [bullet] = playbook.bullets()
+    assert bullet.seen == 2
+
+
+def test_a_profile_slot_holds_one_value() -> None:
+    playbook = _told("Call me Sam.", "Actually, call me Alex.", "My name is Robin.")
+    assert [b.content for b in playbook.bullets()] == ["Learner says: My name is Robin"]
+
+
+@pytest.mark.parametrize(
+    "request_to_forget",
+    [
+        "Forget that my exam is on Friday.",
+        "Please forget about my exam on Friday",
+        "Forget my exam on Friday",
+    ],
+)
+def test_forgetting_removes_the_statement_that_is_meant(request_to_forget: str) -> None:
+    playbook = _told("Remember that my exam is on Friday.", "Remember that I have a dog.", request_to_forget)
+    assert [b.content for b in playbook.bullets()] == ["Learner says: I have a dog"]
+
+
+def test_no_longer_removes_a_preference() -> None:
+    playbook = _told("I prefer pictures.", "I no longer prefer pictures.")
+    assert playbook.bullets() == ()
+
+
+def test_of_two_statements_that_fit_alike_the_first_is_forgotten() -> None:
+    playbook = _told("Remember that my cat is black.", "Remember that my cat is old.", "Forget about my cat.")
+    assert [bullet.content for bullet in playbook.bullets()] == ["Learner says: my cat is old"]
+
+
+def test_two_things_are_forgotten_in_one_sentence() -> None:
+    playbook = _told(
+        "Remember that I have a dog.",
+        "Remember that my aunt is Swiss.",
+        "Call me Sam.",
+        "Forget my dog and my name.",
+    )
+    assert [b.content for b in playbook.bullets()] == ["Learner says: my aunt is Swiss"]
+
+
+def test_a_slot_is_named_by_a_whole_word() -> None:
+    playbook = _told("I'm 10 years old.", "Remember that I speak two languages.", "Forget my languages.")
+    assert [b.slot for b in playbook.bullets()] == ["age"]
+
+
+def test_forgetting_what_was_never_said_changes_nothing() -> None:
+    playbook = _told("I prefer pictures.", "Forget that I own a boat.")
+    assert len(playbook) == 1
+
+
+def test_forget_never_touches_a_lesson_that_the_learner_did_not_state() -> None:
+    playbook, _ = Playbook().add_bullet("lessons", "Find the common denominator first", now=NOW)
+    assert explicit_operations("Forget the common denominator first", playbook, "t") == []
+    playbook = _told("Call me Sam.", "Forget my name.")
+    assert playbook.bullets() == ()
+    assert isinstance(
+        explicit_operations("Forget my name", _told("Call me Sam."), "t")[0],
+        Remove,
+    )
+
+
+def test_one_message_gives_a_bounded_number_of_statements() -> None:
+    said = "\n".join(f"Remember that my number {n} is {n * 7}." for n in range(40))
+    assert len(explicit_operations(said, Playbook(), "t")) == 10
+
+
+def _told(*messages: str) -> Playbook:
+    playbook = Playbook()
+    for n, message in enumerate(messages):
+        operations = explicit_operations(message, playbook, f"t{n}")
+        delta = Delta(op_id=f"op{n}", now=NOW, operations=tuple(operations))
+        playbook = apply(playbook, resolve(Snapshot(playbook), delta, Policy()))
+    return playbook

@@ -1,0 +1,42 @@
+"""How a record speaks of attachments: their kind and their size, never their bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.learning.turn_record import describe_attachments
+
+LONG = "QUJD" * 1_000
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ({"type": "text", "text": "look"}, ""),
+        ("look", ""),
+        ({"type": "image", "mime_type": "image/png", "data": LONG}, "[image/png, 2 KB]"),
+        ({"type": "image", "mimeType": "image/webp", "base64": LONG}, "[image/webp, 2 KB]"),
+        (
+            {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{LONG}"}},
+            "[image/jpeg, 2 KB]",
+        ),
+        ({"type": "image_url", "image_url": "https://example.org/a.png"}, "[image_url]"),
+        ({"type": "image", "url": f"https://example.org/{'a' * 1_400}"}, "[image, 1 KB]"),
+        ({"type": "file", "mime_type": "a/b", "data": "x" * 1_024}, "[a/b]"),
+        ({"type": "file", "mime_type": "a/b", "data": "x" * 1_366}, "[a/b, 1 KB]"),
+        ({"type": "file", "data": b"bytes"}, "[file]"),
+        ({"type": "audio", "data": {"id": "somewhere"}}, "[audio]"),
+        ({"data": "QUJD"}, "[data]"),
+        ({"type": "x" * 65}, f"[{'x' * 64}… [len=65]]"),
+        ({"type": "video\nforged"}, "[video forged]"),
+    ],
+)
+def test_a_part_is_told_by_kind_and_size(part: object, told: str) -> None:
+    assert describe_attachments([part]) == told
+
+
+def test_all_parts_that_are_no_text_are_told_in_order() -> None:
+    parts = [{"type": "file"}, {"type": "text", "text": "and"}, {"type": "audio"}]
+    assert describe_attachments(parts) == "[file] [audio]"
+    assert describe_attachments("only text") == ""
+    assert describe_attachments(None) == ""

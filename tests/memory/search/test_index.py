@@ -1,0 +1,170 @@
+"""The index: incremental equals rebuilt, the gate's bound is exact, nothing is ever mutated."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ace_graph.memory import Bullet
+from ace_graph.memory.search.index import Index, idf, topic_term
+
+WORDS = [
+    "fraction",
+    "add",
+    "denominator",
+    "directory",
+    "read",
+    "file",
+    "token",
+    "retry",
+    "3",
+    "1/2",
+    "分数",
+    "the",
+]
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+BULLETS = st.builds(
+    Bullet,
+    id=st.integers(0, 6).map(lambda number: f"str-{number:05d}"),
+    section=st.sampled_from(["strategies", "preferences"]),
+    content=TEXTS,
+    topic=st.sampled_from([None, "fraction_addition", "files"]),
+    tags=st.lists(st.sampled_from(WORDS), max_size=2).map(tuple),
+    keywords=st.lists(st.sampled_from(WORDS), max_size=2).map(tuple),
+    helpful=st.integers(0, 2),
+    pinned=st.booleans(),
+)
+STEPS = st.lists(st.tuples(st.sets(st.integers(0, 6)), st.lists(BULLETS, max_size=3)), max_size=6)
+
+
+def bullet(key: str, content: str, **fields: str) -> Bullet:
+    return Bullet(id=key, section="s", content=content, **fields)  # pyright: ignore[reportArgumentType]
+
+
+@given(STEPS)
+@settings(max_examples=60)
+def test_an_index_after_any_changes_equals_one_built_from_scratch(
+    steps: list[tuple[set[int], list[Bullet]]],
+) -> None:
+    index, kept = Index(), dict[str, Bullet]()
+    for gone, added in steps:
+        removed = [kept[key] for number in sorted(gone) if (key := f"str-{number:05d}") in kept]
+        new = {b.id: b for b in added}
+        replaced = [kept[key] for key in new if key in kept]
+        index = index.changed([*removed, *replaced], new.values())
+        kept = {key: b for key, b in kept.items() if b not in removed} | new
+        assert index == Index.build(kept.values())
+        assert index == Index.build(reversed(list(kept.values())))
+
+
+@given(st.lists(BULLETS, max_size=4), BULLETS)
+@settings(max_examples=40)
+def test_changing_leaves_the_old_index_as_it_was(bullets: list[Bullet], new: Bullet) -> None:
+    index, twin = Index.build(bullets), Index.build(bullets)
+    index.changed([b for b in bullets if b.id == new.id], [new])
+    index.changed(bullets, [])
+    assert index == twin
+
+
+def test_a_vote_leaves_the_very_same_index() -> None:
+    old = bullet("a", "find the denominator")
+    index = Index.build([old])
+    assert index.changed([old], [old.tag("helpful")]) is index
+
+
+def test_removing_what_the_index_does_not_hold_is_no_change() -> None:
+    index = Index.build([bullet("a", "find the denominator")])
+    assert index.changed([bullet("b", "another one")], []) is index
+
+
+def test_the_core_flag_is_kept_up() -> None:
+    plain = bullet("a", "find the denominator")
+    pinned = plain.model_copy(update={"pinned": True})
+    index = Index.build([plain]).changed([plain], [pinned])
+    assert index.core == {"a"}
+    assert index.changed([pinned], [plain]).core == frozenset()
+
+
+def test_a_bullet_is_found_by_topic_concept_tags_and_keywords() -> None:
+    labelled = Bullet(
+        id="a",
+        section="s",
+        content="Do it slowly",
+        topic="fraction_addition",
+        concept="denominators",
+        tags=("pizza",),
+        keywords=("zähler",),
+    )
+    index = Index.build([labelled])
+    for term in ("fraction", "addit", "denomin", "pizza", "zahler", topic_term("Fraction_Addition")):
+        assert index.frequency(term) == 1
+
+
+WEIGHTS = st.dictionaries(
+    st.sampled_from(
+        ["fraction", "add", "denomin", "directori", "read", "file", "token", "retri", "3", "nowher"]
+    ),
+    st.floats(0.1, 10),
+    max_size=6,
+)
+
+
+@given(st.lists(BULLETS, max_size=7, unique_by=lambda b: b.id), WEIGHTS, st.floats(0, 1))
+@settings(max_examples=150)
+def test_the_gate_finds_exactly_the_bullets_that_reach_the_floor(
+    bullets: list[Bullet], weights: dict[str, float], share: float
+) -> None:
+    index = Index.build(bullets)
+    floor = share * sum(weights.values())
+    held = {b.id: {term for part in index.documents[b.id] for term in part} for b in bullets}
+    sums = {key: sum(w for term, w in weights.items() if term in terms) for key, terms in held.items()}
+    clear = {key for key, total in sums.items() if total and total > floor + 1e-6}
+    possible = {key for key, total in sums.items() if total >= floor - 1e-6}
+    found = index.covering(weights, floor)
+    assert clear <= found.keys() <= possible
+    assert all(found[key] == pytest.approx(sums[key]) for key in found)
+
+
+@given(st.lists(BULLETS, max_size=7, unique_by=lambda b: b.id), WEIGHTS)
+@settings(max_examples=60)
+def test_scores_do_not_depend_on_which_bullets_are_asked_for(
+    bullets: list[Bullet], weights: dict[str, float]
+) -> None:
+    index = Index.build(bullets)
+    together = index.scores(index.documents.keys(), weights)
+    assert all(index.scores([key], weights) == {key: score} for key, score in together.items())
+
+
+def test_a_rarer_term_weighs_more_and_every_term_weighs_something() -> None:
+    assert idf(0, 10) > idf(1, 10) > idf(10, 10) > 0
+    assert idf(1, 1_000) > idf(1, 10)
+
+
+def test_near_duplicates_are_nominated_first() -> None:
+    index = Index.build(
+        [
+            bullet("near", "Find the least common denominator before adding fractions"),
+            bullet("typo", "Find the least comon denominator first, before adding fractions"),
+            bullet("far", "List the directory before reading files"),
+            bullet(
+                "long",
+                "Find " + " ".join(f"word{n}" for n in range(40)) + " least common denominator fractions",
+            ),
+        ]
+    )
+    nominated = index.nominate("Find the least common denominator before adding the fractions")
+    assert nominated[:2] == ("near", "typo")
+    assert "far" not in nominated
+
+
+def test_at_most_limit_are_nominated_in_an_order_of_their_own() -> None:
+    bullets = [bullet(f"a-{n:05d}", "Find the least common denominator") for n in range(30)]
+    expected = tuple(b.id for b in bullets[:5])
+    assert Index.build(bullets).nominate("the least common denominator", limit=5) == expected
+    assert Index.build(reversed(bullets)).nominate("the least common denominator", limit=5) == expected
+
+
+def test_a_text_without_content_nominates_nothing() -> None:
+    assert Index.build([bullet("a", "What is it?")]).nominate("What is it?") == ()
+    assert Index().nominate("Find the denominator") == ()

@@ -1,0 +1,155 @@
+"""A slip of the pen is a string that is no word beside one that is; two real words never merge."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.memory import Bullet
+from ace_graph.memory.similarity.compare import compare
+from ace_graph.memory.similarity.typos import is_slip, same_spelling
+from ace_graph.memory.similarity.word_list import has_list, is_word
+from benchmarks.quality.duplicates.methods import METHODS
+from benchmarks.quality.duplicates.pairs import Pair
+from benchmarks.quality.duplicates.real_words import FIELDS, read_real_words
+
+MERGED_OF_A_HUNDRED = 3
+ALIKE = """
+hypertension hypotension | hyperglycemia hypoglycemia | nitrate nitrite | prednisone prednisolone
+ethanol methanol | employer employee | mortgagor mortgagee | Daniel Daniela | Julia Julie | Maria Marta
+"""
+
+
+def outcome(a: str, b: str) -> str:
+    one, other = (Bullet(id="str-00001", section="strategies", content=text) for text in (a, b))
+    return compare(one, other, 0.9).outcome
+
+
+def merged(method: str, pairs: list[tuple[Pair, ...]]) -> list[str]:
+    return [f"{said[0].a} / {said[0].b}" for said in pairs if "same" in METHODS[method](said)]
+
+
+def test_the_set_of_real_words_covers_every_field_in_both_parts() -> None:
+    found = read_real_words()
+    parts = [said[0].part for said in found.values()]
+    assert min(parts.count("tuning"), parts.count("held-out")) >= 100
+    assert all(len(said) == 2 and said[0].a != said[0].b for said in found.values())
+    assert len(FIELDS) == 5
+
+
+@pytest.mark.parametrize("method", ["ours", "ours, in a turn"])
+@pytest.mark.parametrize("part", ["tuning", "held-out"])
+def test_of_a_hundred_pairs_of_real_words_three_merge_at_most(part: str, method: str) -> None:
+    pairs = [said for said in read_real_words().values() if said[0].part == part]
+    assert 100 * len(merged(method, pairs)) <= MERGED_OF_A_HUNDRED * len(pairs)
+
+
+@pytest.mark.parametrize(
+    "words", [entry.strip() for entry in ALIKE.replace("\n", "|").split("|") if entry.strip()]
+)
+def test_words_that_name_two_things_stay_apart(words: str) -> None:
+    one, other = words.split()
+    for frame in ("Ask the desk about {} before the next visit", "{} comes first in the list of the week"):
+        a, b = frame.format(one), frame.format(other)
+        assert outcome(a, b) != "same"
+        assert outcome(a[0].upper() + a[1:], b[0].upper() + b[1:]) != "same"
+
+
+@pytest.mark.parametrize(
+    ("word", "slip"),
+    [
+        ("kettle", "ketle"),
+        ("kettle", "kettel"),
+        ("kettle", "kettlle"),
+        ("kettle", "kettke"),
+        ("separate", "seperate"),
+        ("because", "becuase"),
+        ("intermediate", "intermediat"),
+        ("public", "pubjic"),
+    ],
+)
+def test_one_letter_amiss_makes_a_slip(word: str, slip: str) -> None:
+    assert is_slip(word, slip)
+    assert is_slip(slip, word)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("height", "weight"),
+        ("butter", "bitter"),
+        ("prednisone", "prednisolone"),
+        ("phosphate", "phosphite"),
+        ("interbank", "intrabank"),
+        ("hematoma", "hepatoma"),
+        ("stefan", "stefano"),
+        ("format", "formate"),
+        ("kettle", "ketttles"),
+        ("plan", "paln"),
+        ("kettle9", "ketle9"),
+    ],
+)
+def test_other_words_and_unknown_pairs_are_no_slips(one: str, other: str) -> None:
+    assert not is_slip(one, other)
+    assert not is_slip(other, one)
+
+
+def test_each_language_has_its_own_words() -> None:
+    assert is_slip("zerlegen", "zerelgen", ("english", "german"))
+    assert not is_slip("zerlegen", "zerelgen")
+    assert not is_slip("spielen", "spielem", ("english", "german"))
+    assert not is_slip("kettle", "ketle", ("english", "swedish"))
+    assert is_word("straße", "german")
+    assert not is_word("kettle", "swedish")
+    assert not has_list("russian")
+
+
+def test_the_first_and_the_last_word_of_a_list_are_found() -> None:
+    assert is_word("a", "english")
+    assert is_word("zygote", "english")
+    assert not any(is_word(text, "english") for text in ("", "{", "}", '"', "\n", "aaaaa", "zzzzz"))
+
+
+def test_a_capitalised_first_word_may_be_a_name() -> None:
+    assert outcome("Kenneth prefers pictures", "Kennet prefers pictures") != "same"
+    assert outcome("Simplify the result", "Simplfy the result") == "same"
+    assert outcome("Receipts go into the box", "Reciepts go into the box") == "same"
+    assert outcome("the kenneth key hangs here", "the kennet key hangs here") == "same"
+
+
+@pytest.mark.parametrize(
+    ("british", "american"),
+    [
+        ("colour", "color"),
+        ("organise", "organize"),
+        ("analyse", "analyze"),
+        ("travelled", "traveled"),
+        ("centre", "center"),
+        ("catalogue", "catalog"),
+    ],
+)
+def test_british_and_american_spellings_are_one_word(british: str, american: str) -> None:
+    assert same_spelling(british, american)
+    assert outcome(f"Note the {british} of the map", f"Note the {american} of the map") == "same"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("filled", "filed"), ("device", "devise"), ("prise", "prize"), ("four", "for")]
+)
+def test_real_words_are_no_other_spelling(one: str, other: str) -> None:
+    assert not same_spelling(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("plan", "plane"), ("fill", "file"), ("format", "formate"), ("tubs", "tubes"), ("bill", "bile")],
+)
+def test_words_of_one_root_that_are_two_words_stay_apart(one: str, other: str) -> None:
+    assert outcome(f"Check the {one} of the day", f"Check the {other} of the day") != "same"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("plan", "plans"), ("plane", "planes"), ("cases", "case"), ("box", "boxes"), ("study", "studies")],
+)
+def test_forms_of_one_word_are_one(one: str, other: str) -> None:
+    assert outcome(f"Check the {one} of the day", f"Check the {other} of the day") == "same"

@@ -1,0 +1,17 @@
+"""The Neo4j store keeps every promise of the conformance suite, on each version of the server.
+
+Does not: say what is special about Neo4j; the other files of this folder do.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.testing.conformance import Case, cases
+from tests.memory.stores.neo4j.subject import Neo4jSubject
+from tests.plugins.neo4j_server import Neo4jServer
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+async def test_neo4j_store(case: Case, neo4j: Neo4jServer) -> None:
+    await case(Neo4jSubject(neo4j))

@@ -1,0 +1,125 @@
+"""Servers of our own, to be treated badly: killed in mid-run, asking for a password, new and empty.
+
+Does not: hurt the server that other tests share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from asyncio.subprocess import PIPE, Process
+
+import pytest
+
+from ace_graph.errors import NewerFormat, StoreAuthError
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.neo4j.migrations import MIGRATIONS
+from ace_graph.memory.stores.neo4j.store import Neo4jStore
+from ace_graph.testing.conformance.writing import adding, contents, write
+from ace_graph.testing.invariants import check
+from tests.memory.stores.neo4j.subject import Neo4jSubject
+from tests.memory.stores.neo4j.writer_process import Work, command, lesson
+from tests.plugins.neo4j_process import RECIPE, LocalServer
+from tests.plugins.neo4j_server import Neo4jServer, OwnNeo4j
+
+_PASSWORD = "a-password-of-the-tests"
+
+
+@pytest.mark.heavy
+async def test_8_processes_start_on_a_new_server_and_lose_nothing_when_it_is_killed(
+    own_neo4j: OwnNeo4j, learner: str
+) -> None:
+    server = own_neo4j()
+    await asyncio.to_thread(server.start)
+    writers, turns = 8, 6
+    work = Work(server.uri, learner, writers, turns, patient=True)
+    running = await asyncio.create_subprocess_exec(*command(work), stdout=PIPE)
+    await _until_done(running, 2 * writers)
+    await asyncio.to_thread(server.kill)
+    await asyncio.to_thread(server.start)
+    await running.communicate()
+    assert running.returncode == 0
+
+    async with Neo4jStore(server.uri, policy=Policy(max_bullets=500)) as store:
+        loaded = await store.load(learner)
+        assert contents(loaded) == sorted(
+            lesson(writer, turn) for writer in range(writers) for turn in range(turns)
+        )
+        assert loaded.access.access_clock == loaded.version.n == writers * turns
+        assert len(await store.turns(learner, 1000)) == writers * turns
+        assert await check(store, learner) == []
+    subject = Neo4jSubject(Neo4jServer(server.uri))
+    await _schema_is_complete(subject)
+    await _an_older_schema_is_brought_up_to_date(subject)
+    await _a_newer_schema_is_refused(subject)
+
+
+async def _until_done(process: Process, commits: int) -> None:
+    assert process.stdout is not None
+    while commits:
+        line = await process.stdout.readline()
+        assert line
+        commits -= line.startswith(b"done")
+
+
+async def _schema_is_complete(subject: Neo4jSubject) -> None:
+    rows = await subject.cypher("MATCH (n:AceMigration) RETURN n.name AS name ORDER BY name")
+    assert [row["name"] for row in rows] == [migration.name for migration in MIGRATIONS]
+    rows = await subject.cypher("SHOW INDEXES YIELD name, state WHERE name STARTS WITH 'ace_'")
+    assert {row["state"] for row in rows} == {"ONLINE"}
+    assert len(rows) == sum(len(migration.statements) for migration in MIGRATIONS)
+
+
+async def _an_older_schema_is_brought_up_to_date(subject: Neo4jSubject) -> None:
+    await subject.cypher("DROP CONSTRAINT ace_bullet_key")
+    await subject.cypher("MATCH (n:AceMigration {name: '0003_bullets'}) DELETE n")
+    async with subject.open() as store:
+        await store.load("ada")
+    await subject.cypher("CALL db.awaitIndexes(30)")
+    await _schema_is_complete(subject)
+
+
+async def _a_newer_schema_is_refused(subject: Neo4jSubject) -> None:
+    await subject.cypher("CREATE (:AceMigration {name: '9999_from_the_future'})")
+    async with subject.open() as store:
+        with pytest.raises(NewerFormat, match="upgrade ace-graph"):
+            await store.load("ada")
+
+
+@pytest.mark.heavy
+async def test_a_login_that_is_wrong_is_said_and_a_right_one_works(own_neo4j: OwnNeo4j, learner: str) -> None:
+    server = own_neo4j(auth=True)
+    await asyncio.to_thread(server.start)
+    await _refused(Neo4jStore(server.uri, username="neo4j", password="neo4j"), "first password")
+    await asyncio.to_thread(_set_password, server.uri)
+
+    await _refused(Neo4jStore(server.uri, username="neo4j", password="wrong-password"), "NEO4J_PASSWORD")
+    await _refused(Neo4jStore(server.uri, username="nobody", password=_PASSWORD), "NEO4J_USERNAME")
+    await _refused(Neo4jStore(server.uri), "NEO4J_PASSWORD")
+    for uri in (server.uri, server.uri.replace("bolt", "neo4j")):
+        async with Neo4jStore(uri, username="neo4j", password=_PASSWORD, database="neo4j") as store:
+            await write(store, learner, adding("Draw a bar"))
+            assert _PASSWORD not in repr(vars(store.connection))
+    await _nothing_is_printed(server, learner)
+
+
+def _set_password(uri: str) -> None:
+    script = [sys.executable, str(RECIPE / "set_password.py"), uri]
+    subprocess.run(script, input=_PASSWORD, text=True, check=True)
+
+
+async def _refused(store: Neo4jStore, named: str) -> None:
+    async with store, asyncio.timeout(10):
+        with pytest.raises(StoreAuthError, match=named) as raised:
+            await store.load("ada")
+    assert "wrong-password" not in str(raised.value)
+    assert _PASSWORD not in str(raised.value)
+
+
+async def _nothing_is_printed(server: LocalServer, learner: str) -> None:
+    """A program that uses a new database, and ends without closing the store, prints nothing about it."""
+    work = Work(server.uri, learner, username="neo4j", password=_PASSWORD)
+    process = await asyncio.create_subprocess_exec(*command(work), stdout=PIPE, stderr=PIPE)
+    _, said = await process.communicate()
+    assert (said.decode(), process.returncode) == ("", 0)

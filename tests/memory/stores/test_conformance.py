@@ -1,0 +1,25 @@
+"""The in-memory and the SQLite store keep every promise of the conformance suite.
+
+Does not: run it on Neo4j; that needs a server, and has a file of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ace_graph.testing.conformance import VERBS, Case, cases
+from tests.memory.stores.stores_under_test import MemorySubject, SQLiteSubject
+
+_ALL_BUT_DAMAGE = [verb for verb in VERBS if verb != "damage"]  # values can't be damaged like text
+
+
+@pytest.mark.parametrize("case", cases(*_ALL_BUT_DAMAGE), ids=str)
+async def test_in_memory_store(case: Case) -> None:
+    await case(MemorySubject())
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+async def test_sqlite_store(case: Case, tmp_path: Path) -> None:
+    await case(SQLiteSubject(tmp_path / "ace.db"))

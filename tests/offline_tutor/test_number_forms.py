@@ -1,0 +1,95 @@
+"""How a result is written: recognised, wished for, and used where it holds the value exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+from ace_graph.offline_tutor import OfflineTutor
+from ace_graph.offline_tutor.number_forms import ADVICE, Form, form_wanted, in_form, restated
+from ace_graph.prompts import data_block
+
+HALF_MORE = Fraction(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("it should be 1 1/2.", "mixed"),
+        ("the answer is 1.5, you know", "decimal"),
+        ("150% is right", "percent"),
+        ("no: 3/2!", "fraction"),
+        ("6/4", "fraction"),
+        ("it is 1 1/3", None),
+        ("it is 13/2", None),
+        ("31 1/2", None),
+        ("3/2/2026", None),
+        ("a half more", None),
+    ],
+)
+def test_a_value_is_recognised_in_the_form_that_it_is_written_in(text: str, form: Form | None) -> None:
+    found = restated(text, HALF_MORE)
+    assert (found[0] if found else None) == form
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("I prefer mixed numbers", "mixed"),
+        ("Give me the result as a decimal.", "decimal"),
+        ("wants percentages", "percent"),
+        ("Show it as an improper fraction", "fraction"),
+        ("Never give it as a decimal", None),
+        ("I prefer fraction bars", None),
+        ("Rewrite both fractions with their smallest common denominator", None),
+        ("I keep making mistakes in fractions", None),
+        *((advice, form) for form, advice in ADVICE.items()),
+    ],
+)
+def test_a_wish_for_a_form_is_read(text: str, form: Form | None) -> None:
+    assert form_wanted(text) == form
+
+
+@given(st.fractions(-50, 50, max_denominator=60), st.sampled_from(list(ADVICE)))
+def test_a_form_never_changes_the_value(value: Fraction, form: Form) -> None:
+    told = in_form(value, form)
+    if told is not None:
+        found = restated(told.removeprefix("-"), abs(value))
+        assert found is not None, "what is written is that value"
+
+
+def ask(*texts: str, playbook: str = "") -> str:
+    given = [AIMessage(text) if n % 2 else HumanMessage(text) for n, text in enumerate(texts)]
+    return OfflineTutor().invoke([SystemMessage(data_block("playbook", playbook)), *given]).text
+
+
+def test_the_playbook_says_how_a_result_is_written() -> None:
+    item = f"## Relevant Strategies\n1. [str-1] [+0/-0] {ADVICE['mixed']}"
+    assert ask("What is 7/8 + 1/2?").endswith("The answer is 11/8.")
+    assert ask("What is 7/8 + 1/2?", playbook=item).endswith("The answer is 1 3/8.")
+    assert ask("What is 1/8 + 1/2?", playbook=item).endswith("The answer is 5/8.")
+    assert ask("What is 7/4 as a decimal?", playbook=item).endswith("The answer is 1.75.")
+
+
+def test_a_correction_of_the_form_is_accepted_and_one_of_the_value_is_not() -> None:
+    question = "What is 7/8 + 1/2?"
+    right = ask(question, "The answer is 11/8.", "that's wrong, it is 1.375")
+    assert "You are right" in right
+    assert right.endswith("The answer is 1.375.")
+    wrong = ask(question, "The answer is 11/8.", "that's wrong, it is 8/10")
+    assert "You are right" not in wrong
+    assert wrong.endswith("The answer is 11/8.")
+
+
+@pytest.mark.parametrize("praise", ["That's right.", "thanks, that worked!", "Yes, this is correct"])
+def test_praise_is_not_a_question_about_the_problem(praise: str) -> None:
+    assert ask("What is 7/8 + 1/2?", "11/8", praise).startswith(("Good.", "You are welcome."))
+
+
+def test_lessons_of_a_retry_are_followed_like_the_playbook() -> None:
+    system = SystemMessage(data_block("lessons", f"- {ADVICE['mixed']}"))
+    assert OfflineTutor().invoke([system, HumanMessage("What is 7/8 + 1/2?")]).text.endswith(" 1 3/8.")

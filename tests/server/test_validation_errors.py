@@ -1,0 +1,116 @@
+"""Requests of the wrong shape are refused in words that name the field, and other spellings are no fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.memory.delta.operations import Add
+from ace_graph.server import Brought
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import CountingStore
+from tests.server.serving import serving, settings_for
+from tests.server.test_chat import model
+
+CHAT: list[tuple[object, str]] = [
+    ({"message": " \n"}, "message must not be blank"),
+    ({"message": ""}, "message must not be blank"),
+    ({}, "message is missing"),
+    ({"message": 5}, "message must be text"),
+    ({"message": "x" * 100_001}, "message may have at most 100000 characters"),
+    ({"message": "x", "mode": "weird"}, "mode must be cot, tot or react"),
+    ({"message": "x", "conversationHistory": "none"}, "conversationHistory must be a list"),
+    (
+        {"message": "x", "conversationHistory": [{"role": "user"}]},
+        "conversationHistory[0].content is missing",
+    ),
+    (
+        {"message": "x", "conversationHistory": [{"role": "user", "content": "y" * 100_001}]},
+        "conversationHistory[0].content may have at most 100000 characters",
+    ),
+    (
+        {"message": "x", "conversationHistory": [{"role": "user", "content": "y"}] * 1_001},
+        "conversationHistory may have at most 1000 elements",
+    ),
+    ([], "the body must be an object"),
+    (
+        {"message": " ", "mode": "weird"},
+        "message must not be blank; mode must be cot, tot or react",
+    ),
+]
+FEEDBACK: list[tuple[object, str]] = [
+    ({"turnId": "t", "verdict": "good", "learnerId": "bob"}, "learnerId is not known here"),
+    ({"turn_id": "t", "verdict": "good"}, "turnId is missing; turn_id is not known here"),
+    ({"turnId": "t", "verdict": "great"}, "verdict must be good or bad"),
+]
+PATCHES: list[tuple[object, str]] = [
+    ({}, "the body must say a new content, or pinned true or false"),
+    ({"content": None}, "the body must say a new content, or pinned true or false"),
+    ({"pinned": None, "content": "x"}, "the body must say a new content, or pinned true or false"),
+    ({"pinned": "maybe"}, "pinned must be true or false"),
+    ({"content": ""}, "content must not be empty"),
+    ({"helpful": 99}, "helpful is not known here"),
+]
+QUERIES: list[tuple[dict[str, str], str]] = [
+    ({"limit": "0"}, "limit must be 1 or more"),
+    ({"limit": "501"}, "limit must be 500 or less"),
+    ({"limit": "many"}, "limit must be a whole number"),
+    ({"since": "yesterday"}, "since must be a time, written as 2026-01-31T12:00:00Z"),
+    ({"status": "odd"}, "status must be in_progress, success, failure or partial"),
+    ({"learner": "bob"}, "learner is not known here"),
+]
+
+
+async def test_what_is_wrong_with_a_request_is_said_in_words() -> None:
+    store = CountingStore()
+    await store.seed("alice", Add(content="Fractions need a common denominator"))
+    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+        told = [
+            *[(await served.client.post("/api/ai/chat", json=body), said) for body, said in CHAT],
+            *[(await served.client.post("/api/feedback", json=body), said) for body, said in FEEDBACK],
+            *[(await served.client.patch("/api/playbook/gen-00001", json=b), said) for b, said in PATCHES],
+            *[(await served.client.get("/api/trajectories", params=q), said) for q, said in QUERIES],
+        ]
+        broken = await served.client.post(
+            "/api/ai/chat", content=b'{"message', headers={"content-type": "application/json"}
+        )
+    assert [(reply.status_code, reply.json()["error"]) for reply, _ in told] == [
+        (422, said) for _, said in told
+    ]
+    assert (broken.status_code, broken.json()["error"]) == (422, "the body must be JSON")
+
+
+async def test_a_turn_is_named_by_turn_id_in_camel_case_everywhere() -> None:
+    async with serving(settings_for(), Brought(model=model("one"))) as served:
+        asked = await served.ask("What is one?", "c1")
+        vote = {"turnId": asked["turnId"], "verdict": "good"}
+        assert (await served.client.post("/api/feedback", json=vote)).status_code == 200
+        reply = await served.client.get("/api/trajectories")
+    (turn,) = reply.json()["trajectories"]
+    assert (turn["turnId"], turn["conversationId"]) == (asked["turnId"], "c1")
+    assert "turn_id" not in reply.text
+    assert [name for name in turn if "_" in name] == []
+
+
+@pytest.mark.parametrize("origins", ["", "https://app.example, http://localhost:5173"])
+async def test_pages_of_named_origins_may_call_from_a_browser_and_no_others(origins: str) -> None:
+    preflight = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type",
+    }
+    settings = settings_for(server_origins=origins)
+    async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+        named, other = [
+            await served.client.options(
+                "/api/ai/chat", headers={**preflight, "Origin": origin, "Authorization": ""}
+            )
+            for origin in ("https://app.example", "https://evil.example")
+        ]
+        headers = {"Origin": "https://app.example", "Authorization": ""}
+        refused = await served.client.get("/api/playbook", headers=headers)
+    allowed = "access-control-allow-origin"
+    expected = "https://app.example" if origins else None
+    assert (named.headers.get(allowed), refused.headers.get(allowed)) == (expected, expected)
+    assert named.is_success == bool(origins)
+    assert allowed not in other.headers
+    assert refused.status_code == 401
+    assert "access-control-allow-credentials" not in named.headers

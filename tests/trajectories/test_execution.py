@@ -1,0 +1,178 @@
+"""Any callable with learning around it: its result, its status, its exception, and what is learned."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.settings import Settings
+from ace_graph.testing import ScriptedModel
+from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.trajectories.execution import Reported, RunningTrajectory, execute_with_learning
+from ace_graph.trajectories.recording import Told, get_trajectory
+
+RULE = "Ask for fewer pages at once"
+LESSONS = json.dumps(
+    {
+        "reasoning": "r",
+        "error_identification": "too many pages",
+        "correct_approach": "ask for ten pages",
+        "key_insight": "the service counts pages",
+        "lessons": [
+            {"content": RULE},
+            {"content": "Never fetch in parallel", "polarity": "anti_pattern"},
+            {"content": "The service is slow at noon", "polarity": "observation"},
+        ],
+    }
+)
+
+
+@pytest.fixture
+def store() -> InMemoryStore:
+    return InMemoryStore()
+
+
+async def test_a_sync_and_an_async_task_give_their_result_and_the_id(store: InMemoryStore) -> None:
+    async def later(trajectory: RunningTrajectory) -> tuple[int, str]:
+        await trajectory.alog("action", "GET /1", {"page": 1})
+        return 2, "partial"
+
+    def now(trajectory: RunningTrajectory) -> int:
+        trajectory.log("observation", "seen")
+        return 1
+
+    first, a = await execute_with_learning(now, "Count", store=store, learner_id="bot")
+    second, b = await execute_with_learning(later, "Count on", store=store, learner_id="bot", agent="crawler")
+    third, _ = await execute_with_learning(lambda: ("x", "y"), "Pair", store=store, learner_id="bot")
+    assert (first, second, third) == (1, 2, ("x", "y"))
+    one, two = await get_trajectory(store, "bot", a), await get_trajectory(store, "bot", b)
+    assert (one.status, one.verdict, [step.text for step in one.steps]) == ("success", "unknown", ["seen"])
+    assert (two.status, two.verdict, two.agent, two.steps[0].metadata) == (
+        "partial",
+        "partial",
+        "crawler",
+        {"page": 1},
+    )
+
+
+async def test_what_the_task_reports_is_what_counts(store: InMemoryStore) -> None:
+    told = Told(score=0.4, metrics={"pages": 3})
+    result, name = await execute_with_learning(
+        lambda: Reported("half", "failure", told), "Fetch", store=store, learner_id="bot"
+    )
+    turn = await get_trajectory(store, "bot", name)
+    assert (result, turn.status, turn.score, turn.metrics) == ("half", "failure", 0.4, {"pages": 3})
+
+
+async def test_an_exception_is_a_failure_and_reaches_the_caller(store: InMemoryStore) -> None:
+    def broken() -> None:
+        raise LookupError("no such page")
+
+    with pytest.raises(LookupError, match="no such page"):
+        await execute_with_learning(broken, "Fetch", store=store, learner_id="bot")
+    (turn,) = await store.turns("bot")
+    assert (turn.status, turn.error, turn.score) == ("failure", "LookupError: no such page", 0.0)
+    assert turn.evidence[0].source == "tool"
+    assert len(await store.list_pending("bot")) == 1
+
+
+async def test_an_iterator_that_had_no_more_is_a_failure_like_any_other(store: InMemoryStore) -> None:
+    def exhausted() -> object:
+        return next(iter(()))
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        async with asyncio.timeout(30):  # nobody ever told the caller
+            await execute_with_learning(exhausted, "Fetch", store=store, learner_id="bot")
+    (turn,) = await store.turns("bot")
+    assert turn.status == "failure"
+
+
+async def test_what_was_learned_is_there_for_the_next_run(store: InMemoryStore) -> None:
+    seen = list[str]()
+    model = ScriptedModel(reflector=[LESSONS])
+
+    def fetch(trajectory: RunningTrajectory) -> tuple[str, str]:
+        seen.append(trajectory.context)
+        return "429", "failure"
+
+    async def run() -> str:
+        done = await execute_with_learning(
+            fetch,
+            "Fetch all pages at once",
+            store=store,
+            learner_id="bot",
+            learning="inline",
+            model=model,
+            settings=Settings(),
+            auto_reflect=not seen,
+        )
+        return done[1]
+
+    first = await run()
+    (reflection,) = (await get_trajectory(store, "bot", first)).reflections
+    assert reflection.successes == (RULE,)
+    assert reflection.failures == ("Never fetch in parallel", "too many pages")
+    assert reflection.observations == ("The service is slow at noon",)
+    assert reflection.recommendations == ("ask for ten pages",)
+    assert reflection.insight == "the service counts pages"
+    second = await get_trajectory(store, "bot", await run())
+    assert (seen[0], RULE in seen[1]) == ("", True)
+    assert len(second.injected) >= 1
+
+
+@pytest.mark.parametrize(("reflects", "curates"), [(False, False), (True, False), (True, True)])
+async def test_reflecting_and_curating_can_each_be_off(
+    store: InMemoryStore, reflects: bool, curates: bool
+) -> None:
+    await write(store, "bot", rewriting(Add(content="Fetch page by page")))
+    before = (await store.load("bot")).version
+    model = ScriptedModel(reflector=[LESSONS] * reflects)
+    _, name = await execute_with_learning(
+        lambda: (None, "failure"),
+        "Fetch the pages",
+        store=store,
+        learner_id="bot",
+        auto_reflect=reflects,
+        auto_curate=curates,
+        learning="inline",
+        model=model,
+        settings=Settings(),
+    )
+    assert len((await get_trajectory(store, "bot", name)).reflections) == reflects
+    assert ((await store.load("bot")).version != before) == curates
+    model.assert_done()
+
+
+async def test_learning_that_fails_costs_no_result(store: InMemoryStore) -> None:
+    result, name = await execute_with_learning(
+        lambda: ("done", "failure"),
+        "Fetch",
+        store=store,
+        learner_id="bot",
+        learning="inline",
+        model=ScriptedModel(reflector=[ValueError("down")]),
+        settings=Settings(),
+    )
+    assert result == "done"
+    (waiting,) = await store.list_pending("bot")
+    assert (waiting.turn_id, waiting.state) == (name, "pending")
+    assert "down" in (waiting.error or "")
+
+
+async def test_each_call_may_bring_its_own_model(store: InMemoryStore) -> None:
+    models = [ScriptedModel(reflector=[LESSONS]) for _ in range(2)]
+    for model in models:
+        await execute_with_learning(
+            lambda: (None, "failure"),
+            "Fetch",
+            store=store,
+            learner_id="bot",
+            learning="inline",
+            model=model,
+            settings=Settings(),
+        )
+        model.assert_done()
