@@ -23,7 +23,7 @@ def module_of(mutant: str) -> str:
 def group_of(mutant: str) -> str:
     """Return which of GROUPS a mutant belongs to."""
     module = module_of(mutant)
-    if module.startswith("ace_graph.learning"):
+    if not module.startswith("ace_graph.memory"):
         return "learning"
     if module.startswith("ace_graph.memory.stores"):
         return "stores"

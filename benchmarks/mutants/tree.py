@@ -18,7 +18,14 @@ __all__ = ["BUDGET", "MUTATED", "SECOND_BUDGET", "TESTS", "make_copy", "mutated_
 
 ROOT = Path(__file__).resolve().parents[2]
 
-MUTATED = ("ace_graph/memory/*", "ace_graph/learning/*")
+MUTATED = (
+    "ace_graph/memory/*",
+    "ace_graph/learning/*",
+    "ace_graph/adaptation/*",
+    "ace_graph/background/*",
+    "ace_graph/evidence.py",
+    "ace_graph/numerals.py",
+)
 """What is mutated, as paths of the copy."""
 
 _NOT_MUTATED = ("ace_graph/memory/stores/neo4j*", "ace_graph/memory/stores/base.py")
@@ -33,7 +40,7 @@ TESTS = (
     "tests/trajectories",
     "tests/graph",
     "tests/background",
-    "tests/stores",
+    "tests/adaptation",
 )
 """Where the tests are that run; the others hardly touch what is mutated, take long or need a server."""
 
