@@ -109,6 +109,8 @@ def _helpful(item: Fields, memory_type: MemoryType | None) -> object:
         return counted
     if counted is not None and not isinstance(counted, int):
         return counted
+    if EXTENSION in item and strength <= max(1, counted or 0):
+        return counted  # version 0.1 wrote no more than this, whatever the harm
     return max(counted or 0, round(strength) - 1 + max(0, harmful))
 
 

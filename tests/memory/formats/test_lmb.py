@@ -83,6 +83,13 @@ def test_a_strength_beyond_the_votes_is_kept_as_votes(fields: Json, strength: fl
     assert item["semantic_strength"] == strength
 
 
+def test_a_strength_that_0_1_wrote_adds_no_vote() -> None:
+    """It wrote the helpful votes, at least 1, and left the harm out."""
+    payload = _payload(semantic_strength=4.0, helpful_count=4, harmful_count=2, ace_graph={"seen": 2})
+    (bullet,) = imported(payload).bullets()
+    assert (bullet.helpful, bullet.harmful, bullet.seen) == (4, 2, 2)
+
+
 def test_what_belongs_to_decay_and_to_a_learner_is_reported() -> None:
     reading = read_bullets(_payload(last_used="2026-01-01", semantic_access_index=4, learner_id="ada"))
     assert reading.left_out == {"last_used": 1, "learner_id": 1, "semantic_access_index": 1}
