@@ -112,7 +112,7 @@ def quotes_truth(text: str, truth: str) -> bool:
 
 def _apart(text: str) -> str:
     """Return the words and marks of a text between line ends, so that whole words are looked for."""
-    return "".join(f"{part}\n" for part in ("", *_PARTS.findall(text)))
+    return "\n" + "".join(f"{part.group()}\n" for part in _PARTS.finditer(text))
 
 
 def _form_of(written: str, truth: str) -> Form:

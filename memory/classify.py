@@ -91,7 +91,7 @@ def infer_topic(text: str) -> str | None:
 
 def infer_memory_type(text: str) -> MemoryType:
     """Return `procedural` for an instruction, `episodic` for an experience with somebody, else `semantic`."""
-    plain = fold(text).casefold().strip(" -*\t\"'")
+    plain = fold(text[:_MOST_CHARS]).casefold().strip(" -*\t\"'")
     if re.search(_STEP, plain):
         return "procedural"
     words = [token.word for token in wording(_HYPHEN.sub("", text[:_MOST_CHARS]))]

@@ -40,6 +40,7 @@ _SMALL_TALK = re.compile(
     r"|so much|very much|a lot|then|there|again|for (?:your|the) help)\W*)+",
     re.IGNORECASE,
 )
+_SMALL_TALK_CHARS = 500
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,13 @@ def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> b
         case "evidence":
             return judged
         case "auto":
-            return judged or not _SMALL_TALK.fullmatch(question.strip() or "ok")
+            return judged or not _is_small_talk(question)
+
+
+def _is_small_talk(question: str) -> bool:
+    """Whether nothing but a greeting, thanks or assent is said; longer texts are never small talk."""
+    said = question.strip() or "ok"
+    return len(said) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(said) is not None
 
 
 async def reflect(

@@ -42,7 +42,8 @@ def hard_texts(size: int) -> Iterator[tuple[str, str]]:
     """Yield each text's name and the text, of `size` characters."""
     for name, unit in _units().items():
         yield name, (unit * (size // len(unit) + 1))[:size]
-        yield f"{name} then x", f"a {(unit * (size // len(unit) + 1))[: size - 4]} x"
+        # Cut in front, so that texts of all sizes end alike.
+        yield f"{name} then x", f"a {(unit * (size // len(unit) + 1))[4 - size :]} x"
 
 
 def _units() -> Mapping[str, str]:

@@ -42,16 +42,21 @@ def time_reader(read: Callable[[str], object], half: str, whole: str) -> Timing:
 
 
 def longest_call(read: Callable[[str], object], text: str) -> float:
-    """Return the milliseconds of the longest single call into C while `read` reads `text`."""
-    began, longest = 0.0, 0.0
+    """Return the milliseconds of the longest stay in C code while `read` reads `text`.
+
+    A stay ends where C calls Python, as `"".join(...)` does with a generator: another thread may run there.
+    """
+    running, began, longest = list[str](), 0.0, 0.0
 
     def note(_: FrameType, event: str, __: object) -> None:
         nonlocal began, longest
-        if event == "c_call":
-            began = time.thread_time()
-        elif event in ("c_return", "c_exception"):
+        if running and running[-1] == "c_call":
             longest = max(longest, time.thread_time() - began)
-            began = time.thread_time()
+        if event in ("call", "c_call"):
+            running.append(event)
+        elif running:
+            running.pop()
+        began = time.thread_time()
 
     sys.setprofile(note)
     try:
