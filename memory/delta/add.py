@@ -8,56 +8,32 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, clean_line, content_hash
+from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.delta.contest import contests, repeats
-from ace_graph.memory.delta.draft import Draft, Refused
-from ace_graph.memory.delta.effect import Archived
+from ace_graph.memory.delta.draft import Draft
+from ace_graph.memory.delta.merge import merge, with_keywords_of
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.screening.screen import screen_bullet
-from ace_graph.memory.similarity.compare import compare, merge, mergeable_scope, taught
+from ace_graph.memory.delta.screening import bounded_reason, checked_text, screen_bullet
+from ace_graph.memory.similarity.compare import compare, mergeable_scope
 
-__all__ = [
-    "add",
-    "bounded_reason",
-    "checked_text",
-    "screened_again",
-    "slot_occupant",
-    "supersede",
-]
-
-MAX_REASON_CHARS = 256
+__all__ = ["add"]
 
 _OWN_FIELDS = {"op", "ref", "id", "memory_type", "created_at", "updated_at", "contests", "vouched"}
 """What an Add has that no bullet takes from it as it stands."""
 
 
-def checked_text(text: str) -> str:
-    """Return `text` as one clean line. Raises Refused for an empty or an overlong one."""
-    line = clean_line(text)
-    if not line:
-        raise Refused("empty text")
-    if len(line) > MAX_CONTENT_CHARS:
-        raise Refused(f"longer than {MAX_CONTENT_CHARS} characters")
-    return line
-
-
-def bounded_reason(why: str | None) -> str | None:
-    """Return the reason for a quarantine as one short line, None where none is given."""
-    return clean_line(why or "")[:MAX_REASON_CHARS].rstrip() or None
-
-
 def add(draft: Draft, operation: Add) -> None:
     """Resolve one Add: bind its ref to the bullet that now carries the text."""
     arriving = _screened(draft, _arriving(draft, operation), operation)
-    occupant = slot_occupant(draft, arriving)
+    occupant = draft.slot_occupant(arriving)
     twin = occupant if occupant and _same_text(occupant, arriving) else _twin(draft, arriving)
     if twin is not None:
         bullet_id = _reinforce(draft, twin, arriving)
     else:
         bullet_id = _append(draft, operation, arriving)
         if occupant is not None:
-            supersede(draft, occupant, bullet_id)
+            draft.supersede(occupant, bullet_id)
     draft.bind(operation.ref, bullet_id)
     draft.touch(bullet_id)
     _contest(draft, operation, bullet_id)
@@ -91,46 +67,6 @@ def _screened(draft: Draft, arriving: Bullet, operation: Add) -> Bullet:
     return arriving.model_copy(update={"status": "quarantined", "quarantine_reason": why})
 
 
-def screened_again(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
-    """Return the new value, in quarantine where its texts, which are other than before, belong there.
-
-    Who vouched for a text did not vouch for the one that takes its place.
-    """
-    if old.content != new.content:
-        new = new.model_copy(update={"vouched": ()})
-    if new.status == "quarantined" or _texts(old) == _texts(new) or (why := screen_bullet(new)) is None:
-        return new
-    draft.note("quarantined", new.id)
-    return new.model_copy(update={"status": "quarantined", "quarantine_reason": why})
-
-
-def _texts(bullet: Bullet) -> tuple[object, ...]:
-    return bullet.content, bullet.section, bullet.topic, bullet.concept, bullet.tags
-
-
-def slot_occupant(draft: Draft, arriving: Bullet) -> Bullet | None:
-    """Return the bullet that holds the profile slot of `arriving`, if it has one and there is one.
-
-    What is in quarantine takes the place of nothing but what is in quarantine too.
-    """
-    if arriving.slot is None:
-        return None
-    return next(
-        (
-            known
-            for known in draft.entries.values()
-            if known.slot == arriving.slot and known.status == arriving.status and known.id != arriving.id
-        ),
-        None,
-    )
-
-
-def supersede(draft: Draft, old: Bullet, successor_id: str) -> None:
-    """Archive `old` in favour of its successor."""
-    draft.archive(Archived(bullet=old, why="superseded", into=successor_id))
-    draft.pair("superseded", successor_id, old.id)
-
-
 def _contest(draft: Draft, operation: Add, bullet_id: str) -> None:
     """Supersede what the lesson corrects of the advice that failed, and what repeats that advice.
 
@@ -147,8 +83,8 @@ def _contest(draft: Draft, operation: Add, bullet_id: str) -> None:
         elif contests(lesson, failed, similarity):
             known = [b for b in draft.alike(failed) if b.id in draft.playbook.entries]
             for lost in (failed, *repeats(failed, lesson, known, similarity)):
-                supersede(draft, lost, bullet_id)
-                lesson = taught(lesson, lost)
+                draft.supersede(lost, bullet_id)
+                lesson = with_keywords_of(lesson, lost)
             draft.put(lesson)
 
 

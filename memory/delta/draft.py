@@ -218,6 +218,27 @@ class Draft:
         ids.update(self._fresh.nominate(arriving))
         return [self.entries[bullet_id] for bullet_id in ids if bullet_id in self.entries]
 
+    def slot_occupant(self, arriving: Bullet) -> Bullet | None:
+        """Return another bullet in the profile slot of `arriving`, None where there is none.
+
+        A quarantined bullet only replaces quarantined ones, so only bullets of the same status count.
+        """
+        if arriving.slot is None:
+            return None
+        return next(
+            (
+                known
+                for known in self.entries.values()
+                if known.slot == arriving.slot and known.status == arriving.status and known.id != arriving.id
+            ),
+            None,
+        )
+
+    def supersede(self, old: Bullet, successor_id: str) -> None:
+        """Archive `old` in favour of its successor."""
+        self.archive(Archived(bullet=old, why="superseded", into=successor_id))
+        self.pair("superseded", successor_id, old.id)
+
     def touch(self, bullet_id: str) -> None:
         self.touched[bullet_id] = None
 

@@ -1,25 +1,88 @@
-"""Merging bullets that are named, and bringing one back that was archived.
+"""Merging bullets: which one survives, what it takes over, and the operations Merge and Restore.
 
-A merge passes the guards that a lesson has to pass to reinforce a bullet, unless a person forces it: of two
-claims that were made one, nobody sees any more that there were two.
-
-Does not: search for what could be merged.
+A Merge operation passes the same guards as a lesson that reinforces a bullet, unless a person forces it:
+once two different claims have become one bullet, nobody can see that there were two. Restore undoes a merge
+as far as it brings back the bullet that was merged away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import combinations
 
-from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.add import checked_text, screened_again, slot_occupant, supersede
+from ace_graph.memory.bullet import MAX_KEYWORDS, Bullet
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Merge, Restore
+from ace_graph.memory.delta.screening import checked_text, screened_again
 from ace_graph.memory.delta.uses import Uses
-from ace_graph.memory.similarity.compare import choose_survivor, compare, merge, mergeable_scope
+from ace_graph.memory.search.tokenize import content_words, language_of
+from ace_graph.memory.similarity.compare import compare, mergeable_scope
 
-__all__ = ["merge_named", "restore"]
+__all__ = [
+    "MAX_SOURCES",
+    "MAX_TAGS",
+    "choose_survivor",
+    "merge",
+    "merge_named",
+    "restore",
+    "with_keywords_of",
+]
+
+MAX_SOURCES = 64
+MAX_TAGS = 32
+
+
+def choose_survivor(a: Bullet, b: Bullet) -> tuple[Bullet, Bullet]:
+    """Return (survivor, dropped): the higher helpful - harmful survives, then the newest."""
+    if _rank(a) >= _rank(b):
+        return a, b
+    return b, a
+
+
+def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
+    """Return the survivor with all that the dropped one knew.
+
+    Its id and text stay. Counters add up; tags, sources and the ids of all that it is made of (its own first)
+    unite; empty fields are filled. It learns the words of the dropped text that it lacks as keywords (at most
+    MAX_KEYWORDS), so that it is found by them too. `updated_at` becomes `now`.
+    """
+    ttl = (
+        None
+        if survivor.ttl_days is None or dropped.ttl_days is None
+        else max(survivor.ttl_days, dropped.ttl_days)
+    )
+    return survivor.model_copy(
+        update={
+            "helpful": survivor.helpful + dropped.helpful,
+            "harmful": survivor.harmful + dropped.harmful,
+            "neutral": survivor.neutral + dropped.neutral,
+            "seen": survivor.seen + dropped.seen,
+            "topic": survivor.topic or dropped.topic,
+            "concept": survivor.concept or dropped.concept,
+            "tags": _union(survivor.tags, dropped.tags)[:MAX_TAGS],
+            "keywords": _union(survivor.keywords, dropped.keywords, _new_words(survivor, dropped))[
+                :MAX_KEYWORDS
+            ],
+            "importance": max(survivor.importance, dropped.importance),
+            "pinned": survivor.pinned or dropped.pinned,
+            "slot": survivor.slot or dropped.slot,
+            "quarantine_reason": _quarantine_reason(survivor, dropped),
+            "ttl_days": ttl,
+            "sources": _union(survivor.sources, dropped.sources)[-MAX_SOURCES:],
+            "consolidated_from": _union(
+                survivor.consolidated_from or (survivor.id,), dropped.consolidated_from, (dropped.id,)
+            ),
+            "updated_at": now,
+        }
+    )
+
+
+def with_keywords_of(bullet: Bullet, other: Bullet) -> Bullet:
+    """Return the bullet with the words of the other that it lacks as keywords (at most MAX_KEYWORDS)."""
+    learned = _union(bullet.keywords, other.keywords, _new_words(bullet, other))
+    return bullet.model_copy(update={"keywords": learned[:MAX_KEYWORDS]})
 
 
 def merge_named(draft: Draft, operation: Merge) -> None:
@@ -75,7 +138,7 @@ def restore(draft: Draft, operation: Restore) -> None:
     bullet = operation.bullet
     if bullet.id in draft.entries:
         raise Refused("it is in the playbook")
-    occupant, survivor = slot_occupant(draft, bullet), draft.survivor_of(bullet.id)
+    occupant, survivor = draft.slot_occupant(bullet), draft.survivor_of(bullet.id)
     draft.revive(bullet, operation.place)
     draft.note("restored", bullet.id)
     draft.restamp(Uses(stamps={bullet.id: operation.stamp}))
@@ -83,7 +146,7 @@ def restore(draft: Draft, operation: Restore) -> None:
         draft.put(_without(survivor, bullet))
         draft.note("updated", survivor.id)
     if occupant is not None:
-        supersede(draft, occupant, bullet.id)
+        draft.supersede(occupant, bullet.id)
 
 
 def _without(survivor: Bullet, absorbed: Bullet) -> Bullet:
@@ -94,3 +157,24 @@ def _without(survivor: Bullet, absorbed: Bullet) -> Bullet:
     }
     left = tuple(name for name in survivor.consolidated_from if name != absorbed.id)
     return survivor.model_copy(update={**counts, "consolidated_from": () if left == (survivor.id,) else left})
+
+
+def _quarantine_reason(survivor: Bullet, dropped: Bullet) -> str | None:
+    kept_back = survivor.status == "quarantined"
+    return survivor.quarantine_reason or dropped.quarantine_reason if kept_back else None
+
+
+def _rank(bullet: Bullet) -> tuple[int, datetime, datetime, str]:
+    return (bullet.helpful - bullet.harmful, bullet.created_at, bullet.updated_at, bullet.id)
+
+
+def _union(*groups: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for group in groups for item in group))
+
+
+def _new_words(survivor: Bullet, dropped: Bullet) -> tuple[str, ...]:
+    """The words of the dropped text by which the survivor is not found yet."""
+    language = language_of(survivor.content)
+    known = content_words(" ".join((survivor.content, *survivor.keywords)), language)
+    offered = content_words(dropped.content, language)
+    return tuple(dict.fromkeys(word[:256] for term, word in offered.items() if term not in known))

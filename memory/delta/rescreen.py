@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ace_graph.memory.bullet import Bullet, Danger
-from ace_graph.memory.delta.add import slot_occupant
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.operations import Rescreen
-from ace_graph.memory.screening.screen import is_reason, screen_bullet
+from ace_graph.memory.delta.screening import screen_bullet
+from ace_graph.memory.screening.screen import is_reason
 
 __all__ = ["rescreen"]
 
@@ -37,7 +37,7 @@ def _keep_back(draft: Draft, bullet: Bullet) -> None:
 
 def _let_in(draft: Draft, bullet: Bullet) -> None:
     moved = bullet.model_copy(update={"status": "active", "quarantine_reason": None})
-    if screen_bullet(bullet, _vouched(bullet)) is None and slot_occupant(draft, moved) is None:
+    if screen_bullet(bullet, _vouched(bullet)) is None and draft.slot_occupant(moved) is None:
         draft.put(moved)
         draft.note("released", bullet.id)
 

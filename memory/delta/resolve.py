@@ -11,14 +11,7 @@ from __future__ import annotations
 from typing import get_args
 
 from ace_graph.memory.bullet import Danger, clean_line
-from ace_graph.memory.delta.add import (
-    add,
-    bounded_reason,
-    checked_text,
-    screened_again,
-    slot_occupant,
-    supersede,
-)
+from ace_graph.memory.delta.add import add
 from ace_graph.memory.delta.archive import archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived, Effect, Reflected
@@ -46,6 +39,7 @@ from ace_graph.memory.delta.operations import (
 )
 from ace_graph.memory.delta.replace import reset, rollback
 from ace_graph.memory.delta.rescreen import rescreen
+from ace_graph.memory.delta.screening import bounded_reason, checked_text, screened_again
 from ace_graph.memory.delta.turn_limits import Bounds
 from ace_graph.memory.delta.uses import Uses, differences
 from ace_graph.memory.delta.votes import Judging, setbacks_after
@@ -212,7 +206,7 @@ def _supersede(draft: Draft, operation: Supersede) -> None:
     successor = draft.locate(operation.by)
     if old.id == successor.id:
         raise Refused("a bullet can't supersede itself")
-    supersede(draft, old, successor.id)
+    draft.supersede(old, successor.id)
 
 
 def _remove(draft: Draft, operation: Remove) -> None:
@@ -233,11 +227,11 @@ def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
         raise Refused(f"it is {status} already")
     changed = {"status": status, "quarantine_reason": why, "vouched": vouched, "updated_at": draft.now}
     moved = bullet.model_copy(update=changed)
-    occupant = slot_occupant(draft, moved)
+    occupant = draft.slot_occupant(moved)
     draft.put(moved)
     draft.note(note, bullet.id)
     if occupant is not None and note == "released":
-        supersede(draft, occupant, bullet.id)
+        draft.supersede(occupant, bullet.id)
 
 
 def _reason_of_a_person(why: str) -> str | None:

@@ -20,10 +20,10 @@ from pydantic_core import ErrorDetails
 
 from ace_graph.errors import FormatError
 from ace_graph.memory.bullet import AVOID, MAX_KEYWORDS, Bullet, clean_line, encodable
+from ace_graph.memory.delta.merge import MAX_SOURCES, MAX_TAGS
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.base import Reading, Refusal
 from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
-from ace_graph.memory.similarity.compare import MAX_SOURCES, MAX_TAGS
 
 __all__ = [
     "EXTENSION",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from ace_graph.memory.bullet import Bullet, Danger, clean_line
+from ace_graph.memory.bullet import Danger, clean_line
 from ace_graph.memory.screening.disguise import as_latin, folded, readings
 from ace_graph.memory.screening.foreign import foreign_order_in
 from ace_graph.memory.screening.joined_words import disguised_order_in
@@ -21,7 +21,7 @@ from ace_graph.memory.screening.links import has_link
 from ace_graph.memory.screening.prompt_injection import order_in
 from ace_graph.memory.screening.secrets import secret_in
 
-__all__ = ["is_reason", "screen", "screen_bullet"]
+__all__ = ["is_reason", "screen"]
 
 _PIECE_CHARS = 2_000
 """How much is read at once. A match holds the interpreter, so none may take long; a bullet has no more."""
@@ -37,16 +37,6 @@ def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
     """
     found = (_screened(piece, vouched) for piece in _pieces(clean_line(text)))
     return _first(found)
-
-
-def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | None:
-    """Return why a bullet belongs in quarantine: every text of it that a prompt may show is read.
-
-    What the bullet itself is vouched for counts as well as `vouched`.
-    """
-    known: tuple[Danger, ...] = (*vouched, *bullet.vouched)
-    others = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
-    return _first(screen(text, known) for text in (bullet.content, *others) if text)
 
 
 def is_reason(why: str | None) -> bool:

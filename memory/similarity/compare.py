@@ -1,4 +1,4 @@
-"""Near-duplicates: do two bullets say the same, and what becomes of them if they do.
+"""Near-duplicates: do two bullets say the same?
 
 Similarity alone can't decide: texts that differ only in a number or a "not" are more alike than most
 paraphrases. So a pair that is similar enough is then read by the guards, and any doubt keeps it apart: a
@@ -10,27 +10,22 @@ Does not: search for pairs. The index nominates, `compare` decides.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from rapidfuzz import fuzz
 
-from ace_graph.memory.bullet import MAX_KEYWORDS, PROFILE_SECTIONS, Bullet
-from ace_graph.memory.search.tokenize import content_words, language_of
+from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
 from ace_graph.memory.similarity.claim import Claim, read
 from ace_graph.memory.similarity.guards import Verdict, judge
 from ace_graph.memory.similarity.typos import respelt
 
-__all__ = ["Comparison", "choose_survivor", "compare", "merge", "mergeable_scope", "taught"]
+__all__ = ["Comparison", "compare", "mergeable_scope"]
 
 _ALIKE_IN_LETTERS = 0.6
 _ALIKE_IN_WORDS = 0.5
 """Below both, two texts are different without a closer look."""
 
 _SENTENCE_WORDS = 5
-
-MAX_SOURCES = 64
-MAX_TAGS = 32
 
 
 @dataclass(frozen=True)
@@ -86,57 +81,6 @@ def mergeable_scope(a: Bullet, b: Bullet) -> bool:
     )
 
 
-def choose_survivor(a: Bullet, b: Bullet) -> tuple[Bullet, Bullet]:
-    """Return (survivor, dropped): the higher helpful - harmful survives, then the newest."""
-    if _standing(a) >= _standing(b):
-        return a, b
-    return b, a
-
-
-def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
-    """Return the survivor with all that the dropped one knew.
-
-    Its id and text stay. Counters add up; tags, sources and the ids of all that it is made of (its own first)
-    unite; empty fields are filled. It learns the words of the dropped text that it lacks as keywords (at most
-    MAX_KEYWORDS), so that it is found by them too. `updated_at` becomes `now`.
-    """
-    ttl = (
-        None
-        if survivor.ttl_days is None or dropped.ttl_days is None
-        else max(survivor.ttl_days, dropped.ttl_days)
-    )
-    return survivor.model_copy(
-        update={
-            "helpful": survivor.helpful + dropped.helpful,
-            "harmful": survivor.harmful + dropped.harmful,
-            "neutral": survivor.neutral + dropped.neutral,
-            "seen": survivor.seen + dropped.seen,
-            "topic": survivor.topic or dropped.topic,
-            "concept": survivor.concept or dropped.concept,
-            "tags": _united(survivor.tags, dropped.tags)[:MAX_TAGS],
-            "keywords": _united(survivor.keywords, dropped.keywords, _new_words(survivor, dropped))[
-                :MAX_KEYWORDS
-            ],
-            "importance": max(survivor.importance, dropped.importance),
-            "pinned": survivor.pinned or dropped.pinned,
-            "slot": survivor.slot or dropped.slot,
-            "quarantine_reason": _reason(survivor, dropped),
-            "ttl_days": ttl,
-            "sources": _united(survivor.sources, dropped.sources)[-MAX_SOURCES:],
-            "consolidated_from": _united(
-                survivor.consolidated_from or (survivor.id,), dropped.consolidated_from, (dropped.id,)
-            ),
-            "updated_at": now,
-        }
-    )
-
-
-def taught(bullet: Bullet, other: Bullet) -> Bullet:
-    """Return the bullet with the words of the other that it lacks as keywords (at most MAX_KEYWORDS)."""
-    learned = _united(bullet.keywords, other.keywords, _new_words(bullet, other))
-    return bullet.model_copy(update={"keywords": learned[:MAX_KEYWORDS]})
-
-
 def _share_hardly_a_word(a: str, b: str) -> bool:
     """Whether two sentences have under a fifth of their words in common; a look before they are read."""
     first, second = set(a.casefold().split()), set(b.casefold().split())
@@ -164,24 +108,3 @@ def _similarity(a: Claim, b: Claim) -> float:
 
 def _compatible_topics(a: Bullet, b: Bullet) -> bool:
     return a.topic is None or b.topic is None or a.topic.casefold() == b.topic.casefold()
-
-
-def _reason(survivor: Bullet, dropped: Bullet) -> str | None:
-    kept_back = survivor.status == "quarantined"
-    return survivor.quarantine_reason or dropped.quarantine_reason if kept_back else None
-
-
-def _standing(bullet: Bullet) -> tuple[int, datetime, datetime, str]:
-    return (bullet.helpful - bullet.harmful, bullet.created_at, bullet.updated_at, bullet.id)
-
-
-def _united(*groups: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item for group in groups for item in group))
-
-
-def _new_words(survivor: Bullet, dropped: Bullet) -> tuple[str, ...]:
-    """The words of the dropped text by which the survivor is not found yet."""
-    language = language_of(survivor.content)
-    known = content_words(" ".join((survivor.content, *survivor.keywords)), language)
-    offered = content_words(dropped.content, language)
-    return tuple(dict.fromkeys(word[:256] for term, word in offered.items() if term not in known))

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.screening.screen import screen, screen_bullet
+from ace_graph.memory.delta.screening import screen_bullet
+from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.screening.secrets import entropy
 
 HARMLESS = [

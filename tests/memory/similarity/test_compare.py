@@ -1,17 +1,15 @@
-"""Near-duplicates: what merges, what never may, and what is left of two bullets after a merge."""
+"""Near-duplicates: what may merge, and what never may."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ace_graph.memory import Bullet
-from ace_graph.memory.bullet import MAX_KEYWORDS
-from ace_graph.memory.search.index import Index
-from ace_graph.memory.similarity.compare import choose_survivor, compare, merge, mergeable_scope, taught
+from ace_graph.memory.similarity.compare import compare, mergeable_scope
 from tests.memory.similarity.near_duplicates import LESSONS, SAME
 from tests.memory.similarity.other_claims import APART
 
@@ -145,95 +143,3 @@ def test_the_scope_of_a_merge(fields: dict[str, str], mergeable: bool) -> None:
 def test_two_topics_do_not_merge() -> None:
     assert not mergeable_scope(bullet("x", topic="a"), bullet("x", topic="b"))
     assert mergeable_scope(bullet("x", topic="A"), bullet("x", topic="a"))
-
-
-def test_the_bullet_with_more_net_votes_survives_and_the_votes_add_up() -> None:
-    voted = bullet("x", "a-00001", helpful=3, created_at=OLD, topic="fractions")
-    newer = bullet("x", "a-00002", helpful=1, created_at=NEW, topic="sums")
-    assert choose_survivor(newer, voted) == choose_survivor(voted, newer) == (voted, newer)
-    merged = merge(voted, newer, NOW)
-    assert (merged.id, merged.helpful, merged.topic) == ("a-00001", 4, "fractions")
-
-
-@pytest.mark.parametrize(("old_id", "new_id"), [("a-00001", "a-00002"), ("a-00002", "a-00001")])
-def test_of_equals_the_newest_survives(old_id: str, new_id: str) -> None:
-    old = bullet("x", old_id, helpful=1, created_at=OLD, updated_at=NOW)
-    new = bullet("x", new_id, helpful=1, created_at=NEW, updated_at=NEW)
-    assert choose_survivor(old, new)[0] == choose_survivor(new, old)[0] == new
-
-
-def test_of_equals_of_one_date_the_last_changed_survives() -> None:
-    left = bullet("x", "a-00002", created_at=OLD, updated_at=OLD)
-    changed = bullet("x", "a-00001", created_at=OLD, updated_at=NOW)
-    assert choose_survivor(left, changed)[0] == choose_survivor(changed, left)[0] == changed
-
-
-def test_harm_counts_against_a_survivor() -> None:
-    harmed = bullet("x", "a-00002", helpful=5, harmful=5, created_at=NEW)
-    assert choose_survivor(harmed, bullet("x", "a-00001", helpful=1, created_at=OLD))[0].id == "a-00001"
-    disliked = bullet("x", "a-00002", harmful=1, created_at=NEW)
-    assert choose_survivor(disliked, bullet("x", "a-00001", created_at=OLD))[0].id == "a-00001"
-
-
-def test_a_bullet_is_taught_the_others_words_and_keywords() -> None:
-    mine = bullet("Find the common denominator", keywords=("lcd",))
-    told = taught(mine, bullet("Find the common denominator of taxes", "str-00002", keywords=("lcd", "vat")))
-    assert told.keywords[:2] == ("lcd", "vat")
-    assert any(word.startswith("tax") for word in told.keywords[2:])
-    assert told.model_copy(update={"keywords": mine.keywords}) == mine
-    many = bullet("Find it", "str-00003", keywords=tuple(f"word{n}" for n in range(40)))
-    assert taught(mine, many).keywords == ("lcd", *(f"word{n}" for n in range(31)))
-
-
-def test_a_merge_unites_what_both_knew() -> None:
-    kept = bullet(
-        "Find the common denominator", tags=("a", "b"), sources=("t1",), consolidated_from=("x-00001",)
-    )
-    gone = bullet(
-        "Find the common denominator, please",
-        "str-00002",
-        harmful=1,
-        neutral=2,
-        seen=3,
-        tags=("b", "c"),
-        sources=("t2",),
-        concept="lcd",
-        topic="fractions",
-        importance=0.9,
-        pinned=True,
-        ttl_days=3,
-        consolidated_from=("x-00002",),
-    )
-    merged = merge(kept, gone, NOW)
-    assert merged.content == kept.content
-    assert (merged.tags, merged.sources) == (("a", "b", "c"), ("t1", "t2"))
-    assert (merged.helpful, merged.harmful, merged.neutral, merged.seen) == (0, 1, 2, 4)
-    assert (merged.concept, merged.topic, merged.importance, merged.pinned) == ("lcd", "fractions", 0.9, True)
-    assert merged.consolidated_from == ("x-00001", "x-00002", "str-00002")
-    assert (merged.ttl_days, merged.updated_at) == (None, NOW)
-
-
-def test_the_survivor_is_found_by_the_words_of_the_dropped_bullet() -> None:
-    kept, gone = bullet("Simplify the fraction"), bullet("Vereinfache den Bruch", "str-00002")
-    merged = merge(kept, gone, NOW)
-    assert "bruch" in merged.keywords
-    assert Index.build([merged]).nominate("Bruch vereinfache") == ("str-00001",)
-    assert merge(merged, gone, NOW).keywords == merged.keywords
-
-
-def test_keywords_and_sources_are_bounded() -> None:
-    survivor = bullet("Simplify the fraction")
-    for number in range(100):
-        gone = bullet(f"word{number} other{number}", f"a-{number:05d}", sources=(f"turn{number}",))
-        survivor = merge(survivor, gone, NOW + timedelta(seconds=number))
-    assert len(survivor.keywords) == MAX_KEYWORDS
-    assert survivor.sources[-1] == "turn99"
-    assert len(survivor.sources) == 64
-    assert survivor.seen == 101
-
-
-@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
-def test_no_vote_is_lost_or_invented_by_a_merge(a: int, b: int, c: int, d: int) -> None:
-    first, second = bullet("x", helpful=a, harmful=b), bullet("x", "str-00002", helpful=c, harmful=d)
-    merged = merge(*choose_survivor(first, second), NOW)
-    assert (merged.helpful, merged.harmful) == (a + c, b + d)

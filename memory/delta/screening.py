@@ -1,0 +1,60 @@
+"""What a text must pass before a bullet holds it: one clean line of bounded length, and the screen.
+
+The screen reads every text of a bullet that a prompt may show. A bullet with a text that it refuses is
+quarantined, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, Danger, clean_line
+from ace_graph.memory.delta.draft import Draft, Refused
+from ace_graph.memory.screening.screen import screen
+
+__all__ = ["bounded_reason", "checked_text", "screen_bullet", "screened_again"]
+
+MAX_REASON_CHARS = 256
+
+
+def checked_text(text: str) -> str:
+    """Return `text` as one clean line. Raises Refused for an empty or an overlong one."""
+    line = clean_line(text)
+    if not line:
+        raise Refused("empty text")
+    if len(line) > MAX_CONTENT_CHARS:
+        raise Refused(f"longer than {MAX_CONTENT_CHARS} characters")
+    return line
+
+
+def bounded_reason(why: str | None) -> str | None:
+    """Return the reason for a quarantine as one short line, None where none is given."""
+    return clean_line(why or "")[:MAX_REASON_CHARS].rstrip() or None
+
+
+def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | None:
+    """Return why a bullet belongs in quarantine: every text of it that a prompt may show is read.
+
+    What the bullet itself is vouched for counts as well as `vouched`.
+    """
+    known: tuple[Danger, ...] = (*vouched, *bullet.vouched)
+    others = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
+    reasons = (screen(text, known) for text in (bullet.content, *others) if text)
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def screened_again(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
+    """Return the new value, in quarantine where its texts, which are other than before, belong there.
+
+    Who vouched for a text did not vouch for the one that takes its place.
+    """
+    if old.content != new.content:
+        new = new.model_copy(update={"vouched": ()})
+    if new.status == "quarantined" or _texts(old) == _texts(new) or (why := screen_bullet(new)) is None:
+        return new
+    draft.note("quarantined", new.id)
+    return new.model_copy(update={"status": "quarantined", "quarantine_reason": why})
+
+
+def _texts(bullet: Bullet) -> tuple[object, ...]:
+    return bullet.content, bullet.section, bullet.topic, bullet.concept, bullet.tags
