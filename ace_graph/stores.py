@@ -17,11 +17,11 @@ from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.settings import Settings
 
-__all__ = ["NOBODY", "first_look", "open_store", "policy_of", "shown_url"]
+__all__ = ["PROBE_LEARNER", "check_store", "open_store", "policy_of", "redacted_url"]
 
 logger = logging.getLogger("ace_graph")
 
-NOBODY = "ace-graph readiness probe"
+PROBE_LEARNER = "ace-graph readiness probe"
 """A learner who is nobody: reading an absent one creates nothing."""
 
 _NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
@@ -55,13 +55,13 @@ def open_store(
     raise StoreUrlError(f"{unknown}: use one of {_FORMS}")
 
 
-async def first_look(store: Store) -> None:
+async def check_store(store: Store) -> None:
     """Read once, so that a service ends at its start over what no waiting mends, such as a wrong password.
 
     A store that can't be reached now is told in the log. Raises StoreError for everything else.
     """
     try:
-        await store.load(NOBODY)
+        await store.load(PROBE_LEARNER)
     except StoreUnavailable as error:
         logger.warning("[ACE Memory] not there yet: %s", error)
 
@@ -106,7 +106,7 @@ def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
     )
 
 
-def shown_url(url: str) -> str:
+def redacted_url(url: str) -> str:
     """Return a store URL without the user, the password and secrets in its query."""
     parts = urlsplit(url)
     if "@" not in parts.netloc and not parts.query:

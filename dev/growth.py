@@ -35,9 +35,9 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import CleanableStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.offline_tutor import OfflineTutor
-from ace_graph.server import Brought, create_app
+from ace_graph.server import Overrides, create_app
 from ace_graph.server.conversations.cleaning import count_conversations
-from ace_graph.server.dependencies import Parts
+from ace_graph.server.dependencies import Services
 from ace_graph.settings import Settings
 from ace_graph.testing.invariants import check
 
@@ -111,9 +111,9 @@ def limits(url: str, folder: Path) -> Settings:
     return Settings.model_validate({**Settings().model_dump(), **given})
 
 
-async def measured(parts: Parts, failures: int) -> dict[str, int]:
+async def measured(services: Services, failures: int) -> dict[str, int]:
     """What is stored by now; the records of failures stay, so they do not count."""
-    store, database = cast("CleanableStore", parts.store), parts.conversations.database
+    store, database = cast("CleanableStore", services.store), services.conversations.database
     stored, conversations = await store.sizes(), await count_conversations(database)
     return {
         "turns": stored.turns - failures,
@@ -133,23 +133,23 @@ async def one_turn(client: httpx.AsyncClient, number: int, learner: str, expires
     reply.raise_for_status()
 
 
-async def one_failure(parts: Parts, learner: str, clock: TurnedClock) -> str:
+async def one_failure(services: Services, learner: str, clock: TurnedClock) -> str:
     """A task of a program's own that fails; its trajectory stays."""
     _, name = await execute_with_learning(
         lambda: (None, "failure"),
         "Fetch the invoices",
-        store=parts.store,
+        store=services.store,
         learner_id=learner,
         auto_reflect=False,
         clock=clock.now,
-        settings=parts.settings,
+        settings=services.settings,
     )
     return name
 
 
 async def grow(app: FastAPI, clock: TurnedClock, learners: list[str], turns: int) -> Run:
     """Take the turns, and measure after each."""
-    parts, run = cast("Parts", app.state.parts), Run()
+    services, run = cast("Services", app.state.services), Run()
     expires = datetime.now(UTC) + timedelta(days=9_000)
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://growth", timeout=60) as client:
@@ -157,9 +157,9 @@ async def grow(app: FastAPI, clock: TurnedClock, learners: list[str], turns: int
             learner = learners[number % len(learners)]
             await one_turn(client, number, learner, expires)
             if number % 40 == 7:
-                run.failures.append((learner, await one_failure(parts, learner, clock)))
+                run.failures.append((learner, await one_failure(services, learner, clock)))
             await clock.turn(HOURS * 3600)
-            run.sizes.append(await measured(parts, len(run.failures)))
+            run.sizes.append(await measured(services, len(run.failures)))
             if (number + 1) % max(1, turns // 10) == 0:
                 sys.stdout.write(f"{number + 1:>6} turns  {run.sizes[-1]}\n")
                 sys.stdout.flush()
@@ -176,26 +176,26 @@ def grown(run: Run) -> list[str]:
     return wrong
 
 
-async def lost(parts: Parts, learners: list[str], run: Run) -> list[str]:
+async def lost(services: Services, learners: list[str], run: Run) -> list[str]:
     """A line for each failure that is gone, and for each invariant that broke."""
     wrong = list[str]()
     for learner in learners:
-        kept = {turn.turn_id for turn in await parts.store.turns(learner, 1_000_000)}
+        kept = {turn.turn_id for turn in await services.store.turns(learner, 1_000_000)}
         wrong += [
             f"the failure {name} is gone" for of, name in run.failures if of == learner and name not in kept
         ]
-        wrong += [f"{learner}: {problem}" for problem in await check(parts.store, learner)]
+        wrong += [f"{learner}: {problem}" for problem in await check(services.store, learner)]
     return wrong
 
 
-async def applied_late(parts: Parts, learner: str, then: datetime) -> list[str]:
+async def applied_late(services: Services, learner: str, then: datetime) -> list[str]:
     """A line if a turn from the beginning, whose key is gone, is applied again."""
     record = TurnRecord(
         turn_id="late", attempt_id="a", task="x", mode="cot", status="success", started_at=then
     )
     delta = Delta(op_id=str(uuid4()), now=then, author="growth")
     try:
-        await parts.store.commit(learner, delta, await parts.store.load(learner), record)
+        await services.store.commit(learner, delta, await services.store.load(learner), record)
     except CommitTooOld:
         return []
     return ["a turn from before the keys that are kept was applied"]
@@ -205,13 +205,13 @@ async def run_growth(url: str, folder: Path, turns: int, learner_count: int = 3)
     """Run it on the store at `url`; return what is wrong."""
     clock = TurnedClock()
     learners = [f"growth-{uuid4().hex[:8]}-{n}" for n in range(learner_count)]
-    app = create_app(limits(url, folder), Brought(model=OfflineTutor()), clock=clock)
+    app = create_app(limits(url, folder), Overrides(model=OfflineTutor()), clock=clock)
     async with app.router.lifespan_context(app):
         began = clock.now()
         run = await grow(app, clock, learners, turns)
-        parts = cast("Parts", app.state.parts)
-        wrong = [*grown(run), *await lost(parts, learners, run)]
-        return [*wrong, *await applied_late(parts, learners[0], began)]
+        services = cast("Services", app.state.services)
+        wrong = [*grown(run), *await lost(services, learners, run)]
+        return [*wrong, *await applied_late(services, learners[0], began)]
 
 
 def main() -> int:

@@ -1,23 +1,33 @@
 """The web backend: `create_app` for your own ASGI server, `ace-graph serve` for ours.
 
-    app = create_app(Settings.load(), Brought(model=chat_model, store=store))
+    app = create_app(Settings.load(), Overrides(model=chat_model, store=store))
 
-Needs the extra: `pip install 'ace-graph[server]'`. Names are resolved when they are used (PEP 562).
+Needs the extra: `pip install 'ace-graph[server]'`. Names are imported when they are first used (PEP 562).
 """
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ace_graph.server.app import create_app
-    from ace_graph.server.lifespan import Brought
+    from ace_graph.server.lifespan import Overrides
 
-__all__ = ["Brought", "create_app"]
+__all__ = ["Overrides", "create_app"]
+
+_MODULES = {"Overrides": "lifespan", "create_app": "app"}
+_RENAMED = {"Brought": "Overrides"}
+"""Old public names; they go with version 0.3."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    new = _RENAMED.get(name, name)
+    if new not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{'app' if name == 'create_app' else 'lifespan'}"), name)
+    if new != name:
+        warnings.warn(
+            f"ace_graph.server.{name} is now {new}; this name goes with 0.3", DeprecationWarning, stacklevel=2
+        )
+    return getattr(import_module(f"{__name__}.{_MODULES[new]}"), new)

@@ -20,16 +20,21 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from ace_graph.errors import AceError, RequestRefused
-from ace_graph.server.auth import make_gate
+from ace_graph.server.auth import make_authenticator
 from ace_graph.server.clock import Clock, SystemClock
-from ace_graph.server.cors import share_with
-from ace_graph.server.errors import refusal_of, refused, refused_by_http, refused_by_shape
-from ace_graph.server.lifespan import Brought, opened
+from ace_graph.server.cors import allow_origins
+from ace_graph.server.errors import (
+    error_response,
+    http_error_for,
+    http_exception_response,
+    validation_error_response,
+)
+from ace_graph.server.lifespan import Overrides, open_services
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware.access_log import Frame
-from ace_graph.server.middleware.body_limit import too_large
-from ace_graph.server.middleware.guard import Guard
-from ace_graph.server.middleware.rate_limit import Rate
+from ace_graph.server.middleware.access_log import AccessLogMiddleware
+from ace_graph.server.middleware.auth import AuthMiddleware
+from ace_graph.server.middleware.body_limit import body_too_large
+from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.server.routes import chat, feedback, health, learner, playbook, playbook_curation, trajectories
 from ace_graph.settings import Settings
 
@@ -50,10 +55,12 @@ _ABOUT = (
 )
 
 
-def create_app(settings: Settings, brought: Brought | None = None, *, clock: Clock | None = None) -> FastAPI:
-    """Return the application. What `brought` leaves out is made as the settings say.
+def create_app(
+    settings: Settings, overrides: Overrides | None = None, *, clock: Clock | None = None
+) -> FastAPI:
+    """Return the application. What `overrides` leaves out is made as the settings say.
 
-    It opens its parts when the server starts it and closes them when it stops. Raises ConfigurationError
+    It opens its services when the server starts it and closes them when it stops. Raises ConfigurationError
     for settings that can't be used.
     """
     own_clock, metrics = clock or SystemClock(), Metrics()
@@ -62,8 +69,8 @@ def create_app(settings: Settings, brought: Brought | None = None, *, clock: Clo
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
             try:
-                parts = opened(settings, brought or Brought(), metrics, own_clock)
-                app.state.parts = await stack.enter_async_context(parts)
+                services = open_services(settings, overrides or Overrides(), metrics, own_clock)
+                app.state.services = await stack.enter_async_context(services)
             except AceError as error:
                 app.state.refused = error
                 raise
@@ -82,31 +89,36 @@ def create_app(settings: Settings, brought: Brought | None = None, *, clock: Clo
     for each in _ROUTES:
         app.include_router(each.routes)
     _explain_errors(app, settings.server_body_bytes)
-    gate, rate = make_gate(settings, own_clock), Rate(settings.server_rate, own_clock)
-    app.add_middleware(Guard, gate=gate, rate=rate, most_bytes=settings.server_body_bytes)
-    share_with(app, settings.server_origins)
-    app.add_middleware(Frame, clock=own_clock, watcher=metrics)
+    authenticator, rate = (
+        make_authenticator(settings, own_clock),
+        TokenBucket(settings.server_rate, own_clock),
+    )
+    app.add_middleware(
+        AuthMiddleware, authenticator=authenticator, rate=rate, most_bytes=settings.server_body_bytes
+    )
+    allow_origins(app, settings.server_origins)
+    app.add_middleware(AccessLogMiddleware, clock=own_clock, observer=metrics)
     app.openapi = _described(app)  # type: ignore[method-assign]  # FastAPI's own way
     return app
 
 
 def _explain_errors(app: FastAPI, most_bytes: int) -> None:
     async def by_refusal(_: Request, error: Exception) -> Response:
-        return refused(refusal_of(error))
+        return error_response(http_error_for(error))
 
     async def by_http(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException) or error.status_code == 413:
-            return refused(too_large(most_bytes))
-        response = refused_by_http(error)
+            return error_response(body_too_large(most_bytes))
+        response = http_exception_response(error)
         if error.status_code == 405:
             response.headers["Allow"] = ", ".join(sorted(_methods(request)))
         return response
 
     async def by_shape(_: Request, error: Exception) -> Response:
         return (
-            refused_by_shape(error)
+            validation_error_response(error)
             if isinstance(error, RequestValidationError)
-            else refused(refusal_of(error))
+            else error_response(http_error_for(error))
         )
 
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {

@@ -20,7 +20,7 @@ from ace_graph.server.clock import Clock
 from ace_graph.server.jwks import KeySet
 from ace_graph.settings import Settings
 
-__all__ = ["DEVELOPMENT_LEARNER", "Gate", "make_gate"]
+__all__ = ["DEVELOPMENT_LEARNER", "Authenticator", "make_authenticator"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -31,7 +31,7 @@ SHORT_SECRET = 32
 _REQUIRED = ("exp", "sub")
 
 
-class Gate(Protocol):
+class Authenticator(Protocol):
     """Tells who asks."""
 
     @property
@@ -44,7 +44,7 @@ class Gate(Protocol):
         ...
 
 
-class OpenGate:
+class DevelopmentAuthenticator:
     """No secret is configured: everybody is the learner `local`. For one's own machine only."""
 
     development = True
@@ -54,7 +54,7 @@ class OpenGate:
         return DEVELOPMENT_LEARNER
 
 
-class SecretGate:
+class SecretAuthenticator:
     """Tokens signed with a shared secret (HS256)."""
 
     development = False
@@ -68,7 +68,7 @@ class SecretGate:
         return _subject(_bearer(authorization), self._secret, "HS256", self._audience)
 
 
-class KeySetGate:
+class KeySetAuthenticator:
     """Tokens signed by the holder of one of the private keys whose public halves are in a key set."""
 
     development = False
@@ -90,19 +90,19 @@ class KeySetGate:
         return _subject(token, key.key, key.algorithm, self._audience)
 
 
-def make_gate(settings: Settings, clock: Clock) -> Gate:
-    """Return the gate that the settings describe. Raises ConfigurationError for keys that can't be used."""
+def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:
+    """Return the authenticator of these settings. Raises ConfigurationError for a weak secret."""
     if settings.jwks is not None:
-        return KeySetGate(KeySet(settings.jwks, clock), settings.jwt_audience)
+        return KeySetAuthenticator(KeySet(settings.jwks, clock), settings.jwt_audience)
     if settings.jwt_secret is None:
-        return OpenGate()
+        return DevelopmentAuthenticator()
     secret = settings.jwt_secret.get_secret_value()
     if len(secret.encode()) < SHORT_SECRET:
         raise ConfigurationError(
             f"ACE_JWT_SECRET is shorter than {SHORT_SECRET} bytes and could be guessed: "
             'make one with python -c "import secrets; print(secrets.token_hex(32))"'
         )
-    return SecretGate(secret, settings.jwt_audience)
+    return SecretAuthenticator(secret, settings.jwt_audience)
 
 
 def _bearer(authorization: str | None) -> str:

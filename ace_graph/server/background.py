@@ -20,25 +20,25 @@ from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.server.clock import Clock
 from ace_graph.settings import Settings
 
-__all__ = ["learner_at_work", "learning_of"]
+__all__ = ["background_worker", "learning_mode"]
 
 logger = logging.getLogger("ace_graph")
 
 
-def learning_of(settings: Settings) -> LearningMode:
+def learning_mode(settings: Settings) -> LearningMode:
     """Return how turns learn: as ACE_LEARNING says, else in the background."""
     return settings.learning or "background"
 
 
 @asynccontextmanager
-async def learner_at_work(
+async def background_worker(
     settings: Settings, model: BaseChatModel, store: PendingStore, snapshots: SnapshotCache, clock: Clock
 ) -> AsyncGenerator[Callable[[], None]]:
     """Run a worker until the block ends; yield what tells it that there is work.
 
     What it has not finished within the server's grace stays pending.
     """
-    if not settings.server_worker or learning_of(settings) != "background":
+    if not settings.server_worker or learning_mode(settings) != "background":
         yield _nobody
         return
     worker = build_worker(

@@ -13,14 +13,14 @@ from starlette.middleware.cors import CORSMiddleware
 
 from ace_graph.errors import ConfigurationError
 
-__all__ = ["share_with"]
+__all__ = ["allow_origins"]
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
 _ASKED = ("Authorization", "Content-Type", "Last-Event-ID", "X-Request-Id")
 _TOLD = ("Retry-After", "X-Request-Id")
 
 
-def share_with(app: FastAPI, origins: Sequence[str]) -> None:
+def allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
     """Answer browsers' questions for these origins, before any token is asked for; for none, add nothing.
 
     Raises ConfigurationError for what is no origin. A star is none: it would open a server without tokens to

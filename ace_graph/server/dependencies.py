@@ -17,17 +17,17 @@ from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware.guard import learner_of
+from ace_graph.server.middleware.auth import learner_of
 from ace_graph.server.routes.learner_export import Exports
 from ace_graph.server.turns.manager import Turns
 from ace_graph.settings import Settings
 
-__all__ = ["Learner", "Opened", "Parts"]
+__all__ = ["Learner", "Services", "ServicesDep"]
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The server's parts."""
+class Services:
+    """The server's services."""
 
     settings: Settings
     graph: ACEGraph
@@ -40,12 +40,12 @@ class Parts:
     exports: Exports
 
 
-async def _parts(request: Request) -> Parts:  # FastAPI runs what is not async in a thread
-    return cast("Parts", request.app.state.parts)
+async def _services(request: Request) -> Services:  # FastAPI runs what is not async in a thread
+    return cast("Services", request.app.state.services)
 
 
-Opened = Annotated[Parts, Depends(_parts)]
-"""The parts, as an argument of a route."""
+ServicesDep = Annotated[Services, Depends(_services)]
+"""The services, as an argument of a route."""
 
 Learner = Annotated[str, Depends(learner_of)]
 """Who asks, as an argument of a route."""

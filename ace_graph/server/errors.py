@@ -39,13 +39,13 @@ from ace_graph.server.middleware.request_id import REQUEST_ID
 
 __all__ = [
     "ErrorReply",
-    "documented",
-    "place_of",
-    "refusal_of",
-    "refused",
-    "refused_by_http",
-    "refused_by_shape",
-    "sentence_of",
+    "error_location",
+    "error_response",
+    "error_responses",
+    "http_error_for",
+    "http_exception_response",
+    "validation_error_response",
+    "validation_message",
 ]
 
 
@@ -88,7 +88,7 @@ _WORDS: Mapping[str, str | Callable[[_Bounds], str]] = {
 }
 
 
-def sentence_of(details: Iterable[_Detail]) -> str:
+def validation_message(details: Iterable[_Detail]) -> str:
     """Return one sentence about pydantic's findings: each field once."""
     told: dict[str, str] = {}
     for detail in details:
@@ -144,7 +144,7 @@ _TOLD: tuple[tuple[type[Exception], int, str, str], ...] = (
 )
 
 
-def refusal_of(error: BaseException) -> RequestRefused:
+def http_error_for(error: BaseException) -> RequestRefused:
     """Return what is told of `error`; of one that nobody expected, nothing but that it happened."""
     if isinstance(error, RequestRefused):
         return error
@@ -154,7 +154,7 @@ def refusal_of(error: BaseException) -> RequestRefused:
     return RequestRefused(500, "internal", "something went wrong inside: it is in the server's log")
 
 
-def place_of(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """Return an error's class and the last places it came through, for the log: no message, no content."""
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     places = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
@@ -193,7 +193,7 @@ class ErrorReply(BaseModel):
     request_id: str | None = Field(default=None, serialization_alias="requestId")
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: FastAPI's own type
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: FastAPI's own type
     """Return the errors of a route for the OpenAPI document; those of every route are always among them."""
     every = {401, 403, 422, 429, 500, 503}
     return {
@@ -202,7 +202,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: FastA
     }
 
 
-def refused(error: RequestRefused) -> JSONResponse:
+def error_response(error: RequestRefused) -> JSONResponse:
     """Return the response to a refused request."""
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
     if error.status == 401:
@@ -212,16 +212,16 @@ def refused(error: RequestRefused) -> JSONResponse:
     return JSONResponse(content, status_code=error.status, headers=headers)
 
 
-def refused_by_http(error: HTTPException) -> JSONResponse:
+def http_exception_response(error: HTTPException) -> JSONResponse:
     """Return the response to a path or a method that is not there."""
     code, sentence = _BY_STATUS.get(error.status_code, ("invalid", "the request can't be read"))
     # FastAPI says 400 of a body that is no text; to a client that is the same as a wrong one.
     status = 422 if error.status_code == 400 else error.status_code
-    response = refused(RequestRefused(status, code, sentence))
+    response = error_response(RequestRefused(status, code, sentence))
     response.headers.update(error.headers or {})
     return response
 
 
-def refused_by_shape(error: RequestValidationError) -> JSONResponse:
+def validation_error_response(error: RequestValidationError) -> JSONResponse:
     """Return the response to a request of the wrong shape: which fields, and what is wrong with each."""
-    return refused(RequestRefused(422, "invalid", sentence_of(error.errors())))
+    return error_response(RequestRefused(422, "invalid", validation_message(error.errors())))

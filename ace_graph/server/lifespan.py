@@ -20,27 +20,27 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.models import close_model, make_model
-from ace_graph.server.background import learner_at_work, learning_of
+from ace_graph.server.background import background_worker, learning_mode
 from ace_graph.server.clock import Clock
-from ace_graph.server.conversations.checkpointer import TurnSaver
-from ace_graph.server.conversations.open import kept_conversations
-from ace_graph.server.dependencies import Parts
-from ace_graph.server.maintenance import chores_of
+from ace_graph.server.conversations.checkpointer import TurnCheckpointer
+from ace_graph.server.conversations.open import open_conversations
+from ace_graph.server.dependencies import Services
+from ace_graph.server.maintenance import maintenance_jobs
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.routes.learner_export import Exports
 from ace_graph.server.turns.manager import TurnLimits, Turns
-from ace_graph.server.turns.prefetch import read_ahead
-from ace_graph.server.turns.recovery import caretaker, taken_back
+from ace_graph.server.turns.prefetch import prefetcher
+from ace_graph.server.turns.recovery import recovery_loop, undo_forgotten_turn
 from ace_graph.settings import Settings
-from ace_graph.stores import first_look, open_store
+from ace_graph.stores import check_store, open_store
 from ace_graph.trajectories.housekeeping import housekeeping
 
-__all__ = ["Brought", "opened"]
+__all__ = ["Overrides", "open_services"]
 
 
 @dataclass(frozen=True)
-class Brought:
-    """What the embedding program brings itself; the settings say the rest."""
+class Overrides:
+    """Objects of the embedding program that replace those made from the settings."""
 
     model: BaseChatModel | None = None
     store: Store | None = None
@@ -50,30 +50,30 @@ class Brought:
 
 
 @asynccontextmanager
-async def opened(
-    settings: Settings, brought: Brought, metrics: Metrics, clock: Clock
-) -> AsyncGenerator[Parts]:
-    """Yield the server's parts. Raises ConfigurationError, StoreError."""
+async def open_services(
+    settings: Settings, overrides: Overrides, metrics: Metrics, clock: Clock
+) -> AsyncGenerator[Services]:
+    """Yield the server's services. Raises ConfigurationError, StoreError."""
     async with AsyncExitStack() as stack:
-        store = await _memory(stack, settings, brought.store)
-        model = brought.model or make_model(settings)
-        if brought.model is None:
+        store = await _memory(stack, settings, overrides.store)
+        model = overrides.model or make_model(settings)
+        if overrides.model is None:
             stack.push_async_callback(close_model, model)
-        conversations = await stack.enter_async_context(kept_conversations(settings, clock))
+        conversations = await stack.enter_async_context(open_conversations(settings, clock))
         database, snapshots = conversations.database, SnapshotCache()
         graph = build_ace_graph(
             settings=settings,
             model=model,
             store=store,
-            tools=brought.tools,
-            system_prompt=brought.system_prompt,
-            base_playbook=brought.base_playbook,
-            checkpointer=TurnSaver(database.saver, conversations.is_ours, database.translated),
-            learning=learning_of(settings),
+            tools=overrides.tools,
+            system_prompt=overrides.system_prompt,
+            base_playbook=overrides.base_playbook,
+            checkpointer=TurnCheckpointer(database.saver, conversations.is_ours, database.translated),
+            learning=learning_mode(settings),
             snapshots=snapshots,
             clock=clock.now,
         )
-        wake = await stack.enter_async_context(learner_at_work(settings, model, store, snapshots, clock))
+        wake = await stack.enter_async_context(background_worker(settings, model, store, snapshots, clock))
         limits = TurnLimits(settings.server_turns, settings.server_timeout, settings.conversation_messages)
         turns = Turns(
             graph,
@@ -82,25 +82,25 @@ async def opened(
             clock,
             metrics,
             wake,
-            read_ahead(store, snapshots),
-            partial(taken_back, store, conversations),
+            prefetcher(store, snapshots),
+            partial(undo_forgotten_turn, store, conversations),
         )
         stack.push_async_callback(turns.drain, settings.server_grace)
-        await stack.enter_async_context(caretaker(turns, conversations, store, clock))
-        chores = chores_of(settings, store, conversations.database, clock)
+        await stack.enter_async_context(recovery_loop(turns, conversations, store, clock))
+        chores = maintenance_jobs(settings, store, conversations.database, clock)
         await stack.enter_async_context(housekeeping(chores, clock.sleep))
-        yield Parts(settings, graph, store, snapshots, conversations, turns, metrics, clock, Exports())
+        yield Services(settings, graph, store, snapshots, conversations, turns, metrics, clock, Exports())
 
 
-async def _memory(stack: AsyncExitStack, settings: Settings, brought: Store | None) -> PendingStore:
-    if brought is None:
+async def _memory(stack: AsyncExitStack, settings: Settings, given: Store | None) -> PendingStore:
+    if given is None:
         store = open_store(settings=settings)
         await stack.enter_async_context(store)
-        await first_look(store)
+        await check_store(store)
         return store
-    if not keeps_pending(brought):
+    if not keeps_pending(given):
         raise ConfigurationError(
-            f"the web backend learns after the answer, and {type(brought).__name__} keeps nothing for later: "
+            f"the web backend learns after the answer, and {type(given).__name__} keeps nothing for later: "
             "give it the methods of PendingStore (docs/background.md)"
         )
-    return brought
+    return given

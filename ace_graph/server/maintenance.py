@@ -15,7 +15,7 @@ from ace_graph.server.conversations.database import Database
 from ace_graph.settings import Settings
 from ace_graph.trajectories.housekeeping import EVERY_SECONDS, Chore, cleaning_of
 
-__all__ = ["chores_of"]
+__all__ = ["maintenance_jobs"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -34,7 +34,7 @@ class _Conversations:
         logger.info("[ACE Server][Clean] conversations=%d", gone)
 
 
-def chores_of(settings: Settings, store: Store, database: Database, clock: Clock) -> list[Chore]:
+def maintenance_jobs(settings: Settings, store: Store, database: Database, clock: Clock) -> list[Chore]:
     """Return what is to be looked after under these settings."""
     limits = ConversationLimits.of(settings)
     memory = cleaning_of(store, settings, clock.now, clock.sleep)

@@ -26,14 +26,14 @@ from ace_graph.errors import AceError, ConfigurationError
 from ace_graph.models import choose_model
 from ace_graph.server.app import create_app
 from ace_graph.server.connection_limits import bounded_protocol, socket_limits
-from ace_graph.server.conversations.open import conversations_place
-from ace_graph.server.dependencies import Parts
-from ace_graph.server.lifespan import Brought
-from ace_graph.server.middleware.guard import is_loopback
+from ace_graph.server.conversations.open import conversations_location
+from ace_graph.server.dependencies import Services
+from ace_graph.server.lifespan import Overrides
+from ace_graph.server.middleware.auth import is_loopback
 from ace_graph.server.middleware.request_id import RequestIds
 from ace_graph.server.telemetry import collected_spans
 from ace_graph.settings import Settings
-from ace_graph.stores import shown_url
+from ace_graph.stores import redacted_url
 
 __all__ = ["serve"]
 
@@ -57,16 +57,16 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
             f"without ACE_JWT_SECRET or ACE_JWKS the server listens on 127.0.0.1 only, not on {host}: "
             "set one of them"
         )
-    app = create_app(settings, Brought(base_playbook=base))
+    app = create_app(settings, Overrides(base_playbook=base))
     web_server = logging.getLogger("uvicorn.error")
     _log_through(web_server)
     _log_through(logging.getLogger("psycopg.pool"))
     # What refused to start is told once, in one sentence, by whoever called us.
     web_server.filters = [lambda _: _refusal_to_start(app) is None]
-    place = conversations_place(settings)
-    kept = "this process only" if place is None else shown_url(str(place))
+    place = conversations_location(settings)
+    kept = "this process only" if place is None else redacted_url(str(place))
     logger.info(
-        "[ACE Server] model=%s memory=%s conversations=%s", choice, shown_url(settings.store_url), kept
+        "[ACE Server] model=%s memory=%s conversations=%s", choice, redacted_url(settings.store_url), kept
     )
     if development:
         logger.warning(
@@ -145,10 +145,10 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let turns end, then close connections."""
-        parts = cast("Parts | None", getattr(self._app.state, "parts", None))
-        if parts is not None:
-            logger.info("[ACE Server] stopping: %d turns are under way", parts.turns.under_way)
-            await parts.turns.drain(0 if self.force_exit else self._grace)
+        services = cast("Services | None", getattr(self._app.state, "services", None))
+        if services is not None:
+            logger.info("[ACE Server] stopping: %d turns are under way", services.turns.under_way)
+            await services.turns.drain(0 if self.force_exit else self._grace)
         await super().shutdown(sockets)
 
 

@@ -21,7 +21,7 @@ from typing import cast
 from uuid import uuid4
 
 from ace_graph.memory.stores.base import Store
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.stores import open_store
 from benchmarks.faults.aftermath import Aftermath, look
 from benchmarks.faults.fault import BOUNDARIES, Boundary, Fault
@@ -40,8 +40,8 @@ async def _serve(url: str, folder: Path, fault: Fault, deed: Deed) -> None:
     check = look_up_with(fault)
     check.metadata = {"evidence": True}
     async with open_store(url) as store:
-        brought = Brought(FaultyModel.with_fault(fault), FaultyStore(store, fault), [check])
-        async with serving(settings, brought) as served:
+        overrides = Overrides(FaultyModel.with_fault(fault), FaultyStore(store, fault), [check])
+        async with serving(settings, overrides) as served:
             await deed(served, store, fault)
 
 

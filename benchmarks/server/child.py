@@ -77,7 +77,7 @@ async def _application(kind: str, store: str, folder: Path, options: Options) ->
 
 
 def _ours(model: ServedModel, store: str, folder: Path, options: Options) -> FastAPI:
-    from ace_graph.server import Brought, create_app
+    from ace_graph.server import Overrides, create_app
     from ace_graph.settings import Settings
 
     name = "neo4j" if "://" in store and not store.startswith("sqlite") else "sqlite"
@@ -91,7 +91,7 @@ def _ours(model: ServedModel, store: str, folder: Path, options: Options) -> Fas
         server_rate=1_000_000,
         server_turns=1_000,
     )
-    return create_app(settings, Brought(model=model))
+    return create_app(settings, Overrides(model=model))
 
 
 class _Server(uvicorn.Server):

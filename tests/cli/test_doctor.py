@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
-from ace_graph.stores import shown_url
+from ace_graph.stores import redacted_url
 from ace_graph.testing import GeminiServer
 from tests.cli.commands import Commands, Json
 
@@ -142,4 +142,4 @@ def test_asking_the_model_shows_whether_the_key_works(ace: Commands, monkeypatch
     ],
 )
 def test_a_shown_url_has_no_login(url: str, shown: str) -> None:
-    assert shown_url(url) == shown
+    assert redacted_url(url) == shown

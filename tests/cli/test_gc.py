@@ -10,8 +10,8 @@ import pytest
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.memory.turn import Step, TurnReflection
-from ace_graph.server.conversations.open import kept_conversations
-from ace_graph.server.conversations.repository import Accepted
+from ace_graph.server.conversations.open import open_conversations
+from ace_graph.server.conversations.repository import AcceptedTurn
 from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 from tests.cli.commands import Commands
@@ -80,8 +80,8 @@ def test_gc_deletes_conversations_once_a_limit_is_set(ace: Commands, monkeypatch
 
     async def talk() -> None:
         settings = Settings(memory_file=ace.database)
-        async with kept_conversations(settings, HandClock()) as conversations:  # long ago
-            turn = await conversations.accept(Accepted("r", "c", "ada", "{}", thread_id="r"))
+        async with open_conversations(settings, HandClock()) as conversations:  # long ago
+            turn = await conversations.accept(AcceptedTurn("r", "c", "ada", "{}", thread_id="r"))
             await conversations.finish(turn)
 
     asyncio.run(talk())

@@ -24,7 +24,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import PrivateAttr, SecretStr
 
-from ace_graph.server import Brought, create_app
+from ace_graph.server import Overrides, create_app
 from ace_graph.server.clock import Clock
 from ace_graph.server.connection_limits import SocketLimits, bounded_protocol
 from ace_graph.settings import Settings
@@ -155,12 +155,12 @@ def settings_for(folder: Path | None = None, **given: object) -> Settings:
 @asynccontextmanager
 async def serving(
     settings: Settings,
-    brought: Brought | None = None,
+    overrides: Overrides | None = None,
     clock: Clock | None = None,
     limits: SocketLimits | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve on a free port of this machine until the block ends; with `limits`, as `ace-graph serve` does."""
-    app = create_app(settings, brought, clock=clock)
+    app = create_app(settings, overrides, clock=clock)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -20,7 +20,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from pydantic import SecretStr
 
 from ace_graph.errors import ConfigurationError
-from ace_graph.server import Brought, create_app
+from ace_graph.server import Overrides, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import SECRET, HandClock, Json, Served, serving, settings_for, token
@@ -87,7 +87,7 @@ async def get(served: Served, path: str, authorization: str | None) -> httpx.Res
 
 async def test_no_token_that_is_not_valid_reaches_model_or_memory() -> None:
     store = CountingStore()
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
         replies = {name: await get(served, "/api/playbook", given) for name, given in REFUSED.items()}
         loads = store.calls.loads
     assert {name: reply.status_code for name, reply in replies.items()} == dict.fromkeys(REFUSED, 401)
@@ -116,7 +116,7 @@ async def test_the_subject_may_be_any_text_of_a_learner_id(gate: Served) -> None
 
 
 async def test_the_audience_must_be_ours_where_one_is_set() -> None:
-    async with serving(settings_for(jwt_audience="ace"), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(jwt_audience="ace"), Overrides(model=ScriptedModel([]))) as served:
         replies = [
             await get(served, "/api/playbook", f"Bearer {given}")
             for given in (token(aud="ace"), token(aud=["x", "ace"]), token(aud="other"), token())
@@ -126,7 +126,7 @@ async def test_the_audience_must_be_ours_where_one_is_set() -> None:
 
 @pytest.fixture
 async def gate() -> AsyncIterator[Served]:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         yield served
 
 
@@ -169,7 +169,7 @@ async def test_tokens_of_a_key_set_are_verified_with_the_keys_own_algorithm(tmp_
     keys = Keys(tmp_path)
     stranger: RSAPrivateKey = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     settings = settings_for(jwt_secret=None, jwks=str(keys.path))
-    async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings, Overrides(model=ScriptedModel([]))) as served:
         given = [
             keys.signed(),
             keys.signed(key=stranger),
@@ -185,7 +185,7 @@ async def test_tokens_of_a_key_set_are_verified_with_the_keys_own_algorithm(tmp_
 async def test_a_new_key_is_found_without_a_restart(tmp_path: Path) -> None:
     keys, clock = Keys(tmp_path), HandClock()
     settings = settings_for(jwt_secret=None, jwks=str(keys.path))
-    async with serving(settings, Brought(model=ScriptedModel([])), clock) as served:
+    async with serving(settings, Overrides(model=ScriptedModel([])), clock) as served:
         new = f"Bearer {keys.signed('e1', 'ES256')}"
         assert (await get(served, "/api/playbook", f"Bearer {keys.signed()}")).status_code == 200
         assert (await get(served, "/api/playbook", new)).status_code == 401
@@ -211,7 +211,7 @@ async def test_a_key_that_can_not_be_used_locks_nobody_out(odd: object, tmp_path
     published = json.loads(keys.path.read_text())
     keys.path.write_text(json.dumps({"keys": [odd, *published["keys"]]}))
     settings = settings_for(jwt_secret=None, jwks=str(keys.path))
-    async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings, Overrides(model=ScriptedModel([]))) as served:
         reply = await get(served, "/api/playbook", f"Bearer {keys.signed()}")
         unknown = await get(served, "/api/playbook", f"Bearer {keys.signed('odd')}")
     assert (reply.status_code, unknown.status_code) == (200, 401)
@@ -219,21 +219,21 @@ async def test_a_key_that_can_not_be_used_locks_nobody_out(odd: object, tmp_path
 
 async def test_keys_that_can_not_be_read_are_the_servers_fault(tmp_path: Path) -> None:
     settings = settings_for(jwt_secret=None, jwks=str(tmp_path / "none.json"))
-    async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings, Overrides(model=ScriptedModel([]))) as served:
         reply = await get(served, "/api/playbook", f"Bearer {token()}")
     assert (reply.status_code, reply.json()["code"]) == (503, "keys_unavailable")
 
 
 async def test_keys_may_come_from_a_url(tmp_path: Path) -> None:
     keys = Keys(tmp_path)
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as other:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as other:
 
         async def published() -> Json:
             return json.loads(keys.path.read_text())
 
         other.app.add_api_route("/keys.json", published)
         settings = settings_for(jwt_secret=None, jwks=f"{other.client.base_url}/keys.json")
-        async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+        async with serving(settings, Overrides(model=ScriptedModel([]))) as served:
             reply = await get(served, "/api/playbook", f"Bearer {keys.signed()}")
     assert reply.status_code == 200
 
@@ -242,7 +242,7 @@ async def test_without_a_secret_everybody_is_the_learner_local_and_only_under_na
     store = CountingStore()
     settings = settings_for(jwt_secret=None)
     scripted = ScriptedModel(["<final>ok</final>"])
-    async with serving(settings, Brought(model=scripted, store=store)) as served:
+    async with serving(settings, Overrides(model=scripted, store=store)) as served:
         reply = await get(served, "/api/learner/export", None)
         elsewhere = await served.client.get("/api/playbook", headers={"host": "evil.example"})
         nowhere = await served.client.get("/api/playbook", headers={"host": "["})

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
@@ -32,7 +32,7 @@ async def waiting(served: Served) -> list[str]:
 
 
 async def test_by_default_the_answer_comes_first_and_the_servers_worker_learns() -> None:
-    async with serving(in_background(), Brought(model=model("5/6", lesson=LESSON))) as served:
+    async with serving(in_background(), Overrides(model=model("5/6", lesson=LESSON))) as served:
         told = await served.ask("Remember that I like tea. What is 1/2 + 1/3?")
 
         async def learned() -> bool:
@@ -59,7 +59,7 @@ class Remembering(CountingStore):
 
 async def test_the_next_turn_knows_what_the_servers_worker_has_learned() -> None:
     store, scripted = Remembering(), model("5/6", "7/12", lesson=LESSON)
-    async with serving(in_background(), Brought(model=scripted, store=store)) as served:
+    async with serving(in_background(), Overrides(model=scripted, store=store)) as served:
         await served.ask("What is 1/2 + 1/3?")
 
         async def learned() -> bool:
@@ -73,9 +73,9 @@ async def test_the_next_turn_knows_what_the_servers_worker_has_learned() -> None
 
 async def test_what_a_server_left_pending_another_one_learns_once(tmp_path: Path) -> None:
     settings = in_background(tmp_path, server_worker=False)
-    async with serving(settings, Brought(model=model("5/6"))) as served:
+    async with serving(settings, Overrides(model=model("5/6"))) as served:
         await served.ask("What is 1/2 + 1/3?", "c1")
-        now, store = datetime.now(UTC), served.app.state.parts.store
+        now, store = datetime.now(UTC), served.app.state.services.store
         leased = await store.claim("db-host-7:4711:worker", now, 30.0)
         export: Json = (await served.client.get("/api/learner/export")).json()
         assert await store.fail(leased, "stopped", now)
@@ -84,7 +84,7 @@ async def test_what_a_server_left_pending_another_one_learns_once(tmp_path: Path
     assert len(export["pending"]) == 1
     assert "db-host-7" not in json.dumps(export), "who works on it is the operator's"
     scripted = ScriptedModel(reflector=[LESSON])
-    async with serving(in_background(tmp_path), Brought(model=scripted)) as served:
+    async with serving(in_background(tmp_path), Overrides(model=scripted)) as served:
 
         async def learned() -> bool:
             return await contents(served) == [LEARNED]
@@ -96,7 +96,7 @@ async def test_what_a_server_left_pending_another_one_learns_once(tmp_path: Path
 
 async def test_forgetting_takes_what_is_pending_too(tmp_path: Path) -> None:
     settings = in_background(tmp_path, server_worker=False)
-    async with serving(settings, Brought(model=model("5/6"))) as served:
+    async with serving(settings, Overrides(model=model("5/6"))) as served:
         await served.ask("What is 1/2 + 1/3?", "c1")
         await served.client.delete("/api/learner")
         assert await waiting(served) == ["ace_learning_pending 0.0", "ace_learning_dead 0.0"]
@@ -104,7 +104,7 @@ async def test_forgetting_takes_what_is_pending_too(tmp_path: Path) -> None:
 
 
 async def test_trajectories_are_filtered_and_paged() -> None:
-    async with serving(in_background(), Brought(model=model("one", "two", "three"))) as served:
+    async with serving(in_background(), Overrides(model=model("one", "two", "three"))) as served:
         for question in ("What is one?", "What is two?", "What is three?"):
             await served.ask(question)
 
@@ -127,7 +127,7 @@ async def test_trajectories_are_filtered_and_paged() -> None:
 
 async def test_bad_feedback_on_an_answer_is_learned_from_again() -> None:
     scripted = ScriptedModel(solver=["<final>5/7</final>"], reflector=[NO_LESSON, LESSON])
-    async with serving(in_background(), Brought(model=scripted)) as served:
+    async with serving(in_background(), Overrides(model=scripted)) as served:
         told = await served.ask("What is 1/2 + 1/3?")
 
         async def looked_back() -> bool:

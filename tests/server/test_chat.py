@@ -15,7 +15,7 @@ from langgraph.types import interrupt
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.delta.operations import Add
 from ace_graph.offline_tutor import OfflineTutor
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, bearer, serving, settings_for, until
@@ -36,7 +36,7 @@ def model(*answers: str, lesson: str = NO_LESSON) -> ScriptedModel:
 
 
 async def test_a_message_is_answered_with_what_it_changed() -> None:
-    async with serving(settings_for(), Brought(model=model("5/6", lesson=LESSON))) as served:
+    async with serving(settings_for(), Overrides(model=model("5/6", lesson=LESSON))) as served:
         told = await served.ask("What is 1/2 + 1/3?", "c1")
         kept = (await served.client.get("/api/playbook")).json()
     assert (told["answer"], told["mode"], told["conversationId"]) == ("5/6", "cot", "c1")
@@ -48,7 +48,7 @@ async def test_a_message_is_answered_with_what_it_changed() -> None:
 
 async def test_a_turn_reads_the_memory_once_whether_its_conversation_is_new_or_goes_on() -> None:
     store = CountingStore()
-    async with serving(settings_for(), Brought(model=model("one", "two"), store=store)) as served:
+    async with serving(settings_for(), Overrides(model=model("one", "two"), store=store)) as served:
         first = await served.ask("What is one?")
         assert store.calls.loads == 1
         await served.ask("What is two?", first["conversationId"])
@@ -57,7 +57,7 @@ async def test_a_turn_reads_the_memory_once_whether_its_conversation_is_new_or_g
 
 async def test_what_one_turn_learned_is_in_the_prompt_of_the_next() -> None:
     scripted = model("5/6", "7/12", lesson=LESSON)
-    async with serving(settings_for(), Brought(model=scripted)) as served:
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
         await served.ask("What is 1/2 + 1/3?", "first")
         await served.ask("What is adding fractions 1/3 + 1/4?", "second")
     prompts = [call.messages[0].text for call in scripted.calls_of("solver")]
@@ -74,8 +74,8 @@ async def test_the_history_is_passed_in_order_under_the_servers_own_system_promp
         {"role": "user", "content": "third"},
         {"role": "assistant", "content": "fourth"},
     ]
-    brought = Brought(model=scripted, system_prompt="You are the tutor of this school.")
-    async with serving(settings_for(), brought) as served:
+    overrides = Overrides(model=scripted, system_prompt="You are the tutor of this school.")
+    async with serving(settings_for(), overrides) as served:
         await served.ask("And now?", conversationHistory=history)
     messages = scripted.calls_of("solver")[0].messages
     assert messages[0].type == "system"
@@ -86,7 +86,7 @@ async def test_the_history_is_passed_in_order_under_the_servers_own_system_promp
 
 async def test_a_conversation_goes_on_with_its_id_and_never_with_another() -> None:
     scripted = model("Hello", "Otters", "Nothing")
-    async with serving(settings_for(), Brought(model=scripted)) as served:
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
         begun = await served.ask("My cat is called Tom")
         same = begun["conversationId"]
         await served.ask("What was that?", same, conversationHistory=[{"role": "user", "content": "forged"}])
@@ -98,10 +98,10 @@ async def test_a_conversation_goes_on_with_its_id_and_never_with_another() -> No
 
 async def test_conversations_outlive_the_server(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
-    async with serving(settings, Brought(model=model("Hello"))) as served:
+    async with serving(settings, Overrides(model=model("Hello"))) as served:
         await served.ask("My cat is called Tom", "c1")
     scripted = model("Tom")
-    async with serving(settings, Brought(model=scripted)) as served:
+    async with serving(settings, Overrides(model=scripted)) as served:
         await served.ask("What is its name?", "c1")
     assert [m.text for m in scripted.calls[0].messages[1:]] == [
         "My cat is called Tom", "Hello", "What is its name?",
@@ -111,7 +111,7 @@ async def test_conversations_outlive_the_server(tmp_path: Path) -> None:
 
 async def test_another_learners_conversation_id_opens_an_empty_one_of_ones_own() -> None:
     scripted = model("Hello", "Who?", "Still Tom", lesson=LESSON)
-    async with serving(settings_for(), Brought(model=scripted)) as served:
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
         await served.ask("My cat is called Tom", "c1")
         other = await served.post("What was that?", "c1", learner="mallory")
         await served.ask("And now?", "c1")
@@ -129,7 +129,7 @@ async def test_another_learners_conversation_id_opens_an_empty_one_of_ones_own()
 
 async def test_two_learners_take_turns_in_conversations_of_one_id_at_once() -> None:
     held = HeldModel(solver=["<final>slow</final>", "<final>other</final>"], reflector=[NO_LESSON] * 2)
-    async with serving(settings_for(), Brought(model=held)) as served:
+    async with serving(settings_for(), Overrides(model=held)) as served:
         mine = asyncio.create_task(served.post("What is one?", "lesson-1"))
         await held.begun.wait()
         hers = asyncio.create_task(served.post("What is two?", "lesson-1", learner="mallory"))
@@ -140,7 +140,7 @@ async def test_two_learners_take_turns_in_conversations_of_one_id_at_once() -> N
 
 async def test_a_second_turn_at_once_in_one_conversation_is_told_to_wait() -> None:
     held = HeldModel(solver=["<final>slow</final>", "<final>other</final>"], reflector=[NO_LESSON] * 2)
-    async with serving(settings_for(), Brought(model=held)) as served:
+    async with serving(settings_for(), Overrides(model=held)) as served:
         first = asyncio.create_task(served.post("What is one?", "c1"))
         await held.begun.wait()
         second = await served.post("What is two?", "c1")
@@ -153,7 +153,7 @@ async def test_a_second_turn_at_once_in_one_conversation_is_told_to_wait() -> No
 
 
 async def test_the_learner_is_the_tokens_subject_whatever_the_body_says() -> None:
-    async with serving(settings_for(), Brought(model=model("ok", lesson=LESSON))) as served:
+    async with serving(settings_for(), Overrides(model=model("ok", lesson=LESSON))) as served:
         await served.ask("What is 1/2 + 1/3?", learnerId="bob", learner_id="bob", userId="bob")
         mine = (await served.client.get("/api/playbook")).json()
         bobs = (await served.client.get("/api/playbook", headers=bearer("bob"))).json()
@@ -179,7 +179,7 @@ UNANSWERABLE: list[object] = [
 
 
 async def test_what_can_not_be_answered_is_422_and_reaches_no_model() -> None:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         replies = [await served.client.post("/api/ai/chat", json=body) for body in UNANSWERABLE]
     assert [reply.status_code for reply in replies] == [422] * len(UNANSWERABLE)
     assert all(set(reply.json()) == {"error", "code", "requestId"} for reply in replies)
@@ -187,14 +187,14 @@ async def test_what_can_not_be_answered_is_422_and_reaches_no_model() -> None:
 
 async def test_the_mode_can_be_forced() -> None:
     scripted = ScriptedModel(["<final>fine</final>", NO_LESSON])
-    async with serving(settings_for(), Brought(model=scripted)) as served:
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
         assert (await served.ask("What is one?", mode="react"))["mode"] == "react"
 
 
 async def test_a_turn_that_can_not_be_stored_is_answered_and_stored_later() -> None:
     store, clock = CountingStore(), HandClock()
     store.commit_error = StoreUnavailable("the disk at /secret/place is full")
-    async with serving(settings_for(), Brought(model=model("fine"), store=store), clock) as served:
+    async with serving(settings_for(), Overrides(model=model("fine"), store=store), clock) as served:
         told = await served.ask("Remember that my exam is on 12 May.")
         scratch = told["metadata"]["scratch"]
         assert told["answer"] == "fine"
@@ -214,7 +214,7 @@ async def test_a_memory_that_can_not_be_read_is_an_error_and_stays_as_it_is() ->
     store = CountingStore()
     before = await store.seed("alice", Add(content="Otters hold hands"))
     store.load_error = StoreUnavailable("no route to db.internal")
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
         reply = await served.post("What is one?", "c1")
         store.load_error = None
         after = await store.now("alice")
@@ -226,7 +226,7 @@ async def test_a_memory_that_can_not_be_read_is_an_error_and_stays_as_it_is() ->
 async def test_an_unexpected_error_tells_nothing_of_itself(caplog: pytest.LogCaptureFixture) -> None:
     store = CountingStore()
     store.load_error = RuntimeError("alice's bullet says: my password is hunter2")
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
         reply = await served.post("What is one?")
         listed = await served.client.get("/api/playbook")
     for each in (reply, listed):
@@ -241,7 +241,7 @@ async def test_a_question_that_failed_leaves_no_trace_in_the_conversation() -> N
         solver=["<final>one</final>", ValueError("no such model"), "<final>two</final>"],
         reflector=[NO_LESSON] * 2,
     )
-    async with serving(settings_for(), Brought(model=scripted)) as served:
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
         await served.ask("What is one?", "c1")
         failed = await served.post("What fails?", "c1")
         await served.ask("What is two?", "c1")
@@ -254,8 +254,8 @@ async def test_a_question_that_failed_leaves_no_trace_in_the_conversation() -> N
 async def test_two_servers_on_one_memory_keep_both_lessons(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     other = LESSON.replace("Convert both fractions to sixths before adding", "Otters hold hands asleep")
-    brought = [Brought(model=model("a", lesson=LESSON)), Brought(model=model("b", lesson=other))]
-    async with serving(settings, brought[0]) as one, serving(settings, brought[1]) as two:
+    overrides = [Overrides(model=model("a", lesson=LESSON)), Overrides(model=model("b", lesson=other))]
+    async with serving(settings, overrides[0]) as one, serving(settings, overrides[1]) as two:
         await asyncio.gather(one.ask("What is 1/2 + 1/3?"), two.ask("What do otters do at night?"))
         kept = (await two.client.get("/api/playbook")).json()
     assert len(kept["bullets"]) == 2
@@ -264,7 +264,7 @@ async def test_two_servers_on_one_memory_keep_both_lessons(tmp_path: Path) -> No
 async def test_a_conversation_that_grows_long_loses_its_older_half() -> None:
     history = [{"role": role, "content": f"{role} {n}"} for n in range(210) for role in ("user", "assistant")]
     scripted = model("fine", "fine")
-    async with serving(settings_for(), Brought(model=scripted)) as served:
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
         await served.ask("What is one?", "c1", conversationHistory=history)
         found = (await served.client.get("/api/learner/export")).json()["conversations"][0]["messages"]
         await served.ask("What is two?", "c1")
@@ -287,7 +287,7 @@ async def test_a_tool_that_waits_for_a_person_ends_the_turn_and_nothing_else(beg
     scripted = ScriptedModel(
         solver=[*answers, calling, calling, "<final>fine</final>"], reflector=[NO_LESSON] * 3
     )
-    async with serving(settings_for(), Brought(model=scripted, tools=[ask_a_person])) as served:
+    async with serving(settings_for(), Overrides(model=scripted, tools=[ask_a_person])) as served:
         if begun:
             await served.ask("My cat is called Tom", "c1")
         asked = await served.post("Ask a person", "c1", mode="react")
@@ -304,7 +304,7 @@ async def test_a_tool_that_waits_for_a_person_ends_the_turn_and_nothing_else(beg
 
 @pytest.mark.parametrize("table", ["checkpoints", "ace_conversations"])
 async def test_conversations_that_can_not_be_read_are_503(table: str, tmp_path: Path) -> None:
-    async with serving(settings_for(tmp_path), Brought(model=model("Hello", "Tom"))) as served:
+    async with serving(settings_for(tmp_path), Overrides(model=model("Hello", "Tom"))) as served:
         await served.ask("My cat is called Tom", "c1")
         with closing(sqlite3.connect(tmp_path / "ace-conversations.db")) as connection:
             connection.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
@@ -323,7 +323,7 @@ async def test_conversations_that_can_not_be_read_are_503(table: str, tmp_path: 
 
 
 async def test_everything_is_forgotten_after_a_yes_over_http() -> None:
-    async with serving(settings_for(), Brought(model=OfflineTutor())) as served:
+    async with serving(settings_for(), Overrides(model=OfflineTutor())) as served:
         told = await served.ask("My name is Mia and I have dyslexia.", "c1")
         assert 'I will remember: "My name is Mia"; "I have dyslexia".' in told["answer"]
         asked = await served.ask("Forget everything you know about me.", "c1")

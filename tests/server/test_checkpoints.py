@@ -12,21 +12,21 @@ from langgraph.checkpoint.memory import InMemorySaver
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.errors import ModelError
 from ace_graph.graph import ACEGraph
-from ace_graph.server.conversations.checkpointer import NOTHING_KNOWN, TurnSaver
-from ace_graph.server.conversations.repository import Accepted
+from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, TurnCheckpointer
+from ace_graph.server.conversations.repository import AcceptedTurn
 from ace_graph.server.schemas import ChatRequest, reply_of
 from ace_graph.server.turns.event_log import LiveTurn
-from ace_graph.server.turns.run_turn import drive
+from ace_graph.server.turns.run_turn import run_turn
 from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
 from tests.server.test_chat import model
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "c1"}}
-BEGINNING: RunnableConfig = {"configurable": {"thread_id": "c1", NOTHING_KNOWN: True}}
+BEGINNING: RunnableConfig = {"configurable": {"thread_id": "c1", NO_CHECKPOINT: True}}
 
 
 def graph_of(scripted: ScriptedModel, kept: InMemorySaver) -> ACEGraph:
-    return build_ace_graph(model=scripted, store="memory://", checkpointer=TurnSaver(kept))
+    return build_ace_graph(model=scripted, store="memory://", checkpointer=TurnCheckpointer(kept))
 
 
 async def ask(graph: ACEGraph, question: str, config: RunnableConfig = THREAD) -> list[AnyMessage]:
@@ -85,10 +85,10 @@ async def test_the_first_turn_of_a_conversation_reads_nothing_that_another_one_l
 async def test_who_listens_to_a_turn_that_had_ended_before_it_was_taken_up_is_told_its_answer() -> None:
     graph = graph_of(model("5/6"), InMemorySaver())
     asked = ChatRequest(message="What is 1/2 + 1/3?").model_dump_json(by_alias=True)
-    turn = Accepted("r1", "c1", "alice", asked, thread_id="r1", known="nothing")
-    await drive(graph, turn, LiveTurn("r1", "c1", "alice"), None)
+    turn = AcceptedTurn("r1", "c1", "alice", asked, thread_id="r1", known="nothing")
+    await run_turn(graph, turn, LiveTurn("r1", "c1", "alice"), None)
     again = LiveTurn("r1", "c1", "alice")
-    again.end(reply_of(await drive(graph, replace(turn, known="turn"), again, None), "c1"))
+    again.end(reply_of(await run_turn(graph, replace(turn, known="turn"), again, None), "c1"))
     told = [event async for event in again.follow(0, 1.0) if event is not None]
     assert [event.name for event in told] == ["start", "token", "result", "done"]
     assert told[1].data == {"text": "5/6"}

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.server.connection_limits import SocketLimits, socket_limits
 from ace_graph.testing import ScriptedModel
 from tests.plugins.warm_python import WarmPython
@@ -47,7 +47,7 @@ async def answer(reader: asyncio.StreamReader) -> bytes:
 @pytest.mark.parametrize("begun", [b"", UNFINISHED])
 async def test_a_head_that_never_ends_is_cut_off(begun: bytes) -> None:
     async with (
-        serving(settings_for(), Brought(model=ScriptedModel([])), limits=IMPATIENT) as served,
+        serving(settings_for(), Overrides(model=ScriptedModel([])), limits=IMPATIENT) as served,
         connected(served) as (reader, writer),
     ):
         writer.write(begun)
@@ -59,7 +59,7 @@ async def test_a_head_that_never_ends_is_cut_off(begun: bytes) -> None:
 )
 async def test_a_later_head_that_never_ends_is_cut_off(first: bytes, status: bytes, then: bytes) -> None:
     async with (
-        serving(settings_for(), Brought(model=ScriptedModel([])), limits=IMPATIENT) as served,
+        serving(settings_for(), Overrides(model=ScriptedModel([])), limits=IMPATIENT) as served,
         connected(served) as (reader, writer),
     ):
         writer.write(first)
@@ -71,7 +71,7 @@ async def test_a_later_head_that_never_ends_is_cut_off(first: bytes, status: byt
 async def test_a_slow_answer_is_no_slow_head() -> None:
     held = HeldModel(solver=["<final>slow</final>"], reflector=[NO_LESSON])
     patience = SocketLimits(most=100, backlog=100, head_seconds=0.5)
-    async with serving(settings_for(), Brought(model=held), limits=patience) as served:
+    async with serving(settings_for(), Overrides(model=held), limits=patience) as served:
         asked = asyncio.create_task(served.post("What is one?"))
         await held.begun.wait()
         async with connected(served) as (reader, _):
@@ -83,7 +83,7 @@ async def test_a_slow_answer_is_no_slow_head() -> None:
 async def test_idle_connections_make_room_for_a_new_one_the_oldest_first() -> None:
     limits = SocketLimits(most=3, backlog=100)
     async with (
-        serving(settings_for(), Brought(model=ScriptedModel([])), limits=limits) as served,
+        serving(settings_for(), Overrides(model=ScriptedModel([])), limits=limits) as served,
         AsyncExitStack() as stack,
     ):
         opened = [await stack.enter_async_context(connected(served)) for _ in range(3)]
@@ -102,7 +102,7 @@ async def test_idle_connections_make_room_for_a_new_one_the_oldest_first() -> No
 async def test_a_connection_beyond_the_most_is_503_while_all_others_work() -> None:
     held = HeldModel(solver=["<final>slow</final>"], reflector=[NO_LESSON])
     limits = SocketLimits(most=1, backlog=100)
-    async with serving(settings_for(), Brought(model=held), limits=limits) as served:
+    async with serving(settings_for(), Overrides(model=held), limits=limits) as served:
         asked = asyncio.create_task(served.post("What is one?"))
         await held.begun.wait()
         async with connected(served) as (reader, _):

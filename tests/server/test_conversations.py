@@ -15,20 +15,20 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from ace_graph import build_ace_graph
 from ace_graph.errors import ConfigurationError, NewerFormat, RequestRefused, StoreUnavailable
-from ace_graph.server import Brought
-from ace_graph.server.conversations.checkpointer import TurnSaver
+from ace_graph.server import Overrides
+from ace_graph.server.conversations.checkpointer import TurnCheckpointer
 from ace_graph.server.conversations.database import Database
 from ace_graph.server.conversations.migrations import MIGRATIONS
-from ace_graph.server.conversations.open import conversations_place
+from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.conversations.process import is_gone, new_owner
-from ace_graph.server.conversations.repository import LEASE_SECONDS, Accepted, Conversations, Unsaved
+from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, Unsaved
 from ace_graph.server.conversations.sqlite import open_sqlite
 from tests.server.postgres import AVAILABLE, running_postgres
 from tests.server.serving import HandClock, bearer, serving, settings_for, until
 from tests.server.test_chat import LESSON, model
 
 KINDS = ["sqlite", *(["postgres"] if AVAILABLE else [])]
-TURN = Accepted("r1", "c1", "alice", '{"message": "x"}', thread_id="r1")
+TURN = AcceptedTurn("r1", "c1", "alice", '{"message": "x"}', thread_id="r1")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ async def clean(conversations: Conversations) -> None:
         await conversations.forget(learner)
 
 
-async def refusal(conversations: Conversations, turn: Accepted) -> int:
+async def refusal(conversations: Conversations, turn: AcceptedTurn) -> int:
     with pytest.raises(RequestRefused) as caught:
         await conversations.accept(turn)
     return caught.value.status
@@ -112,15 +112,15 @@ async def test_a_turn_is_taken_over_once_when_its_lease_has_run_out(place: str) 
     async with opened(place, clock) as one, opened(place, clock, "two") as two:
         await clean(one)
         await one.accept(TURN)
-        assert await two.take_over() == []
+        assert await two.claim_orphans() == []
         clock.move(LEASE_SECONDS - 1)
         assert await one.renew(TURN)
         clock.move(LEASE_SECONDS - 1)
-        assert await two.take_over() == []
+        assert await two.claim_orphans() == []
         clock.move(2)
-        assert await one.take_over(busy={"r1"}) == [], "who works on it does not take it over"
-        assert await two.take_over() == [replace(TURN, tries=1, known="turn")]
-        assert await two.take_over() == []
+        assert await one.claim_orphans(busy={"r1"}) == [], "who works on it does not take it over"
+        assert await two.claim_orphans() == [replace(TURN, tries=1, known="turn")]
+        assert await two.claim_orphans() == []
         assert not await one.renew(TURN), "it is another's now"
         assert not await one.finish(TURN)
         assert await two.finish(TURN)
@@ -137,12 +137,12 @@ async def test_a_turn_that_two_servers_did_not_survive_is_given_up_by_the_third(
         await one.accept(TURN)
         clock.move(LEASE_SECONDS + 1)
         assert await x.give_up() == []
-        (taken,) = await two.take_over()
+        (taken,) = await two.claim_orphans()
         clock.move(LEASE_SECONDS + 1)
         assert await x.give_up(busy={"r1"}) == [], "whoever works on it does not give it up"
-        assert await x.take_over() == [], "a third server does not touch it"
+        assert await x.claim_orphans() == [], "a third server does not touch it"
         (ended,) = await x.give_up()
-        assert (await x.give_up(), await x.take_over()) == ([], [])
+        assert (await x.give_up(), await x.claim_orphans()) == ([], [])
         assert await x.given_up("alice") == [ended]
         assert await x.given_up("bob") == []
         assert "two servers" in ended.reason
@@ -159,9 +159,9 @@ async def test_orderly_stops_are_no_reason_to_give_a_turn_up(place: str) -> None
         await clean(one)
         await one.accept(TURN)
         for _ in range(5):
-            await one.put_back(TURN)
+            await one.release(TURN)
             assert await one.give_up() == []
-            assert len(await one.take_over()) == 1
+            assert len(await one.claim_orphans()) == 1
 
 
 async def test_a_turn_that_is_put_back_can_be_taken_at_once(place: str) -> None:
@@ -169,8 +169,8 @@ async def test_a_turn_that_is_put_back_can_be_taken_at_once(place: str) -> None:
     async with opened(place, clock) as one, opened(place, clock, "two") as two:
         await clean(one)
         await one.accept(TURN)
-        await one.put_back(TURN)
-        assert [turn.run_id for turn in await two.take_over()] == ["r1"]
+        await one.release(TURN)
+        assert [turn.run_id for turn in await two.claim_orphans()] == ["r1"]
 
 
 async def test_forgetting_ends_turns_and_takes_what_was_not_saved(place: str) -> None:
@@ -185,7 +185,7 @@ async def test_forgetting_ends_turns_and_takes_what_was_not_saved(place: str) ->
         assert (await one.unsaved(), await one.of("alice")) == ([], [])
         assert not await one.renew(TURN)
         clock.move(60)
-        assert await one.take_over() == []
+        assert await one.claim_orphans() == []
         await one.accept(replace(TURN, run_id="r9", thread_id="r9"))
 
 
@@ -206,12 +206,12 @@ async def test_two_servers_share_conversations_and_old_checkpoints_go(place: str
     settings = settings_for(tmp_path, conversations=place)
     scripted = [model("Hello", lesson=LESSON), model("Tom", "Who are you?")]
     async with (
-        serving(settings, Brought(model=scripted[0])) as one,
-        serving(settings, Brought(model=scripted[1])) as two,
+        serving(settings, Overrides(model=scripted[0])) as one,
+        serving(settings, Overrides(model=scripted[1])) as two,
     ):
         await one.ask("My cat is called Tom", "shared")
         await two.ask("What is its name?", "shared")
-        conversations = one.app.state.parts.conversations
+        conversations = one.app.state.services.conversations
         kept = await checkpoints(conversations, "alice")
         other = await two.post("What is its name?", "shared", learner="bob")
         told = (await one.client.get("/api/learner/export")).json()["conversations"]
@@ -262,16 +262,16 @@ async def test_conversations_of_version_0_1_go_on_and_its_turns_are_taken_up(
                 ("lesson-2", '{"message": "What is two?"}'),
             )
         graph = build_ace_graph(
-            model=model("Hello"), store="memory://", checkpointer=TurnSaver(database.saver)
+            model=model("Hello"), store="memory://", checkpointer=TurnCheckpointer(database.saver)
         )
         here: RunnableConfig = {"configurable": {"thread_id": "lesson-1"}}
         await graph.ainvoke({"messages": [HumanMessage("My cat is called Tom")]}, here, durability="sync")
     settings = settings_for(tmp_path, conversations=old_place)
     scripted = model("two", "Tom", "Who are you?")
-    async with serving(settings, Brought(model=scripted)) as served:
+    async with serving(settings, Overrides(model=scripted)) as served:
 
         async def taken_up() -> bool:
-            return len(scripted.calls_of("solver")) == 1 and not served.app.state.parts.turns.under_way
+            return len(scripted.calls_of("solver")) == 1 and not served.app.state.services.turns.under_way
 
         await until(taken_up)
         goes_on = await served.ask("What is its name?", "lesson-1")
@@ -316,10 +316,10 @@ async def test_a_conversation_goes_on_behind_a_server_whose_clock_was_ahead(
     async with opened(place, HandClock()) as earlier:
         await clean(earlier)
     settings = settings_for(tmp_path, conversations=place)
-    async with serving(settings, Brought(model=model("one", "two", "three"))) as served:
-        saver = served.app.state.parts.conversations.database.saver
+    async with serving(settings, Overrides(model=model("one", "two", "three"))) as served:
+        saver = served.app.state.services.conversations.database.saver
         await served.ask("What is one?", "shared")
-        (conversation,) = await served.app.state.parts.conversations.of("alice")
+        (conversation,) = await served.app.state.services.conversations.of("alice")
         here = {"configurable": {"thread_id": conversation.thread_id, "checkpoint_ns": ""}}
         kept = await saver.aget_tuple(here)
         ahead = {**kept.checkpoint, "id": "1fffffff-0000-6000-8000-000000000000"}
@@ -345,15 +345,15 @@ def test_a_process_that_ended_is_known_and_one_that_lives_is_not() -> None:
 
 
 def test_conversations_are_kept_beside_the_memory_unless_a_setting_says_where(tmp_path: Path) -> None:
-    assert conversations_place(settings_for(tmp_path)) == tmp_path / "ace-conversations.db"
-    assert conversations_place(settings_for()) is None
+    assert conversations_location(settings_for(tmp_path)) == tmp_path / "ace-conversations.db"
+    assert conversations_location(settings_for()) is None
     given = {name: settings_for(conversations=name) for name in ("x.db", "sqlite:////srv/x.db")}
-    assert conversations_place(given["x.db"]) == Path("x.db").absolute()
-    assert conversations_place(given["sqlite:////srv/x.db"]) == Path("/srv/x.db")
+    assert conversations_location(given["x.db"]) == Path("x.db").absolute()
+    assert conversations_location(given["sqlite:////srv/x.db"]) == Path("/srv/x.db")
     url = "postgresql://ace@db/ace"
-    assert conversations_place(settings_for(conversations=url)) == url
+    assert conversations_location(settings_for(conversations=url)) == url
     with pytest.raises(ConfigurationError, match="ACE_CONVERSATIONS"):
-        conversations_place(settings_for(conversations="mysql://x"))
+        conversations_location(settings_for(conversations="mysql://x"))
 
 
 async def test_a_place_that_can_not_be_used_is_an_error_that_tells_no_password(tmp_path: Path) -> None:

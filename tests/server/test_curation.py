@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from httpx import Response
 
 from ace_graph.memory.delta.operations import Add
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import Json, Served, bearer, serving, settings_for
@@ -26,7 +26,7 @@ async def three() -> AsyncGenerator[Served]:
         (None, "Never draw a bar for a decimal"),
     ):
         await store.seed("alice", Add(content=text, topic=topic))
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
         yield served
 
 

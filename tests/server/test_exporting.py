@@ -11,9 +11,9 @@ import pytest
 from langchain_core.messages import AnyMessage
 from starlette.types import Message
 
-from ace_graph.server import Brought
-from ace_graph.server.dependencies import Parts
-from ace_graph.server.routes.learner_export import export_pieces
+from ace_graph.server import Overrides
+from ace_graph.server.dependencies import Services
+from ace_graph.server.routes.learner_export import export_chunks
 from tests.server.serving import Json, Served, bearer, serving, settings_for
 from tests.server.test_chat import model
 
@@ -21,9 +21,9 @@ LONG = "x" * 90_000
 CONVERSATIONS = 6
 
 
-def counted(parts: Parts) -> list[str]:
+def counted(services: Services) -> list[str]:
     """Return a list that names each thread whose messages are read from now on."""
-    read, database = list[str](), parts.conversations.database
+    read, database = list[str](), services.conversations.database
     original = database.messages
 
     async def messages(thread_id: str) -> list[AnyMessage]:
@@ -34,12 +34,12 @@ def counted(parts: Parts) -> list[str]:
     return read
 
 
-async def talked(served: Served) -> Parts:
+async def talked(served: Served) -> Services:
     for n in range(CONVERSATIONS):
         history = [{"role": "user", "content": f"{n} {LONG}"}]
         await served.ask("What is one?", f"c{n}", conversationHistory=history)
-    parts: Parts = served.app.state.parts
-    return parts
+    services: Services = served.app.state.services
+    return services
 
 
 async def test_conversations_are_read_while_the_response_is_sent(tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ async def test_conversations_are_read_while_the_response_is_sent(tmp_path: Path)
         "query_string": b"", "root_path": "", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
         "headers": [(b"authorization", bearer()["Authorization"].encode())],
     }  # fmt: skip
-    brought = Brought(model=model(*["one"] * CONVERSATIONS))
-    async with serving(settings_for(tmp_path), brought) as served:
+    overrides = Overrides(model=model(*["one"] * CONVERSATIONS))
+    async with serving(settings_for(tmp_path), overrides) as served:
         read = counted(await talked(served))
 
         async def send(message: Message) -> None:
@@ -73,18 +73,18 @@ async def test_conversations_are_read_while_the_response_is_sent(tmp_path: Path)
 
 async def test_one_conversation_at_a_time_is_in_memory(tmp_path: Path) -> None:
     read, most = list[weakref.ref[AnyMessage]](), 0
-    brought = Brought(model=model(*["one"] * CONVERSATIONS))
-    async with serving(settings_for(tmp_path), brought) as served:
-        parts = await talked(served)
-        original = parts.conversations.database.messages
+    overrides = Overrides(model=model(*["one"] * CONVERSATIONS))
+    async with serving(settings_for(tmp_path), overrides) as served:
+        services = await talked(served)
+        original = services.conversations.database.messages
 
         async def messages(thread_id: str) -> list[AnyMessage]:
             found = await original(thread_id)
             read.append(weakref.ref(found[0]))
             return found
 
-        parts.conversations.database.messages = messages  # type: ignore[method-assign]
-        async for _ in export_pieces(await parts.store.export("alice"), parts.conversations):
+        services.conversations.database.messages = messages  # type: ignore[method-assign]
+        async for _ in export_chunks(await services.store.export("alice"), services.conversations):
             most = max(most, sum(each() is not None for each in read))
     assert len(read) == CONVERSATIONS
     assert most <= 2, "the last one may still be in the hands of the thread that wrote it"
@@ -92,17 +92,17 @@ async def test_one_conversation_at_a_time_is_in_memory(tmp_path: Path) -> None:
 
 async def test_a_learner_has_one_export_at_a_time_and_others_have_theirs(tmp_path: Path) -> None:
     go, waiting = asyncio.Event(), asyncio.Event()
-    brought = Brought(model=model(*["one"] * CONVERSATIONS))
-    async with serving(settings_for(tmp_path), brought) as served:
-        parts = await talked(served)
-        original = parts.store.export
+    overrides = Overrides(model=model(*["one"] * CONVERSATIONS))
+    async with serving(settings_for(tmp_path), overrides) as served:
+        services = await talked(served)
+        original = services.store.export
 
         async def held(learner: str) -> object:
             waiting.set()
             await go.wait()
             return await original(learner)
 
-        parts.store.export = held  # type: ignore[method-assign,assignment]  # pyright: ignore
+        services.store.export = held  # type: ignore[method-assign,assignment]  # pyright: ignore
         first = asyncio.create_task(served.client.get("/api/learner/export"))
         await waiting.wait()
         second = await served.client.get("/api/learner/export")
@@ -118,8 +118,8 @@ async def test_a_learner_has_one_export_at_a_time_and_others_have_theirs(tmp_pat
 
 @pytest.mark.parametrize("pieces", [0, 2])
 async def test_who_hangs_up_may_export_again(tmp_path: Path, pieces: int) -> None:
-    brought = Brought(model=model(*["one"] * CONVERSATIONS))
-    async with serving(settings_for(tmp_path), brought) as served:
+    overrides = Overrides(model=model(*["one"] * CONVERSATIONS))
+    async with serving(settings_for(tmp_path), overrides) as served:
         await talked(served)
         for _ in range(3):
             async with served.client.stream("GET", "/api/learner/export") as response:

@@ -16,7 +16,7 @@ from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.retention import Retention
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.unsaved import Unsaved as UnsavedTurn
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.server.conversations.cleaning import (
     ConversationLimits,
     begin_cleaning,
@@ -24,7 +24,7 @@ from ace_graph.server.conversations.cleaning import (
     count_conversations,
 )
 from ace_graph.server.conversations.migrations import MIGRATIONS
-from ace_graph.server.conversations.repository import Accepted, Conversations, Unsaved
+from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, Unsaved
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 from ace_graph.trajectories.retention import clean_learners
@@ -64,7 +64,7 @@ async def opened(place: str, clock: HandClock) -> AsyncGenerator[Conversations]:
 async def used(conversations: Conversations, name: str, learner: str = "alice", *, ends: bool = True) -> str:
     """Take a turn in a conversation, and leave a checkpoint; return the thread."""
     run = f"{learner}-{name}-run"
-    turn = await conversations.accept(Accepted(run, name, learner, "{}", thread_id=run))
+    turn = await conversations.accept(AcceptedTurn(run, name, learner, "{}", thread_id=run))
     saver = conversations.database.saver
     config = {"configurable": {"thread_id": turn.thread_id, "checkpoint_ns": ""}}
     checkpoint = {
@@ -197,9 +197,9 @@ async def test_the_server_cleans_memory_and_conversations_unasked() -> None:
     await write(store, "bob", touching(), record(turn_id="old").model_copy(update=fields))
     await write(store, "bob", rewriting(Reset()))
     settings = settings_for(conversation_days=1)
-    async with serving(settings, Brought(model=model("one"), store=store), clock) as served:
+    async with serving(settings, Overrides(model=model("one"), store=store), clock) as served:
         await served.ask("What is one?", "c1")
-        conversations = served.app.state.parts.conversations
+        conversations = served.app.state.services.conversations
         assert len(await conversations.of("alice")) == 1
         clock.move(2 * DAY)
 
@@ -213,7 +213,7 @@ async def test_the_server_cleans_memory_and_conversations_unasked() -> None:
 
 async def test_the_metrics_tell_the_sizes(tmp_path: Path) -> None:
     clock = HandClock()
-    async with serving(settings_for(tmp_path), Brought(model=model("one", "two")), clock) as served:
+    async with serving(settings_for(tmp_path), Overrides(model=model("one", "two")), clock) as served:
         await served.ask("What is one?")
         first = (await served.client.get("/metrics")).text
         await served.ask("What is two?")
@@ -233,7 +233,7 @@ async def test_the_metrics_tell_the_sizes(tmp_path: Path) -> None:
 async def test_a_conversation_keeps_so_many_messages() -> None:
     answers = [str(number) for number in range(12)]
     settings = settings_for(conversation_messages=10)
-    async with serving(settings, Brought(model=model(*answers))) as served:
+    async with serving(settings, Overrides(model=model(*answers))) as served:
         counts = list[int]()
         for number in range(12):
             await served.ask(f"What is {number}?", "c1")
@@ -254,9 +254,9 @@ async def test_an_unsaved_turn_that_comes_too_late_is_let_go() -> None:
     await write(store, "alice", rewriting(Reset()))
     assert (await clean_learners(store, Retention(), clock.now())).cleaned.turns == 1
     late = UnsavedTurn(learner_id="alice", epoch=epoch, delta=delta, record=made).model_dump_json()
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store), clock) as served:
-        conversations: Conversations = served.app.state.parts.conversations
-        turn = await conversations.accept(Accepted("r", "c", "alice", "{}", thread_id="r"))
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store), clock) as served:
+        conversations: Conversations = served.app.state.services.conversations
+        turn = await conversations.accept(AcceptedTurn("r", "c", "alice", "{}", thread_id="r"))
         await conversations.finish(turn, Unsaved("old", "alice", late))
 
         async def let_go() -> bool:

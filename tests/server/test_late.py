@@ -18,7 +18,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.server.conversations.repository import LEASE_SECONDS
 from ace_graph.testing import ScriptedModel
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
@@ -56,8 +56,8 @@ async def test_a_first_turn_on_another_server_ends_before_it_begins_a_forgotten_
 ) -> None:
     held, settings = HeldModel(solver=["<final>late</final>"]), settings_for(tmp_path)
     async with (
-        serving(settings, Brought(model=held)) as one,
-        serving(settings, Brought(model=ScriptedModel([]))) as two,
+        serving(settings, Overrides(model=held)) as one,
+        serving(settings, Overrides(model=ScriptedModel([]))) as two,
     ):
         asked = asyncio.create_task(one.post("Remember that I like tea.", "c1"))
         await held.begun.wait()
@@ -77,8 +77,8 @@ async def test_a_first_turn_that_is_being_stored_takes_back_what_it_brought_of_a
     settings = settings_for(tmp_path, learning="background", server_worker=False)
     scripted = ScriptedModel(solver=["<final>late</final>"])
     async with (
-        serving(settings, Brought(model=scripted, store=store)) as one,
-        serving(settings, Brought(model=ScriptedModel([]), store=store)) as two,
+        serving(settings, Overrides(model=scripted, store=store)) as one,
+        serving(settings, Overrides(model=ScriptedModel([]), store=store)) as two,
     ):
         asked = asyncio.create_task(one.post("Remember that I like tea.", "c1"))
         await store.begun.wait()
@@ -97,13 +97,13 @@ async def test_a_turn_whose_conversation_vanished_takes_nothing_but_itself_back(
     store.go.set()
     settings = settings_for(tmp_path, learning="background", server_worker=False)
     scripted = ScriptedModel(solver=["<final>one</final>", "<final>two</final>"])
-    async with serving(settings, Brought(model=scripted, store=store)) as served:
+    async with serving(settings, Overrides(model=scripted, store=store)) as served:
         await served.ask("Remember that I like tea.", "c1")
         store.begun.clear()
         store.go.clear()
         asked = asyncio.create_task(served.post("What is two?", "c2"))
         await store.begun.wait()
-        await served.app.state.parts.conversations.forget("alice")
+        await served.app.state.services.conversations.forget("alice")
         store.go.set()
         ended = await asked
         kept = (await served.client.get("/api/playbook")).json()["bullets"]
@@ -120,15 +120,15 @@ async def listen(served: Served, stream: str, after: str) -> list[ServerSentEven
 async def test_who_listens_again_on_the_server_that_took_a_turn_up_is_told_all_of_it(tmp_path: Path) -> None:
     settings, seen = settings_for(tmp_path), list[ServerSentEvent]()
     held = HeldModel(solver=["<final>The first answer, of which a part was told.</final>"], chunk_size=12)
-    async with serving(settings, Brought(model=held)) as served, served.stream("What is one?") as events:
+    async with serving(settings, Overrides(model=held)) as served, served.stream("What is one?") as events:
         async for event in events:
             seen.append(event)
             if event.event == "bullets":
                 await held.begun.wait()
-                await served.app.state.parts.turns.drain(0)
+                await served.app.state.services.turns.drain(0)
     stream = str(seen[0].json()["streamId"])
-    async with serving(settings, Brought(model=model("One."))) as served:
-        await until(lambda: served.app.state.parts.turns.find(stream, "alice") is not None)
+    async with serving(settings, Overrides(model=model("One."))) as served:
+        await until(lambda: served.app.state.services.turns.find(stream, "alice") is not None)
         told = await listen(served, stream, seen[-1].id)
         names = [event.event for event in told]
         rest = await listen(served, stream, told[-2].id)
@@ -142,10 +142,10 @@ async def test_who_listens_again_on_the_server_that_took_a_turn_up_is_told_all_o
 
 async def test_who_asked_a_server_that_stops_is_told_apart_from_who_may_ask_again(tmp_path: Path) -> None:
     held = HeldModel(solver=["<final>never</final>"])
-    async with serving(settings_for(tmp_path), Brought(model=held)) as served:
+    async with serving(settings_for(tmp_path), Overrides(model=held)) as served:
         asked = asyncio.create_task(served.post("What is one?", "c1"))
         await held.begun.wait()
-        await served.app.state.parts.turns.drain(0)
+        await served.app.state.services.turns.drain(0)
         accepted, refused = await asked, await served.post("What is two?", "c2")
     assert (accepted.status_code, accepted.json()["code"]) == (503, "later")
     assert "retry-after" not in accepted.headers
@@ -160,15 +160,15 @@ async def test_a_turn_that_stops_two_servers_ends_and_its_conversation_goes_on(t
     held = [HeldModel(solver=["<final>never</final>"]) for _ in range(2)]
     scripted = model("fine")
     async with (
-        serving(settings, Brought(model=held[0]), clocks[0]) as one,
+        serving(settings, Overrides(model=held[0]), clocks[0]) as one,
         one.stream("What stops you?", "c1") as events,
     ):
         stream = str((await anext(events)).json()["streamId"])
         await held[0].begun.wait()
-        async with serving(settings, Brought(model=held[1]), clocks[1]) as two:
+        async with serving(settings, Overrides(model=held[1]), clocks[1]) as two:
             await held[1].begun.wait()
-            async with serving(settings, Brought(model=scripted), clocks[2]) as three:
-                given_up = three.app.state.parts.turns.given_up
+            async with serving(settings, Overrides(model=scripted), clocks[2]) as three:
+                given_up = three.app.state.services.turns.given_up
                 await until(lambda: given_up(stream, "alice"))
                 told = await listen(three, stream, "0")
                 hers = await three.client.get(f"/api/ai/chat/stream/{stream}", headers=bearer("bob"))
@@ -214,7 +214,7 @@ class PlainStore:
 async def test_a_store_that_keeps_nothing_for_later_is_refused_when_the_server_starts() -> None:
     from ace_graph.server import create_app
 
-    app = create_app(settings_for(), Brought(model=ScriptedModel([]), store=PlainStore()))
+    app = create_app(settings_for(), Overrides(model=ScriptedModel([]), store=PlainStore()))
     with pytest.raises(ConfigurationError, match=r"PlainStore keeps nothing for later.*PendingStore"):
         async with app.router.lifespan_context(app):
             raise AssertionError("it was served")
@@ -223,7 +223,7 @@ async def test_a_store_that_keeps_nothing_for_later_is_refused_when_the_server_s
 async def test_feedback_that_changes_what_an_answer_was_worth_is_learned_from_again() -> None:
     settings = settings_for(learning="background", server_worker=False)
     scripted = ScriptedModel(solver=["<final>one</final>"], reflector=[NO_LESSON])
-    async with serving(settings, Brought(model=scripted)) as served:
+    async with serving(settings, Overrides(model=scripted)) as served:
         told = await served.ask("What is one?")
         before = (await served.client.get("/api/learner/export")).json()["pending"]
         vote = {"turnId": told["turnId"], "verdict": "bad", "text": "it is wrong"}

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.server.middleware import body_limit
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
@@ -17,7 +17,7 @@ from tests.server.test_chat import NO_LESSON, model
 
 @pytest.mark.parametrize("size", [1_048_577, 12_000_000])
 async def test_an_oversized_body_is_413_and_is_not_parsed(size: int) -> None:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         told = await served.client.post("/api/ai/chat", content=b"[" * size)
         after = await served.client.get("/healthz")
     assert (told.status_code, told.json()["code"], after.status_code) == (413, "too_large", 200)
@@ -28,7 +28,7 @@ async def test_an_oversized_body_without_a_length_is_413_too() -> None:
         for _ in range(40):
             yield b'{"message": "' + b"x" * 50_000
 
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         headers = {"content-type": "application/json"}
         told = await served.client.post("/api/ai/chat", content=pieces(), headers=headers)
     assert (told.status_code, told.json()["code"]) == (413, "too_large")
@@ -39,7 +39,7 @@ async def test_a_body_that_never_ends_is_not_waited_for(
     announced: int, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(body_limit, "SECONDS", 0.0)
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         url = served.client.base_url
         reader, writer = await asyncio.open_connection(url.host, url.port)
         lines = [
@@ -58,7 +58,7 @@ async def test_a_body_that_never_ends_is_not_waited_for(
 
 async def test_a_learner_may_ask_120_times_a_minute_and_another_is_not_held_up() -> None:
     clock = HandClock()
-    async with serving(settings_for(), Brought(model=ScriptedModel([])), clock) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([])), clock) as served:
         codes = [(await served.client.get("/api/playbook")).status_code for _ in range(120)]
         refused = await served.client.get("/api/playbook")
         other = await served.client.get("/api/playbook", headers=bearer("bob"))
@@ -71,7 +71,7 @@ async def test_a_learner_may_ask_120_times_a_minute_and_another_is_not_held_up()
 
 async def test_more_turns_than_the_server_takes_at_once_are_503() -> None:
     held = HeldModel(solver=["<final>slow</final>"], reflector=[NO_LESSON])
-    async with serving(settings_for(server_turns=1), Brought(model=held)) as served:
+    async with serving(settings_for(server_turns=1), Overrides(model=held)) as served:
         first = asyncio.create_task(served.post("What is one?", "c1"))
         await held.begun.wait()
         refused = await served.post("What is two?", "c2", learner="bob")
@@ -85,7 +85,7 @@ async def test_more_turns_than_the_server_takes_at_once_are_503() -> None:
 
 async def test_one_learner_does_not_take_all_places() -> None:
     held = HeldModel(solver=["<final>slow</final>"] * 2, reflector=[NO_LESSON] * 2)
-    async with serving(settings_for(server_turns=4), Brought(model=held)) as served:
+    async with serving(settings_for(server_turns=4), Overrides(model=held)) as served:
         first = asyncio.create_task(served.post("What is one?", "c1"))
         await held.begun.wait()
         refused = await served.post("What is two?", "c2")
@@ -98,8 +98,8 @@ async def test_one_learner_does_not_take_all_places() -> None:
 async def test_a_model_that_hangs_ends_in_504_within_the_limit_and_leaves_no_trace() -> None:
     clock, store = HandClock(), CountingStore()
     held = HeldModel(solver=["<final>never</final>", "<final>two</final>"], reflector=[NO_LESSON])
-    brought = Brought(model=held, store=store)
-    async with serving(settings_for(server_timeout=30), brought, clock) as served:
+    overrides = Overrides(model=held, store=store)
+    async with serving(settings_for(server_timeout=30), overrides, clock) as served:
         asked = asyncio.create_task(served.post("Remember that I like tea.", "c1"))
         await held.begun.wait()
         clock.move(29)
@@ -117,6 +117,6 @@ async def test_a_model_that_hangs_ends_in_504_within_the_limit_and_leaves_no_tra
 
 async def test_the_places_of_turns_that_ended_are_free_again() -> None:
     answers = ["one"] * 5
-    async with serving(settings_for(server_turns=1), Brought(model=model(*answers))) as served:
+    async with serving(settings_for(server_turns=1), Overrides(model=model(*answers))) as served:
         for n in range(5):
             assert (await served.ask("What is one?", f"c{n}"))["answer"] == "one"

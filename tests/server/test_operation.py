@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from ace_graph.cli.logs import install_logging
 from ace_graph.cli.main import app as command_line
 from ace_graph.errors import StoreUnavailable
-from ace_graph.server import Brought, create_app
+from ace_graph.server import Overrides, create_app
 from ace_graph.server.middleware.request_id import RequestIds
 from ace_graph.settings import variable_names
 from ace_graph.testing import ScriptedModel
@@ -28,7 +28,7 @@ from tests.server.test_chat import model
 
 async def test_alive_and_ready_are_told_apart() -> None:
     store = CountingStore()
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
         ready = await served.client.get("/readyz")
         store.load_error = StoreUnavailable("no route to db.internal")
         unready = await served.client.get("/readyz")
@@ -40,7 +40,7 @@ async def test_alive_and_ready_are_told_apart() -> None:
 
 
 async def test_the_numbers_count_requests_turns_and_tokens_and_name_nobody() -> None:
-    async with serving(settings_for(), Brought(model=model("one"))) as served:
+    async with serving(settings_for(), Overrides(model=model("one"))) as served:
         await served.ask("What is one?", "secret-conversation")
         await served.client.delete("/api/playbook/gen-00099")
         await served.client.get("/nowhere/at/all")
@@ -57,7 +57,7 @@ async def test_the_numbers_count_requests_turns_and_tokens_and_name_nobody() -> 
 
 
 async def test_methods_that_strangers_make_up_are_counted_as_one() -> None:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         for method in ("PROPFIND", "MKCOL", "LINK"):
             await served.client.request(method, "/healthz")
         told = await served.client.get("/metrics")
@@ -66,13 +66,13 @@ async def test_methods_that_strangers_make_up_are_counted_as_one() -> None:
 
 
 async def test_a_path_with_a_slash_too_many_leads_nowhere() -> None:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         told = await served.client.get("/healthz/", headers={"Host": "evil.example"})
     assert (told.status_code, told.json()["code"]) == (404, "not_found")
 
 
 async def test_every_answer_names_its_request_and_a_sane_id_of_the_client_is_kept() -> None:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         own = await served.client.get("/healthz", headers={"X-Request-Id": "trace-7"})
         forged = await served.client.get("/healthz", headers={"X-Request-Id": "a b\tINFO forged" + "x" * 99})
         refused = await served.client.get("/api/playbook", headers={"authorization": "Bearer x"})
@@ -96,7 +96,7 @@ def json_log() -> Iterator[io.StringIO]:
 
 
 async def test_log_lines_are_json_with_the_requests_id_and_without_content(json_log: io.StringIO) -> None:
-    async with serving(settings_for(), Brought(model=model("the zebra answer"))) as served:
+    async with serving(settings_for(), Overrides(model=model("the zebra answer"))) as served:
         headers = {**bearer(), "X-Request-Id": "r-1"}
         asked = {"message": "Remember that I like zebras."}
         await served.client.post("/api/ai/chat?x=zebra", json=asked, headers=headers)
@@ -110,7 +110,7 @@ async def test_log_lines_are_json_with_the_requests_id_and_without_content(json_
 
 
 async def test_a_path_that_is_not_there_and_a_method_that_is_not_known_are_short_json() -> None:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         missing = await served.client.get("/api/nothing")
         wrong = await served.client.put("/api/playbook")
         page = await served.client.get("/docs")
@@ -163,7 +163,7 @@ def test_it_says_where_it_listens_that_it_is_for_development_and_ends_in_order(t
 
 
 async def test_behind_a_proxy_that_adds_a_prefix_the_token_counts_as_ever() -> None:
-    app = create_app(settings_for(), Brought(model=ScriptedModel([])))
+    app = create_app(settings_for(), Overrides(model=ScriptedModel([])))
     proxied = httpx.ASGITransport(app, root_path="/tutor")
     async with (
         app.router.lifespan_context(app),
@@ -179,7 +179,7 @@ FORGER = 'bob found=true request=- [ACE Audit] action=forget learner="alice" \n\
 
 async def test_no_learners_id_forges_a_log_line_or_a_part_of_one(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "ace_graph")
-    async with serving(settings_for(), Brought(model=model("one"))) as served:
+    async with serving(settings_for(), Overrides(model=model("one"))) as served:
         assert (await served.post("What is one?", learner=FORGER)).status_code == 200
         await served.client.get("/api/learner/export", headers=bearer(FORGER))
         await served.client.delete("/api/learner", headers=bearer(FORGER))

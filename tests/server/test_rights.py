@@ -15,8 +15,8 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from ace_graph.memory.delta.operations import Add, Quarantine
-from ace_graph.server import Brought
-from ace_graph.server.dependencies import Parts
+from ace_graph.server import Overrides
+from ace_graph.server.dependencies import Services
 from ace_graph.settings import variable_names
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
@@ -42,7 +42,7 @@ async def seeded() -> CountingStore:
 
 
 async def test_the_playbook_shows_active_bullets_with_all_fields_and_others_on_request() -> None:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=await seeded())) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=await seeded())) as served:
         (active,) = await bullets(served)
         (held_back,) = await bullets(served, status="quarantined")
         everything = await bullets(served, status="all")
@@ -59,7 +59,7 @@ async def test_the_playbook_shows_active_bullets_with_all_fields_and_others_on_r
 
 
 async def test_a_bullet_is_mended_pinned_and_thrown_away_by_its_learner_only() -> None:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=await seeded())) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=await seeded())) as served:
         path = f"/api/playbook/{(await bullets(served))[0]['id']}"
         stolen = [
             (
@@ -86,7 +86,7 @@ async def test_a_bullet_is_mended_pinned_and_thrown_away_by_its_learner_only() -
 async def test_a_change_that_is_none_is_422(body: object) -> None:
     store = await seeded()
     before = await store.now("alice")
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
         reply = await served.client.patch("/api/playbook/gen-00001", json=body)
     assert reply.status_code == (409 if body == {"content": " "} else 422)
     assert await store.now("alice") == before
@@ -95,7 +95,7 @@ async def test_a_change_that_is_none_is_422(body: object) -> None:
 async def test_feedback_moves_the_bullets_that_the_answer_used_once_a_turn() -> None:
     answer = "<final>Use the common denominator</final><used>gen-00001</used>"
     scripted = ScriptedModel(solver=[answer], reflector=[NO_LESSON])
-    async with serving(settings_for(), Brought(model=scripted, store=await seeded())) as served:
+    async with serving(settings_for(), Overrides(model=scripted, store=await seeded())) as served:
         told = await served.ask("How do I add fractions with another denominator?")
         vote = {"turnId": told["turnId"], "verdict": "good", "text": "it worked"}
         first = await served.client.post("/api/feedback", json=vote)
@@ -115,7 +115,7 @@ async def test_feedback_moves_the_bullets_that_the_answer_used_once_a_turn() -> 
 
 
 async def test_trajectories_are_the_learners_own_turns_the_newest_first() -> None:
-    async with serving(settings_for(), Brought(model=model("one", "two"))) as served:
+    async with serving(settings_for(), Overrides(model=model("one", "two"))) as served:
         await served.ask("What is one?")
         await served.ask("What is two?")
         both = (await served.client.get("/api/trajectories")).json()["trajectories"]
@@ -130,7 +130,7 @@ async def test_trajectories_are_the_learners_own_turns_the_newest_first() -> Non
 @pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-00:01"])
 @pytest.mark.parametrize("name", ["since", "until"])
 async def test_a_time_that_utc_does_not_have_is_422(name: str, moment: str) -> None:
-    async with serving(settings_for(), Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         wrong = await served.client.get("/api/trajectories", params={name: moment})
         right = await served.client.get("/api/trajectories", params={name: moment[:19] + "Z"})
     assert (wrong.status_code, right.status_code) == (422, 200)
@@ -143,11 +143,11 @@ async def test_an_export_is_complete_and_a_forgotten_learner_leaves_nothing(
     caplog.set_level(logging.INFO, "ace_graph")
     settings = settings_for(tmp_path)
     scripted = model("the otter answer", "bobs answer", lesson=LESSON)
-    async with serving(settings, Brought(model=scripted)) as served:
+    async with serving(settings, Overrides(model=scripted)) as served:
         await served.ask("Remember that otters are my favourite.", "c1")
         await served.post("What do I like?", "c2", learner="bob")
         everything = (await served.client.get("/api/learner/export")).json()
-        held = cast("Parts", served.app.state.parts).snapshots
+        held = cast("Services", served.app.state.services).snapshots
         assert held.get("alice") is not None
         gone = await served.client.delete("/api/learner")
         assert held.get("alice") is None
@@ -175,7 +175,7 @@ async def test_an_exported_conversation_has_no_blank_line_where_a_tool_was_calle
     call = {"name": "calculator", "args": {"expression": "3/4 + 1/8"}, "id": "c1", "type": "tool_call"}
     calling = AIMessage(content="", tool_calls=[call])
     scripted = ScriptedModel(solver=[calling, "<final>It is 7/8.</final>"], reflector=[NO_LESSON])
-    async with serving(settings_for(), Brought(model=scripted)) as served:
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
         await served.ask("Calculate 3/4 + 1/8", mode="react")
         (kept,) = (await served.client.get("/api/learner/export")).json()["conversations"]
     assert [each["content"] for each in kept["messages"]] == ["Calculate 3/4 + 1/8", "0.875", "It is 7/8."]
@@ -183,7 +183,7 @@ async def test_an_exported_conversation_has_no_blank_line_where_a_tool_was_calle
 
 async def test_nothing_of_a_forgotten_learner_can_be_read_in_the_files(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
-    async with serving(settings, Brought(model=model("xyzzyanswer"))) as served:
+    async with serving(settings, Overrides(model=model("xyzzyanswer"))) as served:
         await served.ask("Remember that plughword is my word.", "c1")
         assert any(b"plughword" in path.read_bytes() for path in tmp_path.iterdir())
         await served.client.delete("/api/learner")
@@ -197,7 +197,7 @@ async def test_nothing_of_a_forgotten_learner_can_be_read_in_the_files(tmp_path:
 
 async def test_a_turn_that_is_under_way_brings_no_forgotten_learner_back(tmp_path: Path) -> None:
     held = HeldModel(solver=["<final>late</final>"], reflector=[LESSON])
-    async with serving(settings_for(tmp_path), Brought(model=held)) as served:
+    async with serving(settings_for(tmp_path), Overrides(model=held)) as served:
         asked = asyncio.create_task(served.post("Remember that I like tea.", "c1"))
         await held.begun.wait()
         gone = await served.client.delete("/api/learner")
@@ -215,8 +215,8 @@ async def test_a_turn_on_another_server_brings_no_forgotten_learner_back(tmp_pat
     held, clock = HeldModel(solver=["<final>late</final>"]), HandClock()
     settings = settings_for(tmp_path)
     async with (
-        serving(settings, Brought(model=held), clock) as one,
-        serving(settings, Brought(model=ScriptedModel([]))) as two,
+        serving(settings, Overrides(model=held), clock) as one,
+        serving(settings, Overrides(model=ScriptedModel([]))) as two,
     ):
         asked = asyncio.create_task(one.post("Remember that I like tea.", "c1"))
         await held.begun.wait()
@@ -248,7 +248,7 @@ async def test_the_command_line_exports_and_forgets_conversations_too(
         assert "[ACE Audit]" in done.stderr
         return json.loads(done.stdout)
 
-    async with serving(settings_for(tmp_path), Brought(model=model("Hello"))) as served:
+    async with serving(settings_for(tmp_path), Overrides(model=model("Hello"))) as served:
         await served.ask("My cat is called Tom", "c1")
     told = command("export", "alice")["conversations"]
     assert [m["content"] for m in told[0]["messages"]] == ["My cat is called Tom", "Hello"]

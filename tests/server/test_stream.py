@@ -10,7 +10,7 @@ import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
 
 from ace_graph.memory.delta.operations import Add
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
@@ -34,7 +34,9 @@ async def learned(served: Served) -> list[str]:
 async def test_the_stream_tells_mode_bullets_tokens_result_and_done_in_this_order() -> None:
     store = CountingStore()
     await store.seed("alice", Add(content="Fractions need a common denominator"))
-    async with serving(settings_for(), Brought(model=model("It is 5/6, as you see."), store=store)) as served:
+    async with serving(
+        settings_for(), Overrides(model=model("It is 5/6, as you see."), store=store)
+    ) as served:
         events = await all_events(served, "How do I add fractions with another denominator?", "c1")
     names = [event.event for event in events]
     assert list(dict.fromkeys(names)) == ["start", "mode", "bullets", "token", "result", "done"]
@@ -53,9 +55,9 @@ async def test_the_stream_tells_mode_bullets_tokens_result_and_done_in_this_orde
 async def test_no_character_of_an_answer_breaks_its_line_for_any_client() -> None:
     answer = "one\u2028two\u2029three\x85four\x0cfive\nsix"
     body = {"message": "What is one?"}
-    brought = Brought(model=model(answer))
+    overrides = Overrides(model=model(answer))
     async with (
-        serving(settings_for(), brought) as served,
+        serving(settings_for(), overrides) as served,
         served.client.stream("POST", "/api/ai/chat/stream", json=body) as told,
     ):
         lines = [line async for line in told.aiter_lines() if line]
@@ -64,8 +66,8 @@ async def test_no_character_of_an_answer_breaks_its_line_for_any_client() -> Non
 
 
 async def test_done_is_told_when_the_lesson_is_stored() -> None:
-    brought = Brought(model=model("5/6", lesson=LESSON))
-    async with serving(settings_for(), brought) as served, served.stream("What is 1/2 + 1/3?") as events:
+    overrides = Overrides(model=model("5/6", lesson=LESSON))
+    async with serving(settings_for(), overrides) as served, served.stream("What is 1/2 + 1/3?") as events:
         async for event in events:
             if event.event == "done":
                 assert len(await learned(served)) == 1
@@ -73,7 +75,7 @@ async def test_done_is_told_when_the_lesson_is_stored() -> None:
 
 async def test_a_failure_is_an_event_that_tells_nothing_of_the_inside() -> None:
     scripted = ScriptedModel([ValueError("key sk-123 is wrong")])
-    async with serving(settings_for(), Brought(model=scripted)) as served:
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
         events = await all_events(served, "What is one?")
         again = await served.post("x" * 3, "c1", learner="bob", mode="weird")
     assert events[-1].event == "error"
@@ -86,7 +88,7 @@ async def test_a_failure_is_an_event_that_tells_nothing_of_the_inside() -> None:
 
 async def test_what_is_refused_before_the_turn_begins_has_its_own_status() -> None:
     held = HeldModel(solver=["<final>mine</final>"], reflector=[NO_LESSON])
-    async with serving(settings_for(), Brought(model=held)) as served:
+    async with serving(settings_for(), Overrides(model=held)) as served:
         first = asyncio.create_task(served.post("This is mine", "c1"))
         await held.begun.wait()
         body = {"message": "And this", "conversationId": "c1"}
@@ -99,7 +101,7 @@ async def test_what_is_refused_before_the_turn_begins_has_its_own_status() -> No
 
 async def test_a_client_that_hangs_up_misses_nothing_of_what_was_learned() -> None:
     held = HeldModel(solver=["<final>It is 5/6.</final>"], reflector=[LESSON])
-    async with serving(settings_for(), Brought(model=held)) as served:
+    async with serving(settings_for(), Overrides(model=held)) as served:
         async with served.stream("What is 1/2 + 1/3?", "c1") as events:
             async for event in events:
                 if event.event == "bullets":
@@ -117,7 +119,7 @@ async def test_a_client_that_hangs_up_misses_nothing_of_what_was_learned() -> No
 
 async def test_a_client_that_comes_back_is_told_what_it_missed() -> None:
     held = HeldModel(solver=["<final>It is 5/6, as you see.</final>"], reflector=[NO_LESSON], chunk_size=12)
-    async with serving(settings_for(), Brought(model=held)) as served:
+    async with serving(settings_for(), Overrides(model=held)) as served:
         seen = list[ServerSentEvent]()
         async with served.stream("What is 1/2 + 1/3?") as events:
             async for event in events:
@@ -143,21 +145,21 @@ async def test_a_server_that_stops_ends_its_streams_and_leaves_the_turn_to_the_n
 ) -> None:
     settings = settings_for(tmp_path)
     held = HeldModel(solver=["<final>never</final>"])
-    async with serving(settings, Brought(model=held)) as served:
+    async with serving(settings, Overrides(model=held)) as served:
         async with served.stream("Remember that I like tea.", "c1") as events:
             got = list[ServerSentEvent]()
             async for event in events:
                 got.append(event)
                 if event.event == "bullets":
                     await held.begun.wait()
-                    await served.app.state.parts.turns.drain(0)
+                    await served.app.state.services.turns.drain(0)
         refused = await served.post("One more?", "c2")
         ready = await served.client.get("/readyz")
     assert got[-1].event == "error"
     assert json.loads(got[-1].data)["code"] == "later"
     assert (refused.status_code, refused.json()["code"], ready.status_code) == (503, "stopping", 503)
     scripted = ScriptedModel(solver=["<final>Noted.</final>"], reflector=[NO_LESSON])
-    async with serving(settings, Brought(model=scripted)) as served:
+    async with serving(settings, Overrides(model=scripted)) as served:
 
         async def there() -> bool:
             return await learned(served) == ["Learner says: I like tea"]
@@ -171,14 +173,14 @@ async def test_a_stream_ends_also_when_the_server_stops_while_a_failed_turn_is_c
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock, held = HandClock(), HeldModel(solver=["<final>never</final>"])
-    async with serving(settings_for(), Brought(model=held), clock) as served:
-        parts = served.app.state.parts
+    async with serving(settings_for(), Overrides(model=held), clock) as served:
+        services = served.app.state.services
         async with served.stream("What is one?", "c1") as events:
             await held.begun.wait()
-            async with parts.conversations.database.saver.lock:
-                clock.move(parts.settings.server_timeout)
+            async with services.conversations.database.saver.lock:
+                clock.move(services.settings.server_timeout)
                 await until(lambda: "a turn failed: timeout" in caplog.text)
-                await parts.turns.drain(0)
+                await services.turns.drain(0)
             told = [event async for event in events]
         numbers = await served.client.get("/metrics")
     assert json.loads(told[-1].data)["code"] == "later"
@@ -187,8 +189,8 @@ async def test_a_stream_ends_also_when_the_server_stops_while_a_failed_turn_is_c
 
 async def test_two_listeners_hear_the_same() -> None:
     held = HeldModel(solver=["<final>It is 5/6.</final>"], reflector=[NO_LESSON])
-    brought = Brought(model=held)
-    async with serving(settings_for(), brought) as served, served.stream("What is 1/2 + 1/3?") as events:
+    overrides = Overrides(model=held)
+    async with serving(settings_for(), overrides) as served, served.stream("What is 1/2 + 1/3?") as events:
         first = [await anext(events)]
         address = f"/api/ai/chat/stream/{named(first, 'start')[0]['streamId']}"
         held.go.set()

@@ -21,7 +21,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.server.serving import bearer, serving, settings_for
 from tests.server.test_chat import NO_LESSON
@@ -30,7 +30,7 @@ async def main():
     scripted = ScriptedModel(
         solver=["<final>zebra</final>", ValueError("zebra")], reflector=[NO_LESSON]
     )
-    async with serving(settings_for(), Brought(model=scripted)) as served:
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
         parent = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
         for question in ("What is a zebra?", "What is another zebra?"):
             asked = {"message": question}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.server.serving import bearer, serving, settings_for
 from tests.server.test_chat import LESSON, model
@@ -27,8 +27,8 @@ async def test_what_one_server_learned_the_other_knows(
         conversations=str(tmp_path / "conversations.db"),
     )
     other = LESSON.replace("Convert both fractions to sixths before adding", "Otters hold hands asleep")
-    brought = [Brought(model=model("a", lesson=LESSON)), Brought(model=model("b", "c", lesson=other))]
-    async with serving(settings, brought[0]) as one, serving(settings, brought[1]) as two:
+    overrides = [Overrides(model=model("a", lesson=LESSON)), Overrides(model=model("b", "c", lesson=other))]
+    async with serving(settings, overrides[0]) as one, serving(settings, overrides[1]) as two:
         both = await asyncio.gather(
             one.post("What is 1/2 + 1/3?", "c1", learner=learner),
             two.post("What do otters do at night?", "c2", learner=learner),

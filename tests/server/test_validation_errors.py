@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ace_graph.memory.delta.operations import Add
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import serving, settings_for
@@ -63,7 +63,7 @@ QUERIES: list[tuple[dict[str, str], str]] = [
 async def test_what_is_wrong_with_a_request_is_said_in_words() -> None:
     store = CountingStore()
     await store.seed("alice", Add(content="Fractions need a common denominator"))
-    async with serving(settings_for(), Brought(model=ScriptedModel([]), store=store)) as served:
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
         told = [
             *[(await served.client.post("/api/ai/chat", json=body), said) for body, said in CHAT],
             *[(await served.client.post("/api/feedback", json=body), said) for body, said in FEEDBACK],
@@ -80,7 +80,7 @@ async def test_what_is_wrong_with_a_request_is_said_in_words() -> None:
 
 
 async def test_a_turn_is_named_by_turn_id_in_camel_case_everywhere() -> None:
-    async with serving(settings_for(), Brought(model=model("one"))) as served:
+    async with serving(settings_for(), Overrides(model=model("one"))) as served:
         asked = await served.ask("What is one?", "c1")
         vote = {"turnId": asked["turnId"], "verdict": "good"}
         assert (await served.client.post("/api/feedback", json=vote)).status_code == 200
@@ -98,7 +98,7 @@ async def test_pages_of_named_origins_may_call_from_a_browser_and_no_others(orig
         "Access-Control-Request-Headers": "authorization,content-type",
     }
     settings = settings_for(server_origins=origins)
-    async with serving(settings, Brought(model=ScriptedModel([]))) as served:
+    async with serving(settings, Overrides(model=ScriptedModel([]))) as served:
         named, other = [
             await served.client.options(
                 "/api/ai/chat", headers={**preflight, "Origin": origin, "Authorization": ""}

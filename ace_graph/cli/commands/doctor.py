@@ -36,7 +36,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.memory.stores.describe import describe
 from ace_graph.settings import Settings, export_others, unknown_names
-from ace_graph.stores import open_store, shown_url
+from ace_graph.stores import open_store, redacted_url
 
 __all__ = [
     "Check",
@@ -51,7 +51,7 @@ __all__ = [
 
 def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
     """The store at `url`, or else that of the settings."""
-    shown = shown_url(url or settings.store_url)
+    shown = redacted_url(url or settings.store_url)
     try:
         about, counts = asyncio.run(_tried(settings, url))
     except AceError as error:

@@ -107,16 +107,16 @@ def export_(
     """
     from ace_graph.cli.app import say
     from ace_graph.cli.store_access import on_store
-    from ace_graph.server.conversations.open import conversations_if_any
-    from ace_graph.server.routes.learner_export import export_pieces
+    from ace_graph.server.conversations.open import open_existing_conversations
+    from ace_graph.server.routes.learner_export import export_chunks
     from ace_graph.telemetry import audit
 
     async def written(opened: Store) -> bool:
         """Write everything; return whether there was anything."""
         found = await opened.export(learner)
-        async with conversations_if_any(_settings(store)) as conversations:
+        async with open_existing_conversations(_settings(store)) as conversations:
             with file.open("wb") if file else nullcontext(typer.get_binary_stream("stdout")) as out:
-                async for piece in export_pieces(found, conversations):
+                async for piece in export_chunks(found, conversations):
                     out.write(piece)
             return not found.snapshot.absent or bool(conversations and await conversations.of(learner))
 

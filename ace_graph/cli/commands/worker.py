@@ -26,7 +26,7 @@ from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.models import choose_model, close_model, make_model
 from ace_graph.resources import Resources
 from ace_graph.settings import Settings
-from ace_graph.stores import first_look, open_store
+from ace_graph.stores import check_store, open_store
 from ace_graph.trajectories.feedback import FeedbackGiven, give_feedback, reflect_on
 from ace_graph.trajectories.housekeeping import cleaning_of, housekeeping
 
@@ -49,7 +49,7 @@ def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) ->
 
     async def work() -> None:
         async with open_store(url, settings=settings) as store:
-            await first_look(store)
+            await check_store(store)
             model = make_model(settings)
             try:
                 worker = build_worker(

@@ -25,9 +25,9 @@ from langgraph.checkpoint.base import (
 
 from ace_graph.errors import RequestRefused
 
-__all__ = ["NOTHING_KNOWN", "RUN", "TurnSaver"]
+__all__ = ["NO_CHECKPOINT", "RUN", "TurnCheckpointer"]
 
-NOTHING_KNOWN = "__ace_nothing_known"
+NO_CHECKPOINT = "__ace_nothing_known"
 """A key of `configurable`: true in the first turn of a conversation, of which there is nothing to read."""
 
 RUN = "ace_run"
@@ -37,7 +37,7 @@ _WORTH_KEEPING = frozenset({"attempt", "learning"})
 _OF_A_RUN = frozenset({"input", "loop"})
 
 
-class TurnSaver(BaseCheckpointSaver[str]):
+class TurnCheckpointer(BaseCheckpointSaver[str]):
     """LangGraph's checkpointer for turns of this graph, one node at a time, with durability "sync"."""
 
     def __init__(
@@ -54,7 +54,9 @@ class TurnSaver(BaseCheckpointSaver[str]):
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[str]:
         """Return one whose saver reads these types too."""
-        return TurnSaver(self._saver.with_allowlist(extra_allowlist), self._still_ours, self._translated)
+        return TurnCheckpointer(
+            self._saver.with_allowlist(extra_allowlist), self._still_ours, self._translated
+        )
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Return the version after `current`, as the saver counts."""
@@ -62,7 +64,7 @@ class TurnSaver(BaseCheckpointSaver[str]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return what was written last."""
-        if config.get("configurable", {}).get(NOTHING_KNOWN):
+        if config.get("configurable", {}).get(NO_CHECKPOINT):
             return None
         with self._translated():
             return await self._saver.aget_tuple(config)

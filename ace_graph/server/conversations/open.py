@@ -25,17 +25,17 @@ from ace_graph.settings import Settings
 
 __all__ = [
     "clean_conversations_of",
-    "conversations_if_any",
-    "conversations_place",
+    "conversations_location",
     "forget_conversations",
-    "kept_conversations",
+    "open_conversations",
+    "open_existing_conversations",
 ]
 
 
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def conversations_place(settings: Settings) -> Path | str | None:
+def conversations_location(settings: Settings) -> Path | str | None:
     """Return where conversations are kept: a file, the URL of a PostgreSQL, or None for memory.
 
     What ACE_CONVERSATIONS says; else beside the memory's SQLite file, or in the user's data folder where the
@@ -59,9 +59,9 @@ def conversations_place(settings: Settings) -> Path | str | None:
 
 
 @asynccontextmanager
-async def kept_conversations(settings: Settings, clock: Clock) -> AsyncGenerator[Conversations]:
+async def open_conversations(settings: Settings, clock: Clock) -> AsyncGenerator[Conversations]:
     """Yield the conversations. Raises ConfigurationError, StoreUnavailable."""
-    database = await _database(conversations_place(settings))
+    database = await _database(conversations_location(settings))
     try:
         conversations = Conversations(database, clock, new_owner())
         await conversations.set_up()
@@ -71,12 +71,12 @@ async def kept_conversations(settings: Settings, clock: Clock) -> AsyncGenerator
 
 
 @asynccontextmanager
-async def conversations_if_any(settings: Settings) -> AsyncGenerator[Conversations | None]:
+async def open_existing_conversations(settings: Settings) -> AsyncGenerator[Conversations | None]:
     """Yield the conversations, or None where there are none yet; see `forget_conversations`."""
     if not _are_kept(settings):
         yield None
         return
-    async with kept_conversations(settings, SystemClock()) as conversations:
+    async with open_conversations(settings, SystemClock()) as conversations:
         yield conversations
 
 
@@ -85,7 +85,7 @@ async def forget_conversations(settings: Settings, learner_id: str) -> int:
 
     Raises ConfigurationError where they are kept and the packages to open them are missing.
     """
-    async with conversations_if_any(settings) as conversations:
+    async with open_existing_conversations(settings) as conversations:
         return 0 if conversations is None else await conversations.forget(learner_id)
 
 
@@ -94,14 +94,14 @@ async def clean_conversations_of(settings: Settings, now: datetime, *, dry_run: 
     limits = ConversationLimits.of(settings)
     if not limits.any:
         return 0
-    async with conversations_if_any(settings) as conversations:
+    async with open_existing_conversations(settings) as conversations:
         if conversations is None:
             return 0
         return await clean_conversations(conversations.database, limits, now, asyncio.sleep, dry_run=dry_run)
 
 
 def _are_kept(settings: Settings) -> bool:
-    place = conversations_place(settings)
+    place = conversations_location(settings)
     return place.exists() if isinstance(place, Path) else place is not None
 
 

@@ -23,7 +23,7 @@ from ace_graph.server.conversations.database import Database, Execute, Row
 from ace_graph.server.conversations.migrations import migrate
 from ace_graph.server.conversations.process import is_gone
 
-__all__ = ["LEASE_SECONDS", "Accepted", "Conversation", "Conversations", "GivenUp", "Unsaved"]
+__all__ = ["LEASE_SECONDS", "AcceptedTurn", "Conversation", "Conversations", "GivenUpTurn", "Unsaved"]
 
 LEASE_SECONDS = 10.0
 MOST_TAKEN_OVER = 1
@@ -42,7 +42,7 @@ class Conversation:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedTurn:
     """A turn that was written down. `asked` is the request, as JSON; `tries` counts the servers before.
 
     `thread_id` is where the conversation's checkpoints are kept; before the turn is accepted, where they
@@ -69,7 +69,7 @@ class Unsaved:
 
 
 @dataclass(frozen=True)
-class GivenUp:
+class GivenUpTurn:
     """A turn that ended without an answer because no server should try it again, and why."""
 
     run_id: str
@@ -96,7 +96,7 @@ class Conversations:
         """Bring the tables up to date. Raises NewerFormat, StoreUnavailable."""
         await migrate(self._database, self._clock.now().isoformat())
 
-    async def accept(self, turn: Accepted) -> Accepted:
+    async def accept(self, turn: AcceptedTurn) -> AcceptedTurn:
         """Write a turn down, and the conversation with it where it is new; return it with what is known.
 
         Raises RequestRefused: 409 while a turn is under way in the conversation.
@@ -133,7 +133,7 @@ class Conversations:
                 )
         return replace(turn, thread_id=thread, known="nothing" if new else "conversation")
 
-    async def _thread_of(self, execute: Execute, new: list[Row], turn: Accepted) -> str:
+    async def _thread_of(self, execute: Execute, new: list[Row], turn: AcceptedTurn) -> str:
         rows = new or await execute(
             "UPDATE ace_conversations SET used_at = ? WHERE learner_id = ? AND id = ? RETURNING thread_id",
             (self._clock.now().isoformat(), turn.learner_id, turn.conversation_id),
@@ -142,7 +142,7 @@ class Conversations:
             raise RequestRefused(409, "busy", "this conversation is being deleted: ask again", retry_after=1)
         return str(rows[0][0])
 
-    async def renew(self, turn: Accepted) -> bool:
+    async def renew(self, turn: AcceptedTurn) -> bool:
         """Extend the lease; False when the turn was taken over, or its learner forgotten."""
         async with self._database.transaction() as execute:
             kept = await execute(
@@ -160,7 +160,7 @@ class Conversations:
             )
         return bool(found)
 
-    async def finish(self, turn: Accepted, unsaved: Unsaved | None = None) -> bool:
+    async def finish(self, turn: AcceptedTurn, unsaved: Unsaved | None = None) -> bool:
         """Say that the turn has ended; False when it was not this server's any more.
 
         Checkpoints that a forgotten learner's turn wrote after the forgetting are deleted again.
@@ -181,7 +181,7 @@ class Conversations:
             await self._database.delete_thread(turn.thread_id)
         return bool(ended)
 
-    async def put_back(self, turn: Accepted) -> None:
+    async def release(self, turn: AcceptedTurn) -> None:
         """Leave the turn to the next server: its lease ends now."""
         async with self._database.transaction() as execute:
             await execute(
@@ -190,12 +190,12 @@ class Conversations:
                 (turn.thread_id, turn.run_id, self._owner),
             )
 
-    async def take_over(self, busy: Collection[str] = (), most: int = 16) -> list[Accepted]:
+    async def claim_orphans(self, busy: Collection[str] = (), most: int = 16) -> list[AcceptedTurn]:
         """Take turns whose server is gone: their lease ran out, or their process has ended.
 
         `busy` are the runs that this server works on, whatever became of their leases.
         """
-        taken: list[Accepted] = []
+        taken: list[AcceptedTurn] = []
         async with self._database.transaction() as execute:
             for row, turn in await self._orphans(execute, busy):
                 if turn.tries <= MOST_TAKEN_OVER and len(taken) < most:
@@ -208,12 +208,12 @@ class Conversations:
                     taken += [turn] if mine else []
         return taken
 
-    async def give_up(self, busy: Collection[str] = ()) -> list[GivenUp]:
+    async def give_up(self, busy: Collection[str] = ()) -> list[GivenUpTurn]:
         """End the turns that two servers did not survive, with the reason; return them.
 
         A turn whose text stops whoever works on it would go on to stop one server after the other.
         """
-        given_up: list[GivenUp] = []
+        given_up: list[GivenUpTurn] = []
         now = self._clock.now()
         async with self._database.transaction() as execute:
             for row, turn in await self._orphans(execute, busy):
@@ -223,7 +223,9 @@ class Conversations:
                         "AND lease_until = ? RETURNING run_id",
                         (*row[:2], *row[4:6]),
                     )
-                    ended = GivenUp(turn.run_id, turn.conversation_id, turn.learner_id, _WHY, now.isoformat())
+                    ended = GivenUpTurn(
+                        turn.run_id, turn.conversation_id, turn.learner_id, _WHY, now.isoformat()
+                    )
                     given_up += [ended] if mine else []
             for each in given_up:
                 await execute(
@@ -235,7 +237,7 @@ class Conversations:
                 await execute("DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_KEPT).isoformat(),))
         return given_up
 
-    async def given_up(self, learner_id: str) -> list[GivenUp]:
+    async def given_up(self, learner_id: str) -> list[GivenUpTurn]:
         """Return the turns of a learner that were given up, the oldest first."""
         async with self._database.transaction() as execute:
             rows = await execute(
@@ -243,9 +245,9 @@ class Conversations:
                 "WHERE learner_id = ? ORDER BY at, run_id",
                 (learner_id,),
             )
-        return [GivenUp(*map(str, row)) for row in rows]
+        return [GivenUpTurn(*map(str, row)) for row in rows]
 
-    async def _orphans(self, execute: Execute, busy: Collection[str]) -> list[tuple[Row, Accepted]]:
+    async def _orphans(self, execute: Execute, busy: Collection[str]) -> list[tuple[Row, AcceptedTurn]]:
         """Turns whose server is gone, as they are after one more try."""
         rows = await execute(
             "SELECT thread_id, run_id, learner_id, asked_json, owner, lease_until, tries, "
@@ -306,6 +308,6 @@ _DELETE_WORK: Sequence[LiteralString] = (
 )
 
 
-def _accepted(row: Row) -> Accepted:
+def _accepted(row: Row) -> AcceptedTurn:
     tries = int(cast("int", row[6])) + 1
-    return Accepted(str(row[1]), str(row[7]), str(row[2]), str(row[3]), str(row[0]), tries, known="turn")
+    return AcceptedTurn(str(row[1]), str(row[7]), str(row[2]), str(row[3]), str(row[0]), tries, known="turn")

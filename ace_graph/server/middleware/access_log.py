@@ -15,11 +15,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ace_graph.server.clock import Clock
-from ace_graph.server.errors import place_of, refusal_of, refused
+from ace_graph.server.errors import error_location, error_response, http_error_for
 from ace_graph.server.middleware.request_id import REQUEST_ID, request_id_of
 from ace_graph.server.telemetry import within_trace
 
-__all__ = ["Frame", "RequestWatcher"]
+__all__ = ["AccessLogMiddleware", "RequestObserver"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -28,19 +28,19 @@ _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
-class RequestWatcher(Protocol):
+class RequestObserver(Protocol):
     """Is told of every request that was answered."""
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None: ...
 
 
-class Frame:
+class AccessLogMiddleware:
     """The outermost ASGI layer."""
 
-    def __init__(self, app: ASGIApp, *, clock: Clock, watcher: RequestWatcher) -> None:
+    def __init__(self, app: ASGIApp, *, clock: Clock, observer: RequestObserver) -> None:
         self._app = app
         self._clock = clock
-        self._watcher = watcher
+        self._observer = observer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -53,11 +53,11 @@ class Frame:
             with within_trace(Headers(scope=scope).get("traceparent")):
                 await self._app(scope, receive, sent)
         except Exception as error:
-            logger.error("[ACE Server] unexpected %s", place_of(error))  # noqa: TRY400  its text may hold content
+            logger.error("[ACE Server] unexpected %s", error_location(error))  # noqa: TRY400  its text may hold content
             logger.debug("[ACE Server] where it came from", exc_info=error)
             if sent.status is not None:
                 raise
-            await refused(refusal_of(error))(scope, receive, sent)
+            await error_response(http_error_for(error))(scope, receive, sent)
         finally:
             self._told(scope, sent.status or 499, self._clock.monotonic() - began)
             REQUEST_ID.reset(token)
@@ -65,7 +65,7 @@ class Frame:
     def _told(self, scope: Scope, status: int, seconds: float) -> None:
         # A stranger may make up as many methods as the metrics have room for.
         route, method = _route(scope), scope["method"] if scope["method"] in _METHODS else "other"
-        self._watcher.answered(method, route, status, seconds)
+        self._observer.answered(method, route, status, seconds)
         level = logging.DEBUG if route in _QUIET and status < 400 else logging.INFO
         logger.log(level, "[ACE Server] %s %s %d %.0f ms", method, route, status, seconds * 1000)
 

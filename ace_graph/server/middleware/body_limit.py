@@ -13,14 +13,14 @@ from starlette.types import Message, Receive
 
 from ace_graph.errors import RequestRefused
 
-__all__ = ["Body", "too_large"]
+__all__ = ["BoundedBody", "body_too_large"]
 
 SECONDS = 30.0
 """From the first look for a body until all of it is there."""
 _DRAINED_AT_MOST = 16
 
 
-class Body:
+class BoundedBody:
     """ASGI's `receive`, which ends with 413 what is too large, and with 408 what is too slow."""
 
     def __init__(self, receive: Receive, most_bytes: int) -> None:
@@ -61,6 +61,6 @@ class Body:
         return message
 
 
-def too_large(most_bytes: int) -> RequestRefused:
+def body_too_large(most_bytes: int) -> RequestRefused:
     """Return the refusal of a body beyond the limit."""
     return RequestRefused(413, "too_large", f"the body is too large: at most {most_bytes} bytes")

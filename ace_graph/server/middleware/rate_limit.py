@@ -11,12 +11,12 @@ from collections import OrderedDict
 from ace_graph.errors import RequestRefused
 from ace_graph.server.clock import Clock
 
-__all__ = ["Rate"]
+__all__ = ["TokenBucket"]
 
 MOST_LEARNERS = 20_000
 
 
-class Rate:
+class TokenBucket:
     """`per_minute` requests a minute, all of which may come at once."""
 
     def __init__(self, per_minute: int, clock: Clock) -> None:

@@ -12,44 +12,46 @@ from fastapi import APIRouter, Header, Path
 from fastapi.responses import StreamingResponse
 
 from ace_graph.errors import RequestRefused
-from ace_graph.server.dependencies import Learner, Opened
-from ace_graph.server.errors import documented
-from ace_graph.server.routes.sse import EVENTS, told
+from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.errors import error_responses
+from ace_graph.server.routes.sse import SSE_RESPONSES, sse_response
 from ace_graph.server.schemas import ChatReply, ChatRequest
 
 __all__ = ["routes"]
 
 routes = APIRouter(prefix="/api/ai", tags=["chat"])
 
-_ERRORS = documented(408, 409, 413, 501, 502, 504)
+_ERRORS = error_responses(408, 409, 413, 501, 502, 504)
 
 
 @routes.post("/chat", responses=_ERRORS, response_model_exclude_none=True)
-async def chat(asked: ChatRequest, learner: Learner, parts: Opened) -> ChatReply:
+async def chat(asked: ChatRequest, learner: Learner, services: ServicesDep) -> ChatReply:
     """Answer a message.
 
     One turn at a time in a conversation: a second one is 409. When the client hangs up the turn goes on.
     """
-    turn = await parts.turns.begin(asked, learner, uuid4().hex)
+    turn = await services.turns.begin(asked, learner, uuid4().hex)
     return await turn.outcome()
 
 
-@routes.post("/chat/stream", responses={**EVENTS, **_ERRORS}, response_class=StreamingResponse)
-async def chat_stream(asked: ChatRequest, learner: Learner, parts: Opened) -> StreamingResponse:
+@routes.post("/chat/stream", responses={**SSE_RESPONSES, **_ERRORS}, response_class=StreamingResponse)
+async def chat_stream(asked: ChatRequest, learner: Learner, services: ServicesDep) -> StreamingResponse:
     """Answer a message as server-sent events.
 
     When the client hangs up the turn goes on; `GET /api/ai/chat/stream/{streamId}` listens again.
     """
-    return told(await parts.turns.begin(asked, learner, uuid4().hex))
+    return sse_response(await services.turns.begin(asked, learner, uuid4().hex))
 
 
 @routes.get(
-    "/chat/stream/{stream_id}", responses={**EVENTS, **documented(404)}, response_class=StreamingResponse
+    "/chat/stream/{stream_id}",
+    responses={**SSE_RESPONSES, **error_responses(404)},
+    response_class=StreamingResponse,
 )
 async def chat_stream_again(
     stream_id: Annotated[str, Path(max_length=64, description="The `streamId` of the `start` event.")],
     learner: Learner,
-    parts: Opened,
+    services: ServicesDep,
     last_event_id: Annotated[
         str, Header(max_length=20, description="The number of the last event that was seen.")
     ] = "0",
@@ -59,7 +61,9 @@ async def chat_stream_again(
     For turns under way, and for the last ones that ended, on the server that works on them; for turns that
     were given up, on every server.
     """
-    turn = parts.turns.find(stream_id, learner) or await parts.turns.given_up(stream_id, learner)
+    turn = services.turns.find(stream_id, learner) or await services.turns.given_up(stream_id, learner)
     if turn is None:
         raise RequestRefused(404, "not_found", "no such turn is under way or has just ended")
-    return told(turn, int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else 0)
+    return sse_response(
+        turn, int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else 0
+    )

@@ -17,9 +17,9 @@ from ace_graph.memory.delta.effect import Merged, Report
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.server.dependencies import Parts
+from ace_graph.server.dependencies import Services
 
-__all__ = ["ChangeReply", "changed", "reply_of_commit"]
+__all__ = ["ChangeReply", "change_reply", "commit_change"]
 
 AUTHOR = "learner"
 _NOT_THERE = frozenset({"unknown id", "not in the playbook"})
@@ -42,8 +42,8 @@ class ChangeReply(BaseModel):
     superseded: list[Merged] = []
 
 
-async def changed(
-    parts: Parts, learner_id: str, base: Snapshot, operations: Sequence[Operation], reason: str
+async def commit_change(
+    services: Services, learner_id: str, base: Snapshot, operations: Sequence[Operation], reason: str
 ) -> ChangeReply:
     """Commit the operations as one delta.
 
@@ -52,18 +52,18 @@ async def changed(
     """
     delta = Delta(
         op_id=f"http-{uuid4().hex}",
-        now=parts.clock.now(),
+        now=services.clock.now(),
         operations=tuple(operations),
         author=AUTHOR,
         reason=reason,
     )
-    _check(resolve(base, delta, parts.store.policy).report)
-    done = await parts.store.commit(learner_id, delta, base)
+    _check(resolve(base, delta, services.store.policy).report)
+    done = await services.store.commit(learner_id, delta, base)
     _check(done.report)
-    return reply_of_commit(done)
+    return change_reply(done)
 
 
-def reply_of_commit(done: Commit) -> ChangeReply:
+def change_reply(done: Commit) -> ChangeReply:
     """Return what a commit really changed."""
     report = done.report
     updated = list(dict.fromkeys([*report.updated, *report.quarantined, *report.released]))

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from ace_graph.memory.evidence import Verdict
-from ace_graph.server.dependencies import Learner, Opened
-from ace_graph.server.errors import documented
-from ace_graph.server.routes.commit_change import ChangeReply, reply_of_commit
+from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.errors import error_responses
+from ace_graph.server.routes.commit_change import ChangeReply, change_reply
 from ace_graph.server.schemas import Said
 from ace_graph.trajectories.feedback import give_feedback
 
@@ -33,14 +33,14 @@ class FeedbackRequest(BaseModel):
     text: Annotated[Said, Field(max_length=2_000, description="Why, in the learner's words.")] = ""
 
 
-@routes.post("/feedback", responses=documented(404, 408, 409, 413))
-async def feedback(said: FeedbackRequest, learner: Learner, parts: Opened) -> ChangeReply:
+@routes.post("/feedback", responses=error_responses(404, 408, 409, 413))
+async def feedback(said: FeedbackRequest, learner: Learner, services: ServicesDep) -> ChangeReply:
     """Credit or blame the bullets that an answer used. Each source counts once a turn.
 
     An answer that turns out to be worth something else than was thought is learned from again.
     """
     verdict: Verdict = "success" if said.verdict == "good" else "failure"
     given = await give_feedback(
-        parts.store, learner, said.turn_id, verdict, said.text, by="learner", clock=parts.clock.now
+        services.store, learner, said.turn_id, verdict, said.text, by="learner", clock=services.clock.now
     )
-    return reply_of_commit(given.commit)
+    return change_reply(given.commit)

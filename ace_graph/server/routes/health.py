@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict
 from ace_graph.errors import AceError
 from ace_graph.memory.stores.base import can_clean
 from ace_graph.server.conversations.cleaning import count_conversations
-from ace_graph.server.dependencies import Opened, Parts
+from ace_graph.server.dependencies import Services, ServicesDep
 from ace_graph.server.metrics import CONTENT_TYPE_LATEST
-from ace_graph.stores import NOBODY
+from ace_graph.stores import PROBE_LEARNER
 
 __all__ = ["routes"]
 
@@ -50,12 +50,12 @@ async def alive() -> Alive:
 
 
 @routes.get("/readyz", responses={200: {"model": Readiness}, 503: {"model": Readiness}})
-async def ready(parts: Opened) -> JSONResponse:
+async def ready(services: ServicesDep) -> JSONResponse:
     """Say whether requests would be served: the memory and the conversations can be read."""
     checks: dict[str, Literal["ok", "failed", "stopping"]] = {
-        "memory": "ok" if await _memory_answers(parts) else "failed",
-        "conversations": "ok" if await _conversations_answer(parts) else "failed",
-        "server": "stopping" if parts.turns.draining else "ok",
+        "memory": "ok" if await _memory_answers(services) else "failed",
+        "conversations": "ok" if await _conversations_answer(services) else "failed",
+        "server": "stopping" if services.turns.draining else "ok",
     }
     well = set(checks.values()) == {"ok"}
     told = Readiness(status="ready" if well else "unavailable", checks=checks)
@@ -67,46 +67,46 @@ async def ready(parts: Opened) -> JSONResponse:
     response_class=Response,
     responses={200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}},
 )
-async def metrics(parts: Opened) -> Response:
+async def metrics(services: ServicesDep) -> Response:
     """Return the numbers in Prometheus' text format."""
-    await _count_waiting(parts)
-    await _measure(parts)
-    return Response(parts.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    await _count_waiting(services)
+    await _measure(services)
+    return Response(services.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-async def _memory_answers(parts: Parts) -> bool:
+async def _memory_answers(services: Services) -> bool:
     try:
-        await parts.store.load(NOBODY)
+        await services.store.load(PROBE_LEARNER)
     except AceError as error:
         logger.warning("[ACE Server] not ready: the memory: %s", error)
         return False
     return True
 
 
-async def _conversations_answer(parts: Parts) -> bool:
+async def _conversations_answer(services: Services) -> bool:
     try:
-        await parts.conversations.of(NOBODY)
+        await services.conversations.of(PROBE_LEARNER)
     except AceError as error:
         logger.warning("[ACE Server] not ready: the conversations: %s", error)
         return False
     return True
 
 
-async def _count_waiting(parts: Parts) -> None:
+async def _count_waiting(services: Services) -> None:
     try:
-        counts = await parts.store.count_pending()
+        counts = await services.store.count_pending()
     except AceError as error:
         logger.warning("[ACE Server] pending learning can't be counted: %s", error)
         return
-    parts.metrics.waiting(counts.pending, counts.dead)
+    services.metrics.waiting(counts.pending, counts.dead)
 
 
-async def _measure(parts: Parts) -> None:
-    if not can_clean(parts.store) or not parts.metrics.must_measure(parts.clock.monotonic()):
+async def _measure(services: Services) -> None:
+    if not can_clean(services.store) or not services.metrics.must_measure(services.clock.monotonic()):
         return
-    database = parts.conversations.database
+    database = services.conversations.database
     try:
-        sizes, count = await parts.store.sizes(), await count_conversations(database)
-        parts.metrics.stored(sizes, count, await database.size())
+        sizes, count = await services.store.sizes(), await count_conversations(database)
+        services.metrics.stored(sizes, count, await database.size())
     except AceError as error:
         logger.warning("[ACE Server] what is stored can't be measured: %s", error)

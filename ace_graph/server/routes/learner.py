@@ -14,10 +14,10 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from starlette.types import Receive, Scope, Send
 
-from ace_graph.server.dependencies import Learner, Opened
-from ace_graph.server.errors import documented
+from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.errors import error_responses
 from ace_graph.server.middleware.request_id import REQUEST_ID
-from ace_graph.server.routes.learner_export import export_pieces
+from ace_graph.server.routes.learner_export import export_chunks
 from ace_graph.telemetry import audit
 
 __all__ = ["routes"]
@@ -49,29 +49,29 @@ class ForgetReply(BaseModel):
     "/export",
     response_class=StreamingResponse,
     responses={
-        **documented(409),
+        **error_responses(409),
         200: {"model": ExportReply, "description": "One JSON document, written while it is read."},
     },
 )
-async def export(learner: Learner, parts: Opened) -> StreamingResponse:
+async def export(learner: Learner, services: ServicesDep) -> StreamingResponse:
     """Return everything that is stored about the learner. One export of a learner at a time."""
-    parts.exports.take(learner)
+    services.exports.take(learner)
     try:
-        found = await parts.store.export(learner)
+        found = await services.store.export(learner)
     except BaseException:
-        parts.exports.free(learner)
+        services.exports.free(learner)
         raise
     audit("export", learner, request_id=REQUEST_ID.get(), found=not found.snapshot.absent)
-    return _Streamed(export_pieces(found, parts.conversations), lambda: parts.exports.free(learner))
+    return _Streamed(export_chunks(found, services.conversations), lambda: services.exports.free(learner))
 
 
-@routes.delete("", responses=documented())
-async def forget(learner: Learner, parts: Opened) -> ForgetReply:
+@routes.delete("", responses=error_responses())
+async def forget(learner: Learner, services: ServicesDep) -> ForgetReply:
     """Delete everything that is stored about the learner, for good. Turns under way are ended."""
-    await parts.turns.stop_learner(learner)
-    conversations = await parts.conversations.forget(learner)
-    was_there = await parts.store.forget(learner)
-    parts.snapshots.drop(learner)
+    await services.turns.stop_learner(learner)
+    conversations = await services.conversations.forget(learner)
+    was_there = await services.store.forget(learner)
+    services.snapshots.drop(learner)
     found = was_there or conversations > 0
     audit("forget", learner, request_id=REQUEST_ID.get(), found=found)
     return ForgetReply(forgotten=found, conversations=conversations)

@@ -16,9 +16,9 @@ from langchain_core.messages import AnyMessage
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.export import CONVERSATIONS_AND_END, memory_pieces
-from ace_graph.server.conversations.repository import Conversation, Conversations, GivenUp
+from ace_graph.server.conversations.repository import Conversation, Conversations, GivenUpTurn
 
-__all__ = ["Exports", "export_pieces"]
+__all__ = ["Exports", "export_chunks"]
 
 _PIECE_CHARS = 65_536
 _SPEAKERS = {"human": "user", "ai": "assistant"}
@@ -43,7 +43,7 @@ class Exports:
         self._busy.discard(learner_id)
 
 
-async def export_pieces(found: LearnerExport, conversations: Conversations | None) -> AsyncGenerator[bytes]:
+async def export_chunks(found: LearnerExport, conversations: Conversations | None) -> AsyncGenerator[bytes]:
     """Yield the learner's document: the memory that was found, then each conversation."""
     memory = memory_pieces(found)
     while piece := await asyncio.to_thread(_next, memory):
@@ -74,7 +74,7 @@ def _next(pieces: Iterator[str]) -> bytes:
 
 
 def _conversation(
-    separator: str, each: Conversation, messages: Sequence[AnyMessage], given_up: Sequence[GivenUp]
+    separator: str, each: Conversation, messages: Sequence[AnyMessage], given_up: Sequence[GivenUpTurn]
 ) -> bytes:
     """A conversation: its id, when it began, what was said, and which turns were given up."""
     said = [

@@ -16,9 +16,9 @@ from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType
 from ace_graph.memory.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.delta.operations import Operation, Pin, Remove, Unpin, Update
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.server.dependencies import Learner, Opened
-from ace_graph.server.errors import documented
-from ace_graph.server.routes.commit_change import ChangeReply, changed
+from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.errors import error_responses
+from ace_graph.server.routes.commit_change import ChangeReply, commit_change
 from ace_graph.server.schemas import Said
 
 __all__ = ["routes"]
@@ -113,35 +113,37 @@ class BulletPatch(BaseModel):
         return wanted
 
 
-@routes.get("", responses=documented())
+@routes.get("", responses=error_responses())
 async def show(
     learner: Learner,
-    parts: Opened,
+    services: ServicesDep,
     query: Annotated[PlaybookQuery, Query()],
 ) -> PlaybookReply:
     """Return what is remembered of the learner."""
-    found = await parts.store.load(learner)
+    found = await services.store.load(learner)
     wanted = query.filter()
     bullets = tuple(_stored(b, found) for b in found.playbook.bullets() if wanted.passes(b))
     return PlaybookReply(version=None if found.absent else found.version.n, bullets=bullets)
 
 
-@routes.patch("/{bullet_id}", responses=documented(404, 408, 409, 413))
-async def change(bullet_id: BulletId, patch: BulletPatch, learner: Learner, parts: Opened) -> ChangeReply:
+@routes.patch("/{bullet_id}", responses=error_responses(404, 408, 409, 413))
+async def change(
+    bullet_id: BulletId, patch: BulletPatch, learner: Learner, services: ServicesDep
+) -> ChangeReply:
     """Give a bullet another text, pin it or unpin it. Its votes stay."""
-    base = await parts.store.load(learner)
+    base = await services.store.load(learner)
     wanted = patch.operations(_bullet(base, bullet_id))
     if not wanted:
         return ChangeReply(version=base.version.n)
-    return await changed(parts, learner, base, wanted, "changed over HTTP")
+    return await commit_change(services, learner, base, wanted, "changed over HTTP")
 
 
-@routes.delete("/{bullet_id}", responses=documented(404, 409))
-async def remove(bullet_id: BulletId, learner: Learner, parts: Opened) -> ChangeReply:
+@routes.delete("/{bullet_id}", responses=error_responses(404, 409))
+async def remove(bullet_id: BulletId, learner: Learner, services: ServicesDep) -> ChangeReply:
     """Take a bullet out of the playbook. The history keeps it until it is compacted."""
-    base = await parts.store.load(learner)
+    base = await services.store.load(learner)
     wanted = Remove(bullet_id=_bullet(base, bullet_id).id)
-    return await changed(parts, learner, base, [wanted], "removed over HTTP")
+    return await commit_change(services, learner, base, [wanted], "removed over HTTP")
 
 
 def _stored(bullet: Bullet, found: Snapshot) -> StoredBullet:

@@ -14,9 +14,9 @@ from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, BulletTag
 from ace_graph.memory.delta.operations import Merge, Supersede, Tag
 from ace_graph.memory.delta.rollback import archived, restore_of, rollback_to
-from ace_graph.server.dependencies import Learner, Opened
-from ace_graph.server.errors import documented
-from ace_graph.server.routes.commit_change import ChangeReply, changed
+from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.errors import error_responses
+from ace_graph.server.routes.commit_change import ChangeReply, commit_change
 from ace_graph.server.routes.playbook import BulletId
 from ace_graph.server.schemas import Said
 
@@ -67,22 +67,22 @@ class RollbackBody(_Body):
     ]
 
 
-@routes.post("/merge", responses=documented(404, 408, 409, 413))
-async def merge(body: MergeBody, learner: Learner, parts: Opened) -> ChangeReply:
+@routes.post("/merge", responses=error_responses(404, 408, 409, 413))
+async def merge(body: MergeBody, learner: Learner, services: ServicesDep) -> ChangeReply:
     """Make one bullet of several that say the same. Others are refused."""
-    base = await parts.store.load(learner)
+    base = await services.store.load(learner)
     wanted = Merge(bullet_ids=tuple(body.ids), content=body.content)
-    return await changed(parts, learner, base, [wanted], "merged over HTTP")
+    return await commit_change(services, learner, base, [wanted], "merged over HTTP")
 
 
-@routes.post("/rollback", responses=documented(404, 408, 409, 413))
-async def rollback(body: RollbackBody, learner: Learner, parts: Opened) -> ChangeReply:
+@routes.post("/rollback", responses=error_responses(404, 408, 409, 413))
+async def rollback(body: RollbackBody, learner: Learner, services: ServicesDep) -> ChangeReply:
     """Go back to an earlier version, votes and all. That is a new version, and can be undone too."""
-    base = await parts.store.load(learner)
+    base = await services.store.load(learner)
     if body.version == base.version.n:
         raise RequestRefused(409, "refused", f"the playbook is at version {body.version} already")
-    wanted = rollback_to(await parts.store.history(learner), base, body.version)
-    return await changed(parts, learner, base, [wanted], f"rolled back to {body.version} over HTTP")
+    wanted = rollback_to(await services.store.history(learner), base, body.version)
+    return await commit_change(services, learner, base, [wanted], f"rolled back to {body.version} over HTTP")
 
 
 @routes.api_route("/merge", methods=["PATCH", "DELETE"], include_in_schema=False)
@@ -92,27 +92,31 @@ async def no_bullet() -> None:
     raise HTTPException(405, headers={"Allow": "POST"})
 
 
-@routes.post("/{bullet_id}/restore", responses=documented(404, 408, 409))
-async def restore(bullet_id: BulletId, learner: Learner, parts: Opened) -> ChangeReply:
+@routes.post("/{bullet_id}/restore", responses=error_responses(404, 408, 409))
+async def restore(bullet_id: BulletId, learner: Learner, services: ServicesDep) -> ChangeReply:
     """Bring back a bullet that was removed, merged away, replaced or archived, as it was."""
-    base, history = await parts.store.load(learner), await parts.store.history(learner)
+    base, history = await services.store.load(learner), await services.store.history(learner)
     here = base.playbook.get_bullet(bullet_id) is not None
     if not here and all(left.bullet.id != bullet_id for left in archived(history, base.playbook)):
         raise RequestRefused(404, "not_found", "your history holds no such bullet")
-    return await changed(parts, learner, base, [restore_of(history, base, bullet_id)], "restored over HTTP")
+    return await commit_change(
+        services, learner, base, [restore_of(history, base, bullet_id)], "restored over HTTP"
+    )
 
 
-@routes.post("/{bullet_id}/supersede", responses=documented(404, 408, 409, 413))
-async def supersede(bullet_id: BulletId, body: SupersedeBody, learner: Learner, parts: Opened) -> ChangeReply:
+@routes.post("/{bullet_id}/supersede", responses=error_responses(404, 408, 409, 413))
+async def supersede(
+    bullet_id: BulletId, body: SupersedeBody, learner: Learner, services: ServicesDep
+) -> ChangeReply:
     """Archive a bullet because another one corrects it."""
-    base = await parts.store.load(learner)
+    base = await services.store.load(learner)
     wanted = Supersede(bullet_id=bullet_id, by=body.by)
-    return await changed(parts, learner, base, [wanted], "superseded over HTTP")
+    return await commit_change(services, learner, base, [wanted], "superseded over HTTP")
 
 
-@routes.post("/{bullet_id}/tag", responses=documented(404, 408, 409, 413))
-async def tag(bullet_id: BulletId, body: TagBody, learner: Learner, parts: Opened) -> ChangeReply:
+@routes.post("/{bullet_id}/tag", responses=error_responses(404, 408, 409, 413))
+async def tag(bullet_id: BulletId, body: TagBody, learner: Learner, services: ServicesDep) -> ChangeReply:
     """Vote on a bullet, apart from any turn. What does more harm than good is not shown."""
-    base = await parts.store.load(learner)
+    base = await services.store.load(learner)
     wanted = Tag(bullet_id=bullet_id, tag=body.tag)
-    return await changed(parts, learner, base, [wanted], "tagged over HTTP")
+    return await commit_change(services, learner, base, [wanted], "tagged over HTTP")

@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from ace_graph.server.turns.event_log import Event, EventName, LiveTurn
 
-__all__ = ["EVENTS", "told"]
+__all__ = ["SSE_RESPONSES", "sse_response"]
 
 PING_SECONDS = 15.0
 _LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
@@ -54,7 +54,7 @@ _EVENT: dict[str, Any] = {  # Any: a JSON schema
     "required": ["id", "event", "data"],
 }
 
-EVENTS: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
+SSE_RESPONSES: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
     200: {
         "description": "The turn as it happens. The texts of all `token` events are the answer. `done` comes "
         "when what was learned is stored; `error` comes instead of `result` and `done`, with the `status` "
@@ -64,7 +64,7 @@ EVENTS: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
 }
 
 
-def told(turn: LiveTurn, after: int = 0) -> StreamingResponse:
+def sse_response(turn: LiveTurn, after: int = 0) -> StreamingResponse:
     """Return the response that tells a turn's events behind number `after`."""
     return StreamingResponse(_lines(turn, after), media_type="text/event-stream", headers=_HEADERS)
 

@@ -16,8 +16,8 @@ from pydantic.json_schema import SkipJsonSchema
 from ace_graph.memory.bullet import Moment
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
-from ace_graph.server.dependencies import Learner, Opened
-from ace_graph.server.errors import documented
+from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.errors import error_responses
 from ace_graph.server.schemas import Said
 
 __all__ = ["routes"]
@@ -97,13 +97,13 @@ class TrajectoriesReply(BaseModel):
     trajectories: tuple[TrajectoryReply, ...]
 
 
-@routes.get("/trajectories", responses=documented())
+@routes.get("/trajectories", responses=error_responses())
 async def trajectories(
     learner: Learner,
-    parts: Opened,
+    services: ServicesDep,
     query: Annotated[TrajectoriesQuery, Query()],
 ) -> TrajectoriesReply:
     """Return the learner's turns and other recorded work, the newest first."""
-    found = await parts.store.find_turns(learner, query.wanted(), limit=query.limit, skip=query.skip)
+    found = await services.store.find_turns(learner, query.wanted(), limit=query.limit, skip=query.skip)
     told = tuple(TrajectoryReply.model_validate(turn.model_dump()) for turn in found)
     return TrajectoriesReply(trajectories=told)

@@ -19,16 +19,16 @@ from ace_graph.errors import RequestRefused, StoreError
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.clock import Clock
-from ace_graph.server.conversations.repository import LEASE_SECONDS, Accepted, Conversations, GivenUp
-from ace_graph.server.errors import place_of, refusal_of
+from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, GivenUpTurn
+from ace_graph.server.errors import error_location, http_error_for
 from ace_graph.server.schemas import ChatRequest, reply_of
 from ace_graph.server.turns.event_log import LiveTurn
-from ace_graph.server.turns.prefetch import ReadAhead
-from ace_graph.server.turns.run_turn import clean_up, drive, shorten, unsaved_of
+from ace_graph.server.turns.prefetch import Prefetch
+from ace_graph.server.turns.run_turn import remove_question, run_turn, trim_history, unsaved_of
 from ace_graph.state import ACEOutput
 from ace_graph.telemetry import span_maker
 
-__all__ = ["TurnLimits", "Turns", "Watcher"]
+__all__ = ["TurnLimits", "TurnObserver", "Turns"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -51,7 +51,7 @@ class TurnLimits:
         return max(1, self.turns // 4)
 
 
-class Watcher(Protocol):
+class TurnObserver(Protocol):
     """Is told of turns, for the metrics."""
 
     def began(self) -> None: ...
@@ -67,18 +67,18 @@ class Turns:
         conversations: Conversations,
         limits: TurnLimits,
         clock: Clock,
-        watcher: Watcher,
+        observer: TurnObserver,
         left_to_learn: Callable[[], None],
-        read_ahead: ReadAhead,
-        take_back: Callable[[Accepted, str], Awaitable[bool]],
+        prefetcher: Prefetch,
+        take_back: Callable[[AcceptedTurn, str], Awaitable[bool]],
     ) -> None:
         self._graph = graph
         self._conversations = conversations
         self._limits = limits
         self._clock = clock
-        self._watcher = watcher
+        self._observer = observer
         self._left_to_learn = left_to_learn
-        self._read_ahead = read_ahead
+        self._prefetch = prefetcher
         self._take_back = take_back
         self._span = span_maker()
         self._live: dict[str, LiveTurn] = {}
@@ -105,9 +105,9 @@ class Turns:
         self._check_room(learner_id)
         conversation = request.conversation_id or new_id
         asked = request.model_dump_json(by_alias=True)
-        turn = Accepted(new_id, conversation, learner_id, asked, thread_id=new_id)
+        turn = AcceptedTurn(new_id, conversation, learner_id, asked, thread_id=new_id)
         live = self._live[turn.run_id] = LiveTurn(turn.run_id, conversation, learner_id)
-        memory = self._read_ahead(learner_id)
+        memory = self._prefetch(learner_id)
         try:
             turn = await self._conversations.accept(turn)
         except BaseException:
@@ -117,7 +117,7 @@ class Turns:
         self._start(turn, live, memory)
         return live
 
-    def resume(self, turn: Accepted) -> None:
+    def resume(self, turn: AcceptedTurn) -> None:
         """Take up a turn that another server left."""
         logger.info("[ACE Server] taking up a turn that another server left: run=%s", turn.run_id)
         # Above every number that the other one told: its listeners are told all of it anew.
@@ -173,11 +173,13 @@ class Turns:
         if mine >= self._limits.turns_of_one:
             raise RequestRefused(429, "too_many", "too many of your turns are under way", retry_after=2)
 
-    def _start(self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None = None) -> None:
+    def _start(
+        self, turn: AcceptedTurn, live: LiveTurn, memory: asyncio.Future[Snapshot] | None = None
+    ) -> None:
         task = asyncio.create_task(self._work(turn, live, memory), name=f"turn-{turn.run_id}")
         self._tasks[turn.run_id] = task
         task.add_done_callback(lambda _: self._forget(turn.run_id))
-        self._watcher.began()
+        self._observer.began()
 
     def _forget(self, run_id: str) -> None:
         self._tasks.pop(run_id, None)
@@ -187,7 +189,9 @@ class Turns:
         while len(self._ended) > KEPT:
             self._ended.popitem(last=False)
 
-    async def _work(self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None) -> None:
+    async def _work(
+        self, turn: AcceptedTurn, live: LiveTurn, memory: asyncio.Future[Snapshot] | None
+    ) -> None:
         began = self._clock.monotonic()
         out: ACEOutput | None = None
         try:
@@ -196,10 +200,10 @@ class Turns:
             if not live.ended:  # cancelled while it was being closed
                 live.fail(_left())
             code = live.refusal.code if live.refusal else "done"
-            self._watcher.ended(code, self._clock.monotonic() - began, out)
+            self._observer.ended(code, self._clock.monotonic() - began, out)
 
     async def _carried_out(
-        self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None
+        self, turn: AcceptedTurn, live: LiveTurn, memory: asyncio.Future[Snapshot] | None
     ) -> ACEOutput | None:
         """Work on the turn and end it; return what the graph gave, where it came so far."""
         out: ACEOutput | None = None
@@ -218,10 +222,10 @@ class Turns:
         return out
 
     async def _bounded(
-        self, turn: Accepted, live: LiveTurn, memory: asyncio.Future[Snapshot] | None
+        self, turn: AcceptedTurn, live: LiveTurn, memory: asyncio.Future[Snapshot] | None
     ) -> ACEOutput:
         """Run the turn while its lease holds and its time has not run out."""
-        run = asyncio.create_task(drive(self._graph, turn, live, memory))
+        run = asyncio.create_task(run_turn(self._graph, turn, live, memory))
         alarms = {
             asyncio.create_task(self._too_late()),
             asyncio.create_task(self._lease_lost(turn)),
@@ -238,7 +242,7 @@ class Turns:
         await self._clock.sleep(self._limits.seconds)
         raise RequestRefused(504, "timeout", "the answer took too long: ask again, or ask something shorter")
 
-    async def _lease_lost(self, turn: Accepted) -> ACEOutput:
+    async def _lease_lost(self, turn: AcceptedTurn) -> ACEOutput:
         while True:
             await self._clock.sleep(LEASE_SECONDS / 3)
             try:
@@ -250,13 +254,13 @@ class Turns:
                 ended = await self.given_up(turn.run_id, turn.learner_id)
                 raise (ended and ended.refusal) or _lost()
 
-    async def _close(self, turn: Accepted, out: ACEOutput) -> None:
+    async def _close(self, turn: AcceptedTurn, out: ACEOutput) -> None:
         """Put the conversation in order. The answer stands, whatever goes wrong here.
 
         Raises RequestRefused when the learner was forgotten while the turn was being stored.
         """
         try:
-            await shorten(self._graph, turn, out, self._limits.messages)
+            await trim_history(self._graph, turn, out, self._limits.messages)
             await self._conversations.database.prune(turn.thread_id, turn.run_id)
             ours = await self._conversations.finish(turn, unsaved_of(turn, out))
             learned = out.get("learning")
@@ -268,13 +272,13 @@ class Turns:
         if forgotten:
             raise _forgotten()
 
-    async def _failed(self, turn: Accepted, live: LiveTurn, error: Exception) -> None:
-        refusal = refusal_of(error)
+    async def _failed(self, turn: AcceptedTurn, live: LiveTurn, error: Exception) -> None:
+        refusal = http_error_for(error)
         if refusal.status >= 500:
-            logger.warning("[ACE Server] a turn failed: %s: %s", refusal.code, place_of(error))
+            logger.warning("[ACE Server] a turn failed: %s: %s", refusal.code, error_location(error))
         logger.debug("[ACE Server] why a turn failed", exc_info=error)
         if refusal.code not in _NOT_OURS:
-            await self._tried(clean_up(self._graph, turn))
+            await self._tried(remove_question(self._graph, turn))
         await self._tried(self._conversations.finish(turn))
         live.fail(refusal)
 
@@ -285,11 +289,11 @@ class Turns:
         except Exception as error:
             logger.warning("[ACE Server] a failed turn could not be closed: %s", type(error).__name__)
 
-    async def _stopped(self, turn: Accepted, live: LiveTurn, why: tuple[object, ...]) -> None:
+    async def _stopped(self, turn: AcceptedTurn, live: LiveTurn, why: tuple[object, ...]) -> None:
         """A cancelled turn is left to the next server, unless its learner was forgotten."""
         forgotten = why == ("forgotten",)
         try:
-            await (self._conversations.finish(turn) if forgotten else self._conversations.put_back(turn))
+            await (self._conversations.finish(turn) if forgotten else self._conversations.release(turn))
         except Exception as error:
             logger.warning("[ACE Server] a stopped turn keeps its lease: %s", type(error).__name__)
         if forgotten:
@@ -302,7 +306,7 @@ def _lost() -> RequestRefused:
     return RequestRefused(409, "lost", "the conversation was deleted, or another server has it")
 
 
-def _given_up(ended: GivenUp) -> RequestRefused:
+def _given_up(ended: GivenUpTurn) -> RequestRefused:
     return RequestRefused(409, "given_up", f"{ended.reason}: ask in other words, or ask something shorter")
 
 

@@ -14,13 +14,13 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 
-__all__ = ["ReadAhead", "read_ahead"]
+__all__ = ["Prefetch", "prefetcher"]
 
-ReadAhead = Callable[[str], asyncio.Future[Snapshot]]
+Prefetch = Callable[[str], asyncio.Future[Snapshot]]
 """Begins to read the memory of the learner that it is given."""
 
 
-def read_ahead(store: Store, snapshots: SnapshotCache) -> ReadAhead:
+def prefetcher(store: Store, snapshots: SnapshotCache) -> Prefetch:
     """Return what begins to read from `store`, knowing what `snapshots` holds."""
 
     def begin(learner_id: str) -> asyncio.Future[Snapshot]:

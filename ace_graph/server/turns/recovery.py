@@ -1,6 +1,6 @@
 """What a server does between requests: takes up turns that others left, and stores what could not be stored.
 
-What a turn brought of a learner who was forgotten while it was being stored, taken back.
+What a turn overrides of a learner who was forgotten while it was being stored, taken back.
 
 A commit that began a learner's memory can't tell that it came too late: there was nothing before it, and
 there is nothing before it now. Whose conversations are gone by then was forgotten.
@@ -19,14 +19,16 @@ from ace_graph.errors import AceError, CommitTooOld, LearnerForgotten, StoreErro
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.unsaved import commit_unsaved
 from ace_graph.server.clock import Clock
-from ace_graph.server.conversations.repository import Accepted, Conversations
-from ace_graph.server.errors import place_of
+from ace_graph.server.conversations.repository import AcceptedTurn, Conversations
+from ace_graph.server.errors import error_location
 from ace_graph.server.turns.manager import Turns
 
-__all__ = ["caretaker", "taken_back"]
+__all__ = ["recovery_loop", "undo_forgotten_turn"]
 
 
-async def taken_back(store: Store, conversations: Conversations, turn: Accepted, turn_id: str) -> bool:
+async def undo_forgotten_turn(
+    store: Store, conversations: Conversations, turn: AcceptedTurn, turn_id: str
+) -> bool:
     """Forget the learner of whom the turn `turn_id` is all there is, where they have no conversation.
 
     Return whether it did. Raises what the store and the conversations raise.
@@ -45,11 +47,11 @@ EVERY_SECONDS = 2.0
 
 
 @asynccontextmanager
-async def caretaker(
+async def recovery_loop(
     turns: Turns, conversations: Conversations, store: Store, clock: Clock
 ) -> AsyncGenerator[None]:
     """Look after things, now and every two seconds, until the block ends."""
-    task = asyncio.create_task(_look_after(turns, conversations, store, clock), name="ace-caretaker")
+    task = asyncio.create_task(_recover_forever(turns, conversations, store, clock), name="ace-recovery_loop")
     try:
         yield
     finally:
@@ -58,29 +60,29 @@ async def caretaker(
             await task
 
 
-async def _look_after(turns: Turns, conversations: Conversations, store: Store, clock: Clock) -> None:
+async def _recover_forever(turns: Turns, conversations: Conversations, store: Store, clock: Clock) -> None:
     while True:
         try:
             if not turns.draining:
-                await _take_up(turns, conversations)
-                await _save_again(conversations, store)
+                await _resume_orphans(turns, conversations)
+                await _retry_unsaved(conversations, store)
         except AceError as error:
             logger.warning("[ACE Server] could not look after what others left: %s", error)
         except Exception as error:
             # It must go on whatever happens; the class is told, as the text may hold content.
-            logger.error("[ACE Server] while looking after things: %s", place_of(error))  # noqa: TRY400
+            logger.error("[ACE Server] while looking after things: %s", error_location(error))  # noqa: TRY400
         await clock.sleep(EVERY_SECONDS)
 
 
-async def _take_up(turns: Turns, conversations: Conversations) -> None:
+async def _resume_orphans(turns: Turns, conversations: Conversations) -> None:
     busy = turns.names  # once: a turn that is put back here meanwhile is for another server
     for ended in await conversations.give_up(busy):
         logger.error("[ACE Server] a turn is given up: run=%s: %s", ended.run_id, ended.reason)
-    for turn in await conversations.take_over(busy):
+    for turn in await conversations.claim_orphans(busy):
         turns.resume(turn)
 
 
-async def _save_again(conversations: Conversations, store: Store) -> None:
+async def _retry_unsaved(conversations: Conversations, store: Store) -> None:
     for kept in await conversations.unsaved():
         try:
             await commit_unsaved(store, kept.text)

@@ -21,20 +21,20 @@ from ace_graph.errors import RequestRefused
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.reasoning.recall import READ_AHEAD
-from ace_graph.server.conversations.checkpointer import NOTHING_KNOWN, RUN
-from ace_graph.server.conversations.repository import Accepted, Unsaved
+from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, RUN
+from ace_graph.server.conversations.repository import AcceptedTurn, Unsaved
 from ace_graph.server.schemas import ChatRequest, history_messages
 from ace_graph.server.turns.event_log import LiveTurn
 from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["clean_up", "drive", "shorten", "unsaved_of"]
+__all__ = ["remove_question", "run_turn", "trim_history", "unsaved_of"]
 
 INTERRUPT = "__interrupt__"
 """The key of LangGraph's update when a node was interrupted."""
 
 
-async def drive(
-    graph: ACEGraph, turn: Accepted, live: LiveTurn, memory: Awaitable[Snapshot] | None
+async def run_turn(
+    graph: ACEGraph, turn: AcceptedTurn, live: LiveTurn, memory: Awaitable[Snapshot] | None
 ) -> ACEOutput:
     """Run the turn, or take it up where it stopped, and tell `live` what happens. Raises what nodes raise.
 
@@ -66,7 +66,7 @@ async def drive(
     return done
 
 
-async def clean_up(graph: ACEGraph, turn: Accepted) -> None:
+async def remove_question(graph: ACEGraph, turn: AcceptedTurn) -> None:
     """Take the question of a turn that failed out of the conversation, as if it had not been asked."""
     state = await graph.aget_state(_config(turn))
     messages = cast("list[AnyMessage]", state.values.get("messages", []))
@@ -76,7 +76,7 @@ async def clean_up(graph: ACEGraph, turn: Accepted) -> None:
         await _remove(graph, turn, messages[found[0] :])
 
 
-async def shorten(graph: ACEGraph, turn: Accepted, out: ACEOutput, most: int) -> None:
+async def trim_history(graph: ACEGraph, turn: AcceptedTurn, out: ACEOutput, most: int) -> None:
     """Drop the older half of a conversation that has more than `most` messages; a prompt sees a few only."""
     messages = out["messages"]
     if len(messages) <= most:
@@ -87,7 +87,7 @@ async def shorten(graph: ACEGraph, turn: Accepted, out: ACEOutput, most: int) ->
     await _remove(graph, turn, messages[:half])
 
 
-def unsaved_of(turn: Accepted, out: ACEOutput) -> Unsaved | None:
+def unsaved_of(turn: AcceptedTurn, out: ACEOutput) -> Unsaved | None:
     """Return what the turn learned and could not store, if anything."""
     learning = out.get("learning")
     if learning is None or learning["unsaved"] is None:
@@ -95,13 +95,13 @@ def unsaved_of(turn: Accepted, out: ACEOutput) -> Unsaved | None:
     return Unsaved(learning["turn_id"], turn.learner_id, learning["unsaved"])
 
 
-async def _remove(graph: ACEGraph, turn: Accepted, messages: list[AnyMessage]) -> None:
+async def _remove(graph: ACEGraph, turn: AcceptedTurn, messages: list[AnyMessage]) -> None:
     gone = [RemoveMessage(id=message.id) for message in messages if message.id]
     # As if the last node had said it: nothing is left to do in the thread.
     await graph.aupdate_state(_config(turn), {"messages": gone}, as_node="ace_learning")
 
 
-async def _where_it_stands(graph: ACEGraph, turn: Accepted) -> tuple[ACEInput | None, ACEOutput | None]:
+async def _where_it_stands(graph: ACEGraph, turn: AcceptedTurn) -> tuple[ACEInput | None, ACEOutput | None]:
     """Return what to begin the turn with, None to go on from its checkpoint; or how it has ended already."""
     request = ChatRequest.model_validate_json(turn.asked)
     before = history_messages(request)
@@ -117,10 +117,10 @@ async def _where_it_stands(graph: ACEGraph, turn: Accepted) -> tuple[ACEInput | 
 
 
 def _events(
-    graph: ACEGraph, asked: ACEInput | None, turn: Accepted, memory: Awaitable[Snapshot] | None
+    graph: ACEGraph, asked: ACEInput | None, turn: AcceptedTurn, memory: Awaitable[Snapshot] | None
 ) -> AsyncGenerator[tuple[str, object]]:
     context = ACEContext(learner_id=turn.learner_id, conversation_id=turn.conversation_id)
-    known = {NOTHING_KNOWN: turn.known == "nothing", READ_AHEAD: memory}
+    known = {NO_CHECKPOINT: turn.known == "nothing", READ_AHEAD: memory}
     # LangGraph leaves type arguments of its own classes open in this signature.
     stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
         asked,
@@ -132,11 +132,11 @@ def _events(
     return cast("AsyncGenerator[tuple[str, object]]", stream)
 
 
-def _config(turn: Accepted) -> RunnableConfig:
+def _config(turn: AcceptedTurn) -> RunnableConfig:
     return {"configurable": {"thread_id": turn.thread_id}, "metadata": {RUN: turn.run_id}}
 
 
-def _question_id(turn: Accepted) -> str:
+def _question_id(turn: AcceptedTurn) -> str:
     return f"question-{turn.run_id}"
 
 

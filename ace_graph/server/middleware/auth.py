@@ -1,4 +1,4 @@
-"""The gate before everything under /api: who asks, how often, and how much they send.
+"""The authenticator before everything under /api: who asks, how often, and how much they send.
 
 It decides from the headers, so that a stranger reaches no body parser, no model and no store.
 
@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ace_graph.errors import RequestRefused
-from ace_graph.server.auth import Gate
-from ace_graph.server.errors import refused
-from ace_graph.server.middleware.body_limit import Body, too_large
-from ace_graph.server.middleware.rate_limit import Rate
+from ace_graph.server.auth import Authenticator
+from ace_graph.server.errors import error_response
+from ace_graph.server.middleware.body_limit import BoundedBody, body_too_large
+from ace_graph.server.middleware.rate_limit import TokenBucket
 
-__all__ = ["Guard", "is_loopback", "learner_of"]
+__all__ = ["AuthMiddleware", "is_loopback", "learner_of"]
 
 _LEARNER = "ace_learner"
 
@@ -35,13 +35,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Guard:
+class AuthMiddleware:
     """The ASGI layer that lets learners in."""
 
-    def __init__(self, app: ASGIApp, *, gate: Gate, rate: Rate, most_bytes: int) -> None:
+    def __init__(
+        self, app: ASGIApp, *, authenticator: Authenticator, rate: TokenBucket, most_bytes: int
+    ) -> None:
         self._app = app
-        self._gate = gate
-        self._rate = rate
+        self._authenticator = authenticator
+        self._rate_limit = rate
         self._most_bytes = most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,23 +53,23 @@ class Guard:
             return
         headers = Headers(scope=scope)
         try:
-            if self._gate.development:
+            if self._authenticator.development:
                 _check_local(scope, headers)
             # Where the application stands under a prefix, ASGI's path holds that too.
             if str(scope["path"]).removeprefix(scope.get("root_path", "")).startswith("/api/"):
-                learner = await self._gate.learner(headers.get("authorization"))
-                self._rate.take(learner)
+                learner = await self._authenticator.learner(headers.get("authorization"))
+                self._rate_limit.take(learner)
                 scope[_LEARNER] = learner
             await self._app(scope, await self._bounded(headers, receive), send)
         except RequestRefused as error:
-            await refused(error)(scope, receive, send)
+            await error_response(error)(scope, receive, send)
 
     async def _bounded(self, headers: Headers, receive: Receive) -> Receive:
         """Return what counts the bytes of the body. Raises RequestRefused for a body that is too large."""
-        body, announced = Body(receive, self._most_bytes), headers.get("content-length", "0")
+        body, announced = BoundedBody(receive, self._most_bytes), headers.get("content-length", "0")
         if announced.isdigit() and int(announced) > self._most_bytes:
             await body.drain()
-            raise too_large(self._most_bytes)
+            raise body_too_large(self._most_bytes)
         return body
 
 
