@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ace_graph.server.app import create_app
     from ace_graph.server.lifespan import Overrides
 
+    Brought = Overrides  # for programs written for 0.1
+
 __all__ = ["Overrides", "create_app"]
 
 _MODULES = {"Overrides": "lifespan", "create_app": "app"}

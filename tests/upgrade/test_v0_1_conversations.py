@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ace_graph.server import Brought
+from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.server.serving import HandClock, Json, Served, bearer, serving, settings_for, until
 from tests.upgrade.old import ADA, BJOERN, DATA, EXPORTS, differences
@@ -35,7 +35,7 @@ async def served(tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Served]
     settings = settings_for(tmp_path, trace_days=0, record_days=0, server_worker=False)
     clock = HandClock()
     clock.move(A_YEAR)
-    async with serving(settings, Brought(model=model), clock) as running:
+    async with serving(settings, Overrides(model=model), clock) as running:
         yield running
 
 
