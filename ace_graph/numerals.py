@@ -1,9 +1,7 @@
 """The numbers written in a text, each with its exact value: 1,200 and 0,5, 5/6 and 1 3/8, ½, 50 %, 2e3.
 
 A text is cut at its digits first and read piece by piece, so reading is linear in its length. A number of
-more than 60 digits is none.
-
-Does not: compute, or read numbers in words.
+more than 60 digits is none, and numbers in words are not read. arithmetic.py computes.
 """
 
 from __future__ import annotations
@@ -12,10 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from ace_graph.memory.search.tokenize import fold
 
-__all__ = ["Numeral", "numerals", "parse_number"]
+__all__ = ["Form", "Numeral", "numerals", "parse_number"]
+
+Form = Literal["whole", "mixed", "decimal", "percent", "fraction"]
+"""The ways to write a number: 2, 1 1/2, 1.5, 150%, 3/2."""
 
 _LONGEST = 60
 _DIGITS = re.compile(r"\.?[0-9][0-9.,]*")
@@ -36,6 +38,14 @@ class Numeral:
 
     value: Fraction
     written: str
+
+    @property
+    def form(self) -> Form:
+        if "%" in self.written:
+            return "percent"
+        if "/" in self.written:
+            return "mixed" if " " in self.written else "fraction"
+        return "whole" if self.written.lstrip("-").isdecimal() else "decimal"
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from ace_graph.learning.feedback import Earlier
 from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.playbook import Vote
-from ace_graph.numerals import numerals, parse_number
+from ace_graph.numerals import numerals
 from ace_graph.prompts import Prompts, data_block
-from ace_graph.tools.calculator import calculate
+from ace_graph.tools.calculator import calculate, parse_result
 
 __all__ = ["Check", "check_objection", "told_check"]
 
@@ -40,7 +40,6 @@ _IN_WORDS = (
 )
 _WRITTEN = re.compile(r"[\d.,+\-*/÷×·−^() ]+")
 _OPERATION = re.compile(r"[\d)] ?[+\-*/÷×·−^] ?[\d(.-]")
-_EXACTLY = re.compile(r"\(exactly (-?\d+/\d+)\)")
 _MAX_CHARS = 300
 _STRONGER: tuple[EvidenceSource, ...] = ("ground_truth", "tool", "evaluator")
 
@@ -73,7 +72,7 @@ def check_objection(earlier: Earlier, votes: Mapping[EvidenceSource, Vote]) -> C
     if feedback.verdict != "failure" or (feedback.correction and claimed is None):
         return None
     asked = _calculation(earlier.question)
-    value = _value(asked) if asked is not None else None
+    value = parse_result(calculate(asked)) if asked is not None else None
     if asked is None or value is None:
         return _earlier_check(earlier.answer, claimed, votes)
     right = matches_ground_truth(earlier.answer, str(value))
@@ -129,12 +128,6 @@ def _written(sentence: str) -> str | None:
         return None
     two_ways = said.count("/") + said.count("÷") > 1 and ("÷" in said or " / " in said)
     return None if two_ways else said.replace("*", "×")
-
-
-def _value(expression: str) -> Fraction | None:
-    said = calculate(expression)
-    exact = _EXACTLY.search(said)
-    return None if said.startswith("Error") else parse_number(exact[1] if exact else said)
 
 
 def _number(text: str) -> Fraction | None:

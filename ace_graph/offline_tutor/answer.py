@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ace_graph.arithmetic import NoValue
 from ace_graph.offline_tutor.advice import caution_for, explain_idea, followed
-from ace_graph.offline_tutor.arithmetic import Refusal
 from ace_graph.offline_tutor.noted import NOTHING_KEPT, defence, read_noted
 from ace_graph.offline_tutor.number_forms import in_form, restated
 from ace_graph.offline_tutor.parser import Problem, find_problem
@@ -31,12 +31,11 @@ from ace_graph.offline_tutor.small_talk import (
 )
 from ace_graph.offline_tutor.solver import Solution, solve
 from ace_graph.offline_tutor.why import asked_number, explain_number
+from ace_graph.tools.calculator import parse_result
 
 __all__ = ["Answer", "Check", "answer", "check", "problem_of"]
 
 
-_EXACT = re.compile(r"exactly (-?\d+/\d+)")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:/\d+)?")
 _CLOSE = Fraction(1, 10**9)
 
 
@@ -54,23 +53,12 @@ def check(calculated: str | None, solution: Solution) -> Check:
     text = calculated.strip()
     if text.startswith("Error"):
         return Check("The calculator could not help here, so this is my own working.")
-    value = _value(text)
+    value = parse_result(text)
     if value is None or abs(value - solution.value) > _CLOSE * (1 + abs(solution.value)):
         return Check(
             f"The calculator says {text[:80]}, which differs from my own working; check the question."
         )
     return Check(f"The calculator agrees: {solution.question} = {solution.answer}.")
-
-
-def _value(text: str) -> Fraction | None:
-    found = _EXACT.search(text)
-    number = found[1] if found is not None else text.replace(",", "")
-    if not _NUMBER.fullmatch(number):
-        return None
-    try:
-        return Fraction(number)
-    except (ValueError, ZeroDivisionError):
-        return None
 
 
 _MAX_CAUTIONS = 2
@@ -113,9 +101,10 @@ def answer(prompt: Prompt) -> Answer:
     problem = problem_of(prompt)
     if problem is None:
         return _without_problem(prompt, wishes)
-    solution = solve(problem)
-    if isinstance(solution, Refusal):
-        return _refused(solution, prompt, wishes)
+    try:
+        solution = solve(problem)
+    except NoValue as reason:
+        return _refused(str(reason), prompt, wishes)
     why = None if find_problem(prompt.question) else _why(solution, prompt, wishes)
     return why or _solved(solution, prompt, wishes)
 
@@ -171,11 +160,11 @@ def _in_words(solution: Solution, prompt: Prompt, wishes: Wishes, used: _Used) -
     if solution.symbol is None:  # a comparison, or a conversion, which names its form itself
         return _Told(solution.answer)
     corrected = None if find_problem(prompt.question) else restated(prompt.question, solution.value)
-    if corrected is not None and corrected[1] != solution.answer:
-        form, said = corrected
-        if in_form(solution.value, form) is None:
+    if corrected is not None and corrected.written != solution.answer:
+        if in_form(solution.value, corrected.form) is None:
             return _Told(solution.answer)
-        return _Told(said, (f"You are right, {solution.answer} should be written {said} here.",))
+        opening = f"You are right, {solution.answer} should be written {corrected.written} here."
+        return _Told(corrected.written, (opening,))
     wanted = in_form(solution.value, wishes.form) if wishes.form is not None else None
     if wanted is None:
         return _Told(solution.answer)
@@ -183,14 +172,14 @@ def _in_words(solution: Solution, prompt: Prompt, wishes: Wishes, used: _Used) -
     return _Told(wanted)
 
 
-def _refused(refusal: Refusal, prompt: Prompt, wishes: Wishes) -> Answer:
+def _refused(reason: str, prompt: Prompt, wishes: Wishes) -> Answer:
     used = _Used(wishes, prompt)
     calculated = prompt.calculated
     if calculated is not None and not calculated.startswith("Error"):
         said = f"I used the calculator for this. The answer is {calculated.strip()}."
     else:
-        said = refusal.reason
-    return Answer("\n".join([*used.opening(), said]), refusal.reason, used.ids())
+        said = f"{reason[0].upper()}{reason[1:]}."
+    return Answer("\n".join([*used.opening(), said]), reason, used.ids())
 
 
 def _without_problem(prompt: Prompt, wishes: Wishes) -> Answer:

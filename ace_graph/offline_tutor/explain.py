@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Literal
 
-from ace_graph.offline_tutor.arithmetic import Symbol, show
+from ace_graph.arithmetic import Symbol, format_number
 
 __all__ = ["NOTHING", "Feature", "Step", "explain", "mixed"]
 
@@ -41,7 +41,8 @@ def explain(symbol: Symbol, left: Fraction, right: Fraction, value: Fraction, *,
             return _product_of_fractions(left, right, value)
         if symbol == "÷":
             return _quotient_of_fractions(left, right, value)
-    said = f"{_inside(left, decimal)} {symbol} {_inside(right, decimal)} = {show(value, decimal=decimal)}."
+    result = format_number(value, decimal=decimal)
+    said = f"{_inside(left, decimal)} {symbol} {_inside(right, decimal)} = {result}."
     if whole and symbol == "×" and (split := _split(int(left), int(right))) is not None:
         return Step((split,), frozenset({"splitting"}))
     if whole and symbol == "÷" and value.denominator != 1:
@@ -116,7 +117,7 @@ def _split(left: int, right: int) -> str | None:
 
 
 def _inside(value: Fraction, decimal: bool) -> str:
-    text = show(value, decimal=decimal)
+    text = format_number(value, decimal=decimal)
     return f"({text})" if value < 0 else text
 
 

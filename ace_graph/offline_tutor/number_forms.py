@@ -1,27 +1,16 @@
-"""One value, several ways to write it: 11/8, 1 3/8, 1.375, 137.5%. Which one a learner wants, and writing it.
-
-Does not: change a value. A form that can't hold it exactly is not used.
-"""
+"""One value, several forms: 11/8, 1 3/8, 1.375, 137.5%. The form that a learner wants, and its text."""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Literal
 
-from ace_graph.offline_tutor.arithmetic import show
+from ace_graph.arithmetic import format_number
+from ace_graph.numerals import Form, Numeral, numerals
 from ace_graph.offline_tutor.explain import mixed
 
-__all__ = ["ADVICE", "Form", "form_wanted", "in_form", "restated"]
+__all__ = ["ADVICE", "form_wanted", "in_form", "restated"]
 
-Form = Literal["mixed", "decimal", "percent", "fraction"]
-
-_WRITTEN: tuple[tuple[Form, re.Pattern[str]], ...] = (
-    ("mixed", re.compile(r"(?<![\d./])(\d{1,9}) (\d{1,9})/(0*[1-9]\d{0,8})(?![\d/])")),
-    ("percent", re.compile(r"(?<![\d./])(\d{1,9}(?:\.\d{1,9})?) ?%")),
-    ("fraction", re.compile(r"(?<![\d./])(\d{1,9})/(0*[1-9]\d{0,8})(?![\d/])")),
-    ("decimal", re.compile(r"(?<![\d./])(\d{1,9}\.\d{1,9})(?![\d/%])")),
-)
 _WISH = re.compile(
     r"\b(?:as|prefers?|wants?)\s+(?:an?\s+)?(?:plain |improper )?(mixed|decimal|percent|fraction)"
     r"(?:\s+number|age)?s?\b(?! (?:circle|bar|strip))",
@@ -43,7 +32,7 @@ def form_wanted(text: str) -> Form | None:
     wish = _WISH.search(text)
     if wish is None or _AGAINST.search(text[: wish.start()]):
         return None
-    return _named(wish[1])
+    return next(form for form in ADVICE if form == wish[1].casefold())
 
 
 def in_form(value: Fraction, form: Form) -> str | None:
@@ -54,40 +43,16 @@ def in_form(value: Fraction, form: Form) -> str | None:
         case "mixed":
             return mixed(value) if abs(value) > 1 else None
         case "decimal" | "percent":
-            told = show(value if form == "decimal" else value * 100, decimal=True)
-            return None if "/" in told else told if form == "decimal" else f"{told}%"
+            text = format_number(value if form == "decimal" else value * 100, decimal=True)
+            return None if "/" in text else text if form == "decimal" else f"{text}%"
         case "fraction":
             return str(value)
+        case "whole":
+            return None
 
 
-def restated(text: str, value: Fraction) -> tuple[Form, str] | None:
-    """Return the form, and the words, in which a text holds exactly this value; None where it does not."""
-    for form, pattern in _WRITTEN:
-        for match in pattern.finditer(text):
-            if _value(form, match) == value:
-                return form, match.group()
-    return None
-
-
-def _value(form: Form, match: re.Match[str]) -> Fraction:
-    match form:
-        case "mixed":
-            return int(match[1]) + Fraction(int(match[2]), int(match[3]))
-        case "percent":
-            return Fraction(match[1]) / 100
-        case "fraction":
-            return Fraction(int(match[1]), int(match[2]))
-        case "decimal":
-            return Fraction(match[1])
-
-
-def _named(word: str) -> Form:
-    match word.casefold():
-        case "mixed":
-            return "mixed"
-        case "decimal":
-            return "decimal"
-        case "percent":
-            return "percent"
-        case _:
-            return "fraction"
+def restated(text: str, value: Fraction) -> Numeral | None:
+    """Return the first number of a text that has exactly this value, None where there is none."""
+    return next(
+        (number for number in numerals(text) if number.value == value and number.form != "whole"), None
+    )

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Literal
 
-from ace_graph.offline_tutor.arithmetic import Expression, Number, Operation, Symbol, parse
+from ace_graph.arithmetic import Expression, Number, Operation, Symbol, parse
 from ace_graph.offline_tutor.spelled_numbers import plain
 
 __all__ = ["Compare", "Compute", "Convert", "Factor", "Problem", "Simplify", "find_problem"]

@@ -14,7 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ace_graph.offline_tutor.number_forms import Form, form_wanted
+from ace_graph.numerals import Form
+from ace_graph.offline_tutor.number_forms import form_wanted
 from ace_graph.offline_tutor.prompt_reader import Item
 
 __all__ = ["VOICES", "Voice", "Wishes", "find_voice", "read_wishes"]

@@ -15,9 +15,9 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from ace_graph.arithmetic import NoValue
 from ace_graph.models.local import JsonSchema
 from ace_graph.models.reply import find_json_object
-from ace_graph.offline_tutor.arithmetic import Refusal
 from ace_graph.offline_tutor.number_forms import ADVICE, restated
 from ace_graph.offline_tutor.parser import find_problem
 from ace_graph.offline_tutor.prompt_reader import block
@@ -166,9 +166,9 @@ def _form_lesson(judged: _Evidence, solution: Solution | None, truth: str) -> st
     """A lesson about the form of results, where the right value is ours in another form."""
     right = {"learner": _corrected(judged.text), "ground_truth": truth}.get(judged.source, "")
     found = restated(right, solution.value) if solution is not None and judged.failed else None
-    if found is None or solution is None or found[1] == solution.answer:
+    if found is None or solution is None or found.written == solution.answer:
         return None
-    return f"In {solution.kind.replace('_', ' ')}, {ADVICE[found[0]]}."
+    return f"In {solution.kind.replace('_', ' ')}, {ADVICE[found.form]}."
 
 
 def _corrected(text: str) -> str:
@@ -212,5 +212,7 @@ def _plain(value: JsonValue) -> str:
 
 def _solution(question: str) -> Solution | None:
     problem = find_problem(question)
-    solution = solve(problem) if problem is not None else None
-    return None if solution is None or isinstance(solution, Refusal) else solution
+    try:
+        return solve(problem) if problem is not None else None
+    except NoValue:
+        return None

@@ -11,15 +11,16 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Literal
 
-from ace_graph.offline_tutor.arithmetic import (
+from ace_graph.arithmetic import (
     Expression,
+    NoValue,
     Number,
     Operation,
-    Refusal,
     Symbol,
     apply,
-    show,
-    written,
+    format_number,
+    format_tree,
+    numbers_of,
 )
 from ace_graph.offline_tutor.explain import NOTHING, Feature, explain, mixed
 from ace_graph.offline_tutor.parser import Compare, Compute, Convert, Factor, Problem, Simplify
@@ -60,8 +61,8 @@ class Solution:
     symbol: Symbol | None = None
 
 
-def solve(problem: Problem) -> Solution | Refusal:
-    """Return the exact solution of `problem`, or why it has none."""
+def solve(problem: Problem) -> Solution:
+    """Return the exact solution of `problem`. Raises NoValue where it has none."""
     match problem:
         case Compute():
             return _compute(problem)
@@ -75,38 +76,32 @@ def solve(problem: Problem) -> Solution | Refusal:
             return _factor(problem)
 
 
-def _compute(problem: Compute) -> Solution | Refusal:
+def _compute(problem: Compute) -> Solution:
     tree, decimal = problem.tree, _is_decimal(problem.tree)
     lines: list[str] = []
     features: set[Feature] = {"order"} if _mixes(tree) else set()
-    value = _walk(tree, decimal, lines, features)
-    if isinstance(value, Refusal):
-        return value
-    kind, operands = _kind(tree), _operands(tree)
-    answer = show(value, decimal=decimal)
+    value = _evaluate(tree, decimal, lines, features)
+    kind, operands = _kind(tree), tuple(number.value for number in numbers_of(tree))
+    answer = format_number(value, decimal=decimal)
     if kind.startswith("fraction") and abs(value) > 1 and value.denominator != 1:
         lines.append(f"As a mixed number that is {mixed(value)}.")
     return Solution(
-        kind, written(tree), answer, value, tuple(lines), frozenset(features), operands, tree.symbol
+        kind, format_tree(tree), answer, value, tuple(lines), frozenset(features), operands, tree.symbol
     )
 
 
-def _walk(tree: Expression, decimal: bool, lines: list[str], features: set[Feature]) -> Fraction | Refusal:
-    """Work out `tree` from the inside, writing down every operation as it is done."""
+def _evaluate(tree: Expression, decimal: bool, lines: list[str], features: set[Feature]) -> Fraction:
+    """Compute `tree` from the inside, adding a line for every operation."""
     if isinstance(tree, Number):
         return tree.value
-    left = _walk(tree.left, decimal, lines, features)
-    if isinstance(left, Refusal):
-        return left
-    right = _walk(tree.right, decimal, lines, features)
-    if isinstance(right, Refusal):
-        return right
+    left = _evaluate(tree.left, decimal, lines, features)
+    right = _evaluate(tree.right, decimal, lines, features)
     value = apply(tree.symbol, left, right)
-    if isinstance(value, Refusal):
-        return value
-    if _is_percent(tree.left):
+    if isinstance(tree.left, Number) and tree.left.is_percent:
         features.add("percent")
-        lines.append(f"{written(tree.left)} means {show(left * 100)} out of 100, so {show(left)}.")
+        lines.append(
+            f"{tree.left.text} means {format_number(left * 100)} out of 100, so {format_number(left)}."
+        )
     step = explain(tree.symbol, left, right, value, decimal=decimal)
     lines.extend(step.lines)
     features.update(step.features)
@@ -124,7 +119,7 @@ def _compare(problem: Compare) -> Solution:
             f"{right.text} = {tops[1]}/{common}."
         )
         lines.append("With equal denominators the larger top wins.")
-    chosen = max(left, right, key=_value) if problem.asked == "larger" else min(left, right, key=_value)
+    chosen = left if (left.value >= right.value) == (problem.asked == "larger") else right
     if left.value == right.value:
         lines.append(f"{left.text} and {right.text} are equal.")
     else:
@@ -150,13 +145,13 @@ def _simplify(problem: Simplify) -> Solution:
     )
 
 
-def _convert(problem: Convert) -> Solution | Refusal:
+def _convert(problem: Convert) -> Solution:
     value, text = problem.number.value, problem.number.text
     top, bottom = value.numerator, value.denominator
-    hundredfold = show(value * 100, decimal=True)
+    hundredfold = format_number(value * 100, decimal=True)
     match problem.into:
         case "decimal":
-            answer = show(value, decimal=True)
+            answer = format_number(value, decimal=True)
             line = f"Divide the top by the bottom: {top} ÷ {bottom} = {answer}."
         case "percent":
             answer = f"{hundredfold}%"
@@ -168,7 +163,7 @@ def _convert(problem: Convert) -> Solution | Refusal:
             answer = str(value)
             line = f"{text} = {value} in lowest terms."
     if problem.into == "decimal" and "/" in answer:
-        return Refusal(f"{text} has no decimal that ends; {float(value):.4g} is close to it.")
+        raise NoValue(f"{text} has no decimal that ends; {float(value):.4g} is close to it")
     kind: Kind = "percentages" if problem.into == "percent" else "decimals"
     return Solution(kind, text, answer, value, (line,), _CONVERTED.get(problem.into, NOTHING), (value,))
 
@@ -188,10 +183,9 @@ def _factor(problem: Factor) -> Solution:
 
 
 def _kind(tree: Operation) -> Kind:
-    if _is_percent(tree.left) or _is_percent(tree.right):
+    if any(isinstance(side, Number) and side.is_percent for side in (tree.left, tree.right)):
         return "percentages"
-    numbers = _operands(tree)
-    if all(number.denominator == 1 for number in numbers):
+    if all(number.value.denominator == 1 for number in numbers_of(tree)):
         return "arithmetic"
     if _is_decimal(tree):
         return "decimals"
@@ -208,28 +202,11 @@ def _kind(tree: Operation) -> Kind:
             return "arithmetic"
 
 
-def _operands(tree: Expression) -> tuple[Fraction, ...]:
-    return (tree.value,) if isinstance(tree, Number) else (*_operands(tree.left), *_operands(tree.right))
-
-
-def _texts(tree: Expression) -> tuple[str, ...]:
-    return (tree.text,) if isinstance(tree, Number) else (*_texts(tree.left), *_texts(tree.right))
-
-
 def _is_decimal(tree: Expression) -> bool:
     """Whether the learner writes decimals, or whole numbers only, and no fraction."""
-    texts = _texts(tree)
-    return not any("/" in text for text in texts)
-
-
-def _is_percent(tree: Expression) -> bool:
-    return isinstance(tree, Number) and tree.text.endswith("%")
+    return not any("/" in number.text for number in numbers_of(tree))
 
 
 def _mixes(tree: Operation) -> bool:
     """Whether one operation waits for another, so that their order matters."""
     return isinstance(tree.left, Operation) or isinstance(tree.right, Operation)
-
-
-def _value(number: Number) -> Fraction:
-    return number.value

@@ -15,9 +15,9 @@ import re
 
 from langchain_core.messages import AIMessage, ToolCall
 
+from ace_graph.arithmetic import as_program
 from ace_graph.models.local import JsonSchema, LocalModel, ModelCall
 from ace_graph.offline_tutor.answer import answer, problem_of
-from ace_graph.offline_tutor.arithmetic import as_python
 from ace_graph.offline_tutor.parser import Compute
 from ace_graph.offline_tutor.prompt_reader import Prompt, read_prompt
 from ace_graph.offline_tutor.reflect import fill, reflect
@@ -83,7 +83,7 @@ def _calculator_call(prompt: Prompt, call: ModelCall) -> AIMessage | None:
     problem = problem_of(prompt)
     if tool is None or prompt.asked_tool or not isinstance(problem, Compute):
         return None
-    expression = as_python(problem.tree)
+    expression = as_program(problem.tree)
     name = hashlib.sha256(expression.encode()).hexdigest()[:12]
     arguments = {_argument(tool): expression}
     return AIMessage("", tool_calls=[ToolCall(name=_CALCULATOR, args=arguments, id=f"call_{name}")])

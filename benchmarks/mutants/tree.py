@@ -24,6 +24,7 @@ MUTATED = (
     "ace_graph/adaptation/*",
     "ace_graph/background/*",
     "ace_graph/evidence.py",
+    "ace_graph/arithmetic.py",
     "ace_graph/numerals.py",
 )
 """What is mutated, as paths of the copy."""

@@ -286,7 +286,7 @@ def _formats() -> Iterator[Reader]:
 _TUTOR = tuple(
     f"ace_graph.offline_tutor.{name}"
     for name in (
-        *("advice", "answer", "arithmetic", "number_forms", "parser", "parts", "preferences"),
+        *("advice", "answer", "number_forms", "parser", "parts", "preferences"),
         *("prompt_reader", "reflect", "small_talk", "spelled_numbers", "thoughts", "tutor", "why"),
     )
 )
@@ -355,7 +355,7 @@ READERS: tuple[Reader, ...] = (
     _reader(find_json_object),
     _reader(redacted),
     _reader(labels_of),
-    _reader(calculate),
+    Reader("calculate", calculate, ("ace_graph.tools.calculator", "ace_graph.arithmetic")),
     Reader("parse_servers", _refused(_mcp_servers), ("ace_graph.tools.mcp.config",)),
     Reader("a chat request", _refused(_chat_request)),
     Reader("ace-graph run's request", _refused(_run_request)),

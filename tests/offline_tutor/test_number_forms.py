@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
+from ace_graph.numerals import Form
 from ace_graph.offline_tutor import OfflineTutor
-from ace_graph.offline_tutor.number_forms import ADVICE, Form, form_wanted, in_form, restated
+from ace_graph.offline_tutor.number_forms import ADVICE, form_wanted, in_form, restated
 from ace_graph.prompts import data_block
 
 HALF_MORE = Fraction(3, 2)
@@ -33,7 +34,7 @@ HALF_MORE = Fraction(3, 2)
 )
 def test_a_value_is_recognised_in_the_form_that_it_is_written_in(text: str, form: Form | None) -> None:
     found = restated(text, HALF_MORE)
-    assert (found[0] if found else None) == form
+    assert (found.form if found else None) == form
 
 
 @pytest.mark.parametrize(

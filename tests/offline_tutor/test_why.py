@@ -12,9 +12,7 @@ from ace_graph.offline_tutor.why import asked_number, explain_number
 def _solution(question: str) -> Solution:
     problem = find_problem(question)
     assert problem is not None
-    solved = solve(problem)
-    assert isinstance(solved, Solution)
-    return solved
+    return solve(problem)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,12 @@ from dev.regexes.backtracking import Use, slow_text
 from dev.regexes.found import Found, modules_of, patterns_of
 
 BOUNDED = {
+    "ace_graph.arithmetic:LEARNER": 300,
+    "ace_graph.arithmetic:_LEARNER_TOKEN": 300,
     "ace_graph.memory.classify:pattern": 4_000,
     "ace_graph.memory.similarity.normalize:_TOKEN": 4_000,
     "ace_graph.offline_tutor.advice:_ADVICE": 2_000,
     "ace_graph.offline_tutor.advice:_CAUTIONS": 2_000,
-    "ace_graph.offline_tutor.arithmetic:_TOKEN": 300,
     "ace_graph.offline_tutor.advice:_COMPILED": 2_000,
     "ace_graph.offline_tutor.parser:_CONVERT": 2_000,
     "ace_graph.offline_tutor.parser:_MORE": 2_000,
