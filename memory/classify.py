@@ -16,7 +16,7 @@ from itertools import dropwhile
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.search.tokenize import fold
 from ace_graph.memory.similarity.lexicon import FILLERS
-from ace_graph.memory.similarity.normalize import wording
+from ace_graph.memory.similarity.normalize import normalized_tokens
 
 __all__ = ["infer_memory_type", "infer_topic"]
 
@@ -94,7 +94,7 @@ def infer_memory_type(text: str) -> MemoryType:
     plain = fold(text[:_MOST_CHARS]).casefold().strip(" -*\t\"'")
     if re.search(_STEP, plain):
         return "procedural"
-    words = [token.word for token in wording(_HYPHEN.sub("", text[:_MOST_CHARS]))]
+    words = [token.word for token in normalized_tokens(_HYPHEN.sub("", text[:_MOST_CHARS]))]
     if re.search(_EXPERIENCE, _sentence(words)):
         return "episodic"
     led = dropwhile(lambda word: word in FILLERS or word in _LEADING, words)

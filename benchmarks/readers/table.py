@@ -46,7 +46,7 @@ from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.search.tokenize import content_words, language_of, terms
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.normalize import wording
+from ace_graph.memory.similarity.normalize import normalized_tokens
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import RecentTurn, answer_hash
 from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_results
@@ -362,7 +362,7 @@ READERS: tuple[Reader, ...] = (
     _reader(request_id_of),
     _reader(printable),
     *_formats(),
-    _reader(wording, most=_BULLET_CHARS),
+    _reader(normalized_tokens, most=_BULLET_CHARS),
     Reader("screen", screen, _SCREEN, most=_BULLET_CHARS),
     Reader(
         "compare",

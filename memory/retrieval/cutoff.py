@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.retrieval.relevance import Hit, Query
 
-__all__ = ["Usable", "narrowed"]
+__all__ = ["Retrievable", "apply_cutoff"]
 
 _BESIDE_THE_BEST = 0.6
 """The share of the best bullet's coverage that another one must reach."""
@@ -35,23 +35,25 @@ _SUBJECT_TERMS, _SUBJECT_SHARE = 3, 0.4
 TermsOf = Callable[[Hit], frozenset[str]]
 
 
-class Usable(NamedTuple):
+class Retrievable(NamedTuple):
     """A bullet that may be injected, and how it met the question."""
 
     hit: Hit
     bullet: Bullet
 
 
-def narrowed(usable: Sequence[Usable], query: Query, asked_of: TermsOf, terms_of: TermsOf) -> list[Usable]:
+def apply_cutoff(
+    usable: Sequence[Retrievable], query: Query, asked_of: TermsOf, terms_of: TermsOf
+) -> list[Retrievable]:
     """Return those worth a line, in no order.
 
     `asked_of` tells which of the question's terms a bullet has, `terms_of` all terms of its text. What an
     embedding speaks for (`Hit.likely`) is never cut.
     """
-    standing = [item for item in usable if not _gives_way(item, usable, asked_of, terms_of)]
+    standing = [item for item in usable if not _is_superseded_on_subject(item, usable, asked_of, terms_of)]
     best = [max(shares) for shares in zip(*(item.hit.shares for item in standing), strict=True)]
     topic = max((item.hit.on_topic for item in standing), default=0.0)
-    kept, behind = list[Usable](), list[Usable]()
+    kept, behind = list[Retrievable](), list[Retrievable]()
     for item in standing:
         (kept if _beside_the_best(item.hit, best, topic) else behind).append(item)
     return kept + _adding(kept, behind, query, asked_of) if behind else kept
@@ -64,14 +66,14 @@ def _beside_the_best(hit: Hit, best: Sequence[float], topic: float) -> bool:
 
 
 def _adding(
-    kept: Iterable[Usable], behind: Iterable[Usable], query: Query, asked_of: TermsOf
-) -> list[Usable]:
+    kept: Iterable[Retrievable], behind: Iterable[Retrievable], query: Query, asked_of: TermsOf
+) -> list[Retrievable]:
     """Return those behind the best, the better first, that cover what nothing kept does."""
     covered = frozenset[str]().union(*(asked_of(item.hit) for item in kept))
     left = query.weights.keys() - covered
     if len(left) < _NEW_TERMS or sum(query.weights[term] for term in left) < _NEW_SHARE * query.total:
         return []
-    found: list[Usable] = []
+    found: list[Retrievable] = []
     for item in sorted(behind, key=lambda item: (-item.hit.score, item.hit.key)):
         new = asked_of(item.hit) - covered
         if len(new) >= _NEW_TERMS and sum(query.weights[term] for term in new) >= _NEW_SHARE * query.total:
@@ -80,7 +82,9 @@ def _adding(
     return found
 
 
-def _gives_way(item: Usable, usable: Sequence[Usable], asked_of: TermsOf, terms_of: TermsOf) -> bool:
+def _is_superseded_on_subject(
+    item: Retrievable, usable: Sequence[Retrievable], asked_of: TermsOf, terms_of: TermsOf
+) -> bool:
     """Whether a bullet that failed last time stands beside one on its subject that was learned since."""
     bullet = item.bullet
     if not bullet.setbacks or bullet.core:

@@ -20,7 +20,7 @@ from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval.cutoff import Usable, narrowed
+from ace_graph.memory.retrieval.cutoff import Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.relevance import Hit, Query, read_question, relevant
 from ace_graph.memory.retrieval.selection import Candidate, Scored, Selection
 from ace_graph.memory.search.index import Index
@@ -90,7 +90,7 @@ def retrieve(
     shortlist = max(_SHORTLIST, budget_tokens // _SHORT_LINE)
     hits = relevant(query, scope.indexes(), semantic or {}, shortlist)
     usable = scope.usable(hits, taken)
-    worth = narrowed(usable, query, lambda hit: scope.asked(hit, query), scope.terms)
+    worth = apply_cutoff(usable, query, lambda hit: scope.asked(hit, query), scope.terms)
     retrieved = selection.fill(_ranked(worth, topic, scope), room=selection.room, limit=max_bullets)
     if not core and not retrieved:
         return Retrieval()
@@ -140,14 +140,14 @@ class _Scope:
         failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
         return bullet if bullet.injectable(self.now) and not withheld and not failing else None
 
-    def usable(self, hits: Iterable[Hit], taken: Collection[str]) -> list[Usable]:
+    def usable(self, hits: Iterable[Hit], taken: Collection[str]) -> list[Retrievable]:
         """Return the hits that a prompt may hold and does not hold yet, strong enough where that matters."""
         threshold = self.policy.prune_threshold
-        found: list[Usable] = []
+        found: list[Retrievable] = []
         for hit in hits:
             bullet = None if hit.key in taken else self.bullet(hit.key, of_base=hit.of_base)
             if bullet and (not threshold or bullet.core or self.strength(bullet) >= threshold):
-                found.append(Usable(hit, bullet))
+                found.append(Retrievable(hit, bullet))
         return found
 
     def terms(self, hit: Hit) -> frozenset[str]:
@@ -194,9 +194,9 @@ def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
     return (_rank_in_core(bullet), bullet.created_at, bullet.id)
 
 
-def _ranked(worth: Iterable[Usable], topic: str | None, scope: _Scope) -> Iterator[Candidate]:
+def _ranked(worth: Iterable[Retrievable], topic: str | None, scope: _Scope) -> Iterator[Candidate]:
     """Yield what is worth a line, best first; of equals the newer, then the smaller id."""
-    found: list[tuple[str, tuple[float, datetime], Usable, float]] = []
+    found: list[tuple[str, tuple[float, datetime], Retrievable, float]] = []
     for item in worth:
         hit, bullet = item
         strength = scope.strength(bullet)

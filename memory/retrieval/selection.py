@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.search.prefix_filter import Neighbours
+from ace_graph.memory.search.prefix_filter import PrefixFilter
 from ace_graph.memory.similarity.compare import compare
 
 __all__ = ["Candidate", "Scored", "Selection", "line_tokens"]
@@ -72,7 +72,7 @@ class Selection:
         self._similarity = similarity
         self._count_tokens = count_tokens
         self._settled: dict[str, Candidate] = {}
-        self._neighbours = Neighbours(common)
+        self._similar = PrefixFilter(common)
 
     def fill(self, ranked: Iterable[Candidate], *, room: int, limit: int | None = None) -> list[Candidate]:
         """Return the candidates that fit into `room` tokens and `limit` lines, in the order they came.
@@ -86,8 +86,8 @@ class Selection:
         misses = 0
         for candidate in ranked:
             bullet = candidate.scored.bullet
-            marks = self._neighbours.marks(candidate.terms, bullet.slot)
-            near = self._neighbours.near(candidate.terms, marks)
+            marks = self._similar.signature(candidate.terms, bullet.slot)
+            near = self._similar.candidates(candidate.terms, marks)
             weaker = self._weaker_rivals(candidate, near, chosen) if near else []
             if weaker is None:
                 continue
@@ -96,7 +96,7 @@ class Selection:
             tokens = line_tokens(bullet, self._count_tokens)
             if tokens <= room and (limit is None or len(chosen) < limit):
                 chosen[bullet.id] = (candidate, tokens)
-                self._neighbours.add(bullet.id, candidate.terms, marks)
+                self._similar.add(bullet.id, candidate.terms, marks)
                 room -= tokens
             elif (misses := misses + 1) >= _PATIENCE:
                 break

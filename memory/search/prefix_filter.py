@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-__all__ = ["OWN_TERMS", "Neighbours", "in_order"]
+__all__ = ["OWN_TERMS", "PrefixFilter", "in_order"]
 
 OWN_TERMS = 3
 """Rivals differ in a word or two; texts with more terms of their own than this are never compared."""
@@ -22,7 +22,7 @@ def in_order(terms: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(sorted(terms), key=len, reverse=True))
 
 
-class Neighbours:
+class PrefixFilter:
     """Grows by `add`. Terms are those of `in_order`, each once; marks are what `marks` gives for them.
 
     Terms that nearly all of the texts share, `common`, are looked up last: they tell no two texts apart.

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from ace_graph.memory.similarity.lexicon import groups, root
 
-__all__ = ["contradict", "exclude"]
+__all__ = ["are_contradictory", "are_mutually_exclusive"]
 
 _CONTRADICTORY = """
 increase=raise decrease=reduce=lower=drop | add subtract | multiply divide
@@ -98,15 +98,17 @@ _OPPOSING = frozenset(("un", "in", "im", "ir", "il", "non", "dis", "mis", "anti"
 _ALTERING = frozenset(("a", "de", "pre", "post", "re", "sub", "super", "inter", "intra"))
 
 
-def contradict(a: str, b: str) -> bool:
+def are_contradictory(a: str, b: str) -> bool:
     """Whether two roots are opposites: listed so, or one is the other behind a prefix (valid, invalid)."""
     return _listed_together(_table(_CONTRADICTORY), a, b) or _prefix_between(a, b) in _OPPOSING
 
 
-def exclude(a: str, b: str) -> bool:
+def are_mutually_exclusive(a: str, b: str) -> bool:
     """Whether two roots name different things, however alike they look: opposites and alternatives."""
     return (
-        contradict(a, b) or _listed_together(_table(_ALTERNATIVE), a, b) or _prefix_between(a, b) in _ALTERING
+        are_contradictory(a, b)
+        or _listed_together(_table(_ALTERNATIVE), a, b)
+        or _prefix_between(a, b) in _ALTERING
     )
 
 

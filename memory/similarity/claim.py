@@ -37,9 +37,9 @@ from ace_graph.memory.similarity.lexicon import (
     scale_of,
     unit_of,
 )
-from ace_graph.memory.similarity.normalize import Token, wording
+from ace_graph.memory.similarity.normalize import Token, normalized_tokens
 
-__all__ = ["Claim", "Quantity", "read"]
+__all__ = ["Claim", "Quantity", "parse_claim"]
 
 _JOINING = frozenset({"but", "if", "when", "while", "because", "to", "before", "after"})
 _CURRENCIES = frozenset("$€£¥")
@@ -114,16 +114,16 @@ class Claim:
 
 
 @lru_cache(maxsize=4_096)
-def read(text: str) -> Claim:
+def parse_claim(text: str) -> Claim:
     """Return the reading of a text; what was read lately is not read again."""
     reader = _Reader()
-    for token in wording(text):
+    for token in normalized_tokens(text):
         reader.take(token)
     return reader.claim(text, clauses="," in text or ";" in text or reader.joined)
 
 
 class _Reader:
-    """Mutable only inside one call of `read`."""
+    """Mutable only inside one call of `parse_claim`."""
 
     def __init__(self) -> None:
         self.joined = False

@@ -15,9 +15,9 @@ from typing import Literal
 from rapidfuzz import fuzz
 
 from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
-from ace_graph.memory.similarity.claim import Claim, read
-from ace_graph.memory.similarity.guards import Verdict, judge
-from ace_graph.memory.similarity.typos import respelt
+from ace_graph.memory.similarity.claim import Claim, parse_claim
+from ace_graph.memory.similarity.guards import Verdict, check_claims
+from ace_graph.memory.similarity.typos import correct_typos
 
 __all__ = ["Comparison", "compare", "mergeable_scope"]
 
@@ -49,13 +49,13 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> Comparison:
     slotted = a.slot is not None and a.slot == b.slot
     if not slotted and _share_hardly_a_word(a.content, b.content):
         return Comparison("different", 0.0)
-    first, second = read(a.content), read(b.content)
+    first, second = parse_claim(a.content), parse_claim(b.content)
     score = _similarity(first, second)
     if not score:
         return Comparison("rival", score, "slot") if slotted else Comparison("different", score)
-    verdict = judge(first, second)
+    verdict = check_claims(first, second)
     if verdict.guard is not None and score >= _ALIKE_IN_LETTERS:
-        verdict = _judge_respelt(a.content, b.content) or verdict
+        verdict = _check_without_typos(a.content, b.content) or verdict
     if verdict.guard is None and verdict.slips:
         score = max(score, 1 - verdict.slips / min(len(first.key), len(second.key)))
     if verdict.guard is None and score >= threshold:
@@ -88,14 +88,14 @@ def _share_hardly_a_word(a: str, b: str) -> bool:
     return fewer >= _SENTENCE_WORDS and len(first & second) * 5 < fewer
 
 
-def _judge_respelt(a: str, b: str) -> Verdict | None:
+def _check_without_typos(a: str, b: str) -> Verdict | None:
     """Return the verdict on two texts with slips in steering words put right, None where there are none."""
-    languages = {"english", read(a).language, read(b).language}
-    first, mine = respelt(a, b, languages)
-    second, yours = respelt(b, a, languages)
+    languages = {"english", parse_claim(a).language, parse_claim(b).language}
+    first, mine = correct_typos(a, b, languages)
+    second, yours = correct_typos(b, a, languages)
     if not mine + yours:
         return None
-    verdict = judge(read(first), read(second))
+    verdict = check_claims(parse_claim(first), parse_claim(second))
     return verdict._replace(slips=verdict.slips + mine + yours)
 
 

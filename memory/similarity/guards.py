@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from ace_graph.memory.similarity.antonyms import contradict, exclude
+from ace_graph.memory.similarity.antonyms import are_contradictory, are_mutually_exclusive
 from ace_graph.memory.similarity.claim import Claim, Quantity
 from ace_graph.memory.similarity.lexicon import (
     LIGHT,
@@ -26,9 +26,9 @@ from ace_graph.memory.similarity.lexicon import (
     root,
     unit_of,
 )
-from ace_graph.memory.similarity.typos import is_slip, may_begin_a_sentence, same_spelling
+from ace_graph.memory.similarity.typos import is_typo, may_begin_a_sentence, same_spelling
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["Verdict", "check_claims"]
 
 _KEPT_ORDER = 0.34
 _LISTED_WORDS = 3
@@ -59,7 +59,7 @@ class _Difference:
     slips: int = 0
 
 
-def judge(a: Claim, b: Claim) -> Verdict:
+def check_claims(a: Claim, b: Claim) -> Verdict:
     """Compare two readings and name the first guard that fires."""
     difference = _difference(a, b)
     numbers = _numbers_differ(a, b)
@@ -70,25 +70,25 @@ def judge(a: Claim, b: Claim) -> Verdict:
     if negations:
         return Verdict("negation", LIGHT.issuperset((*difference.only_a, *difference.only_b)))
     if words:
-        return _judge_words(a, b, difference)
+        return _check_words(a, b, difference)
     if {a.first, b.first} == {"", "inside"}:
         return Verdict("words", rival=False)
     if a.particles - b.particles and b.particles - a.particles:
         return Verdict("words", rival=False)
     if _sequence_differs(a, b):
         return Verdict("order", rival=False)
-    return _judge_order(a, b, difference)
+    return _check_order(a, b, difference)
 
 
-def _judge_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
+def _check_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     only_a, only_b = difference.only_a, difference.only_b
     if _particle_turned(only_a, only_b, b) or _particle_turned(only_b, only_a, a):
         return Verdict("antonym", rival=True)
     single = len(only_a) == len(only_b) == 1
     in_claim = single and _in_claim(a, only_a[0]) and _in_claim(b, only_b[0])
-    if any(exclude(x, y) for x in only_a for y in only_b):
+    if any(are_mutually_exclusive(x, y) for x in only_a for y in only_b):
         about_one = a.copular and b.copular and _same_subject(a, b)
-        return Verdict("antonym", in_claim and (about_one or contradict(only_a[0], only_b[0])))
+        return Verdict("antonym", in_claim and (about_one or are_contradictory(only_a[0], only_b[0])))
     if any(map(unit_of, only_a)) and any(map(unit_of, only_b)):
         return Verdict("unit", in_claim)
     if single and a.copular and b.copular:
@@ -97,7 +97,7 @@ def _judge_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     return Verdict("words", rival=False)
 
 
-def _judge_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
+def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     mine, yours = Counter(a.bound), Counter((d, difference.typos.get(t, t)) for d, t in b.bound)
     if mine != yours:
         changed = {direction for direction, _ in [*(mine - yours), *(yours - mine)]}
@@ -218,10 +218,10 @@ def _same_word(a: Claim, x: str, b: Claim, y: str) -> bool:
 
 def _is_slip(a: Claim, x: str, b: Claim, y: str) -> bool:
     """Whether one of two words is the other, mistyped; never names, units and opposites."""
-    if x in a.exact or y in b.exact or exclude(x, y) or unit_of(x) or unit_of(y):
+    if x in a.exact or y in b.exact or are_mutually_exclusive(x, y) or unit_of(x) or unit_of(y):
         return False
     first, second = a.surfaces.get(x, x), b.surfaces.get(y, y)
-    if not is_slip(first, second, {"english", a.language, b.language}):
+    if not is_typo(first, second, {"english", a.language, b.language}):
         return False
     return x != a.opening or y != b.opening or may_begin_a_sentence(first, second)
 

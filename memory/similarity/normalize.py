@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ace_graph.memory.search.tokenize import fold
 
-__all__ = ["Token", "leads_to_verb", "lengths_from", "phrases", "spelling_of", "wording"]
+__all__ = ["Token", "leads_to_verb", "lengths_from", "normalized_tokens", "phrases", "spelling_of"]
 
 
 _Phrase = tuple[tuple[str, ...], tuple[str, ...]]
@@ -205,7 +205,7 @@ class Token(NamedTuple):
     word: str
 
 
-def wording(text: str) -> list[Token]:
+def normalized_tokens(text: str) -> list[Token]:
     """Return the tokens of `text` in their order, turns of phrase replaced."""
     found = [
         Token(match.lastgroup or "", match.group(), match.group().casefold())

@@ -28,7 +28,7 @@ from ace_graph.memory.search.tokenize import spaceless, tokens
 from ace_graph.memory.similarity.lexicon import DIRECTIONS, FILLERS, NEGATIONS, groups, number_of, unit_of
 from ace_graph.memory.similarity.word_list import has_list, is_word
 
-__all__ = ["is_slip", "may_begin_a_sentence", "respelt", "same_spelling"]
+__all__ = ["correct_typos", "is_typo", "may_begin_a_sentence", "same_spelling"]
 
 _SHORTEST = 5
 _STEM = 3
@@ -73,7 +73,7 @@ oesophagus esophagus | tumour tumor | labour labor | instalment installment
 """
 
 
-def is_slip(x: str, y: str, languages: Iterable[str] = ("english",)) -> bool:
+def is_typo(x: str, y: str, languages: Iterable[str] = ("english",)) -> bool:
     """Whether one of two case-folded strings is a word of one of the languages and the other its slip.
 
     Real words often differ in the first letter (weight, height), mistyped ones seldom. In other languages
@@ -117,14 +117,14 @@ def same_spelling(x: str, y: str) -> bool:
     return x != y and _american(x) == _american(y)
 
 
-def respelt(text: str, other: str, languages: Iterable[str] = ("english",)) -> tuple[str, int]:
+def correct_typos(text: str, other: str, languages: Iterable[str] = ("english",)) -> tuple[str, int]:
     """Return `text` with its slips in steering words and units as `other` spells them, and their number."""
     mine = _spelt(text)
     wanted = [word for word in _spelt(other) if _steers(word) and word not in mine]
     slips = 0
     for word, token in mine.items() if wanted else ():
         if not _steers(word):
-            near = next((w for w in sorted(wanted) if w[0] == word[0] and is_slip(word, w, languages)), None)
+            near = next((w for w in sorted(wanted) if w[0] == word[0] and is_typo(word, w, languages)), None)
             if near is not None:
                 text = text.replace(token, near)
                 slips += 1

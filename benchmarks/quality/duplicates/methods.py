@@ -18,9 +18,9 @@ from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.commit import plan
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.similarity.claim import read
+from ace_graph.memory.similarity.claim import parse_claim
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.guards import judge
+from ace_graph.memory.similarity.guards import check_claims
 from ace_graph.memory.snapshot import Snapshot
 from benchmarks.quality.duplicates.pairs import Pair
 
@@ -79,7 +79,10 @@ def semantic_methods(embeddings: Embeddings) -> dict[str, Method]:
     def guarded(pairs: Sequence[Pair]) -> list[Outcome]:
         found = zip(_cosines(embeddings, pairs), pairs, strict=True)
         return [
-            _merged_if(alike > _COSINE and judge(read(pair.a), read(pair.b)).guard in (None, "words"))
+            _merged_if(
+                alike > _COSINE
+                and check_claims(parse_claim(pair.a), parse_claim(pair.b)).guard in (None, "words")
+            )
             for alike, pair in found
         ]
 

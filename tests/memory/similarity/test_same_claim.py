@@ -7,7 +7,7 @@ import pytest
 from ace_graph.memory import Bullet
 from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.similarity.compare import Comparison, compare
-from ace_graph.memory.similarity.typos import is_slip, respelt
+from ace_graph.memory.similarity.typos import correct_typos, is_typo
 
 
 def bullet(content: str) -> Bullet:
@@ -120,11 +120,11 @@ def test_a_real_word_is_no_slip_of_another(a: str, b: str) -> None:
 
 
 def test_only_steering_words_of_the_other_text_are_respelt() -> None:
-    assert respelt("Wash it brfore supper", "Wash it before supper") == ("Wash it before supper", 1)
-    assert respelt("Wash it brfore supper", "Wash it after supper") == ("Wash it brfore supper", 0)
-    assert respelt("Wash it before supper", "Wash it before dinner") == ("Wash it before supper", 0)
-    assert is_slip("kettle", "ketle")
-    assert not is_slip("height", "weight")
+    assert correct_typos("Wash it brfore supper", "Wash it before supper") == ("Wash it before supper", 1)
+    assert correct_typos("Wash it brfore supper", "Wash it after supper") == ("Wash it brfore supper", 0)
+    assert correct_typos("Wash it before supper", "Wash it before dinner") == ("Wash it before supper", 0)
+    assert is_typo("kettle", "ketle")
+    assert not is_typo("height", "weight")
 
 
 @pytest.mark.parametrize(

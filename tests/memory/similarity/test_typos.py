@@ -6,7 +6,7 @@ import pytest
 
 from ace_graph.memory import Bullet
 from ace_graph.memory.similarity.compare import compare
-from ace_graph.memory.similarity.typos import is_slip, same_spelling
+from ace_graph.memory.similarity.typos import is_typo, same_spelling
 from ace_graph.memory.similarity.word_list import has_list, is_word
 from benchmarks.quality.duplicates.methods import METHODS
 from benchmarks.quality.duplicates.pairs import Pair
@@ -68,8 +68,8 @@ def test_words_that_name_two_things_stay_apart(words: str) -> None:
     ],
 )
 def test_one_letter_amiss_makes_a_slip(word: str, slip: str) -> None:
-    assert is_slip(word, slip)
-    assert is_slip(slip, word)
+    assert is_typo(word, slip)
+    assert is_typo(slip, word)
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,15 @@ def test_one_letter_amiss_makes_a_slip(word: str, slip: str) -> None:
     ],
 )
 def test_other_words_and_unknown_pairs_are_no_slips(one: str, other: str) -> None:
-    assert not is_slip(one, other)
-    assert not is_slip(other, one)
+    assert not is_typo(one, other)
+    assert not is_typo(other, one)
 
 
 def test_each_language_has_its_own_words() -> None:
-    assert is_slip("zerlegen", "zerelgen", ("english", "german"))
-    assert not is_slip("zerlegen", "zerelgen")
-    assert not is_slip("spielen", "spielem", ("english", "german"))
-    assert not is_slip("kettle", "ketle", ("english", "swedish"))
+    assert is_typo("zerlegen", "zerelgen", ("english", "german"))
+    assert not is_typo("zerlegen", "zerelgen")
+    assert not is_typo("spielen", "spielem", ("english", "german"))
+    assert not is_typo("kettle", "ketle", ("english", "swedish"))
     assert is_word("straße", "german")
     assert not is_word("kettle", "swedish")
     assert not has_list("russian")
