@@ -1,20 +1,19 @@
-"""Which of some texts share all but a few of their terms with another: only they can be rivals, or say the
-same.
+"""Prefix filtering: which of some texts share all but a few of their terms with another one.
 
-Two texts that differ in at most three terms each have one in common among the first four of both, if all
-terms stand in one fixed order. So a text is looked up by four terms instead of compared with every other.
-
-Does not: read the texts. `similarity.compare` decides what the ones found mean.
+Two texts that differ in at most three terms have one in common among the first four of each, if all texts
+keep their terms in one fixed order. So a text is looked up by four terms instead of compared with every other
+(AllPairs: Bayardo, Ma and Srikant, "Scaling up all pairs similarity search", 2007). What the candidates mean
+for each other is decided by `similarity.compare`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-__all__ = ["OWN_TERMS", "PrefixFilter", "in_order"]
+__all__ = ["MAX_DIFFERENCE", "PrefixFilter", "in_order"]
 
-OWN_TERMS = 3
-"""Rivals differ in a word or two; texts with more terms of their own than this are never compared."""
+MAX_DIFFERENCE = 3
+"""Terms that a candidate may lack, or have beyond the text: rivals differ in a word or two."""
 
 
 def in_order(terms: Iterable[str]) -> tuple[str, ...]:
@@ -23,9 +22,10 @@ def in_order(terms: Iterable[str]) -> tuple[str, ...]:
 
 
 class PrefixFilter:
-    """Grows by `add`. Terms are those of `in_order`, each once; marks are what `marks` gives for them.
+    """Texts by their signatures. A text's terms are those of `in_order`, each once.
 
-    Terms that nearly all of the texts share, `common`, are looked up last: they tell no two texts apart.
+    `common` are terms that nearly all of the texts share; they come last in a signature, because they hardly
+    tell two texts apart.
     """
 
     def __init__(self, common: Container[str] = ()) -> None:
@@ -33,37 +33,34 @@ class PrefixFilter:
         self._keys: dict[str, list[str]] = {}
         self._terms: dict[str, tuple[str, ...]] = {}
 
-    def marks(self, terms: tuple[str, ...], slot: str | None = None) -> list[str]:
-        """Return what a text is found by: the first of its terms, and its slot, the profile value it is."""
-        found = [term for term in terms if term not in self._common][: OWN_TERMS + 1]
-        if len(found) <= OWN_TERMS:
-            found += [term for term in terms if term in self._common][: OWN_TERMS + 1 - len(found)]
-        return [*(found or [""]), *([] if slot is None else [_slot_mark(slot)])]
+    def signature(self, terms: tuple[str, ...], slot: str | None = None) -> list[str]:
+        """Return what a text is found by: the first of its terms, and the profile slot that it fills."""
+        prefix = [term for term in terms if term not in self._common][: MAX_DIFFERENCE + 1]
+        if len(prefix) <= MAX_DIFFERENCE:
+            prefix += [term for term in terms if term in self._common][: MAX_DIFFERENCE + 1 - len(prefix)]
+        return [*(prefix or [""]), *([] if slot is None else [f" {slot}"])]  # no term begins with a space
 
-    def add(self, key: str, terms: tuple[str, ...], marks: Iterable[str]) -> None:
-        """Remember a text by its `key`."""
+    def add(self, key: str, terms: tuple[str, ...], signature: Iterable[str]) -> None:
+        """Add a text under its `key`."""
         self._terms[key] = terms
-        for mark in marks:
-            self._keys.setdefault(mark, []).append(key)
+        for part in signature:
+            self._keys.setdefault(part, []).append(key)
 
-    def near(self, terms: tuple[str, ...], marks: Iterable[str]) -> list[str]:
-        """Return the keys of the texts that share all but `OWN_TERMS` and at least half of their terms.
+    def candidates(self, terms: tuple[str, ...], signature: Iterable[str]) -> list[str]:
+        """Return the keys of the texts that share all but MAX_DIFFERENCE, and at least half, of their terms.
 
-        A text of the same slot is near whatever its words. They come in the order in which they were added.
+        A text of the same slot is a candidate whatever its terms. Keys come in the order of their `add`.
         """
         found: set[str] = set()
-        for mark in marks:
-            met = self._keys.get(mark, ())
-            found.update(met if mark[:1] == " " else [key for key in met if _alike(terms, self._terms[key])])
+        for part in signature:
+            keys = self._keys.get(part, ())
+            same_slot = part.startswith(" ")
+            found.update(keys if same_slot else [key for key in keys if _similar(terms, self._terms[key])])
         return [key for key in self._terms if key in found] if found else []
 
 
-def _slot_mark(slot: str) -> str:
-    return f" {slot}"  # no term begins with a space
-
-
-def _alike(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    if abs(len(a) - len(b)) > OWN_TERMS:
+def _similar(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    if abs(len(a) - len(b)) > MAX_DIFFERENCE:
         return False
     larger, shared = max(len(a), len(b)), len(set(a).intersection(b))
-    return shared >= larger - OWN_TERMS and 2 * shared >= larger
+    return shared >= larger - MAX_DIFFERENCE and 2 * shared >= larger
