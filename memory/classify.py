@@ -15,7 +15,7 @@ from itertools import dropwhile
 
 from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.search.tokenize import fold
-from ace_graph.memory.similarity.lexicon import FILLERS
+from ace_graph.memory.similarity.lexicon import lexicon
 from ace_graph.memory.similarity.normalize import normalized_tokens
 
 __all__ = ["infer_memory_type", "infer_topic"]
@@ -97,7 +97,8 @@ def infer_memory_type(text: str) -> MemoryType:
     words = [token.word for token in normalized_tokens(_HYPHEN.sub("", text[:_MOST_CHARS]))]
     if re.search(_EXPERIENCE, _sentence(words)):
         return "episodic"
-    led = dropwhile(lambda word: word in FILLERS or word in _LEADING, words)
+    fillers = lexicon().fillers
+    led = dropwhile(lambda word: word in fillers or word in _LEADING, words)
     return "procedural" if _instructs(_sentence(led)) else "semantic"
 
 

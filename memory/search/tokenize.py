@@ -8,8 +8,6 @@ gives itself and its parts.
 The language is settled by the script, or for Latin letters guessed from stop words, with English as the
 default. A stemmer of PyStemmer must not be shared by threads; making one costs less than a look-up, so
 each word that is not in the cache gets its own.
-
-Does not: weigh terms, or know which words are frequent.
 """
 
 from __future__ import annotations
@@ -21,7 +19,8 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from ace_graph.memory.search.normal_form import normal_form
-from ace_graph.memory.search.stop_words import STOP_WORDS, guess_language, script_language
+from ace_graph.memory.search.stop_words import guess_language, script_language, stop_words
+from ace_graph.memory.tables import read_words
 
 __all__ = ["content_words", "fold", "language_of", "spaceless", "terms", "tokens"]
 
@@ -43,13 +42,6 @@ _CACHED_CHARS = 64
 """A longer token is no word that comes again: it is not kept."""
 
 _CLITICS = frozenset({"s", "ll", "ve", "re", "d", "m"})
-_FUNCTION_PAIRS = """
-什么 怎么 为什 什麼 怎麼 為什 如何 多少 哪里 哪裡 哪个 哪個 是否 可以 这个 這個 那个 那個
-请问 請問 我们 你们 他们
-です ます した する から など には とは ので すか どう なぜ どこ いつ だれ なに って てい ょう くだ ださ さい
-무엇 어떻 떻게 왜요 니다 습니 합니 하는 있는 에서 으로 ไร ทำไ อย่ ที่ และ
-"""
-_STOP_PAIRS = frozenset(_FUNCTION_PAIRS.split())
 
 
 class _Stemmer(Protocol):
@@ -140,7 +132,7 @@ def _word_terms(word: str, language: str) -> tuple[str, ...]:
     base = _without_clitics(word) if "'" in word else word
     script = script_language(base[0]) if base else None
     spoken = script or language
-    if not base or base in STOP_WORDS.get(spoken, ()) or base in STOP_WORDS["english"]:
+    if not base or base in stop_words(spoken) or base in stop_words("english"):
         return ()
     if spaceless(base):
         return _pairs(base, spoken)
@@ -163,9 +155,10 @@ def _without_clitics(word: str) -> str:
 def _pairs(word: str, language: str) -> tuple[str, ...]:
     found: list[str] = []
     rest = _SPACELESS.sub(" ", word).split()
+    without_content = read_words("ace_graph.memory.search", "function_pairs.txt")
     for run in _SPACELESS.findall(word):
         pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
-        found.extend(pair for pair in pairs if pair not in _STOP_PAIRS)
+        found.extend(pair for pair in pairs if pair not in without_content)
     for other in rest:
         found.extend(_word_terms(other, language))
     return tuple(found)

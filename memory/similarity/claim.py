@@ -21,36 +21,15 @@ from functools import lru_cache
 from typing import Literal
 
 from ace_graph.memory.search.tokenize import language_of
-from ace_graph.memory.similarity.lexicon import (
-    AMOUNTS,
-    ARTICLES,
-    COPULAS,
-    DIRECTIONS,
-    FILLERS,
-    LABELS,
-    NEGATIONS,
-    PARTICLES,
-    PLACES,
-    SUBORDINATE,
-    number_of,
-    root,
-    scale_of,
-    unit_of,
-)
+from ace_graph.memory.similarity.lexicon import lexicon, number_of, root, scale_of, unit_of
 from ace_graph.memory.similarity.normalize import Token, normalized_tokens
 
 __all__ = ["Claim", "Quantity", "parse_claim"]
 
-_JOINING = frozenset({"but", "if", "when", "while", "because", "to", "before", "after"})
 _CURRENCIES = frozenset("$€£¥")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
-_DETERMINERS_WORDS = "the a an this that these those every each my your our his her its their at on"
-_DETERMINERS = frozenset(_DETERMINERS_WORDS.split())
-"""What stands before "first" where it counts: the first attempt."""
 _NUMBER_MARK = "#"
 _ORDINAL = ("st", "nd", "rd")
-_OPENING = frozenset({"for", "when", "if", "while", "during", "in", "on", "at", "with", "before", "after"})
-_OPPOSED = frozenset((*PARTICLES.values(), "then"))
 
 
 @dataclass(frozen=True)
@@ -127,6 +106,8 @@ class _Reader:
 
     def __init__(self) -> None:
         self.joined = False
+        self._lexicon = lexicon()
+        self._opposed = frozenset(self._lexicon.particles.values())
         self._words: list[str] = []
         self._surfaces: dict[str, str] = {}
         self._exact: set[str] = set()
@@ -158,7 +139,7 @@ class _Reader:
         if token.kind == "pause":
             self._take_pause(token.text)
             return
-        self._opened = self._opened or (not self._started and token.word in _OPENING)
+        self._opened = self._opened or (not self._started and token.word in self._lexicon.opening)
         self._started = True
         if token.kind == "word":
             self._take_word(token.text, token.word.removesuffix("'s"))
@@ -166,7 +147,7 @@ class _Reader:
             self._take_symbol(token.text)
         else:
             self._take_number(_canonical(token.text))
-        self._first = self._first and token.word in FILLERS
+        self._first = self._first and token.word in self._lexicon.fillers
         self._last = token.word
 
     def _take_pause(self, mark: str) -> None:
@@ -177,33 +158,33 @@ class _Reader:
         self._subordinate = False
 
     def _take_word(self, token: str, word: str) -> None:
-        if word in PLACES or word in DIRECTIONS:
+        if word in self._lexicon.places or word in self._lexicon.directions:
             self._prepositions.add(len(self._words))
         number = number_of(word)
-        if word == "first" and self._before != "number" and self._last not in _DETERMINERS:
+        if word == "first" and self._before != "number" and self._last not in self._lexicon.determiners:
             self._adverb = "opening" if self._first else "inside"
         elif number is not None and not (number.endswith(_ORDINAL) and self._before == "number"):
             self._take_number(number)
-        elif word in NEGATIONS:
+        elif word in self._lexicon.negations:
             self._waiting.append("not")
         elif word == "or":
             self._lists.append(len(self._words))
             self._bound.append((word, ""))  # A or B is B or A
             self._before = word
-        elif word in DIRECTIONS:
-            self.joined = self.joined or word in _JOINING
-            self._subordinate = self._subordinate or word in SUBORDINATE
+        elif word in self._lexicon.directions:
+            self.joined = self.joined or word in self._lexicon.joining
+            self._subordinate = self._subordinate or word in self._lexicon.subordinate
             self._waiting.append(word)
             self._before = word
-        elif word in COPULAS:
+        elif word in self._lexicon.copulas:
             self._meet_copula()
-        elif word in ARTICLES or word in FILLERS:
+        elif word in self._lexicon.articles or word in self._lexicon.fillers:
             if word == "and":
                 self._lists.append(len(self._words))
-            if word in _OPPOSED:
+            if word == "then" or word in self._opposed:
                 self._particles.add(word)
             self._article = self._article or (self._first and word in ("a", "an", "the"))
-            self._before = word if word in PLACES else self._before
+            self._before = word if word in self._lexicon.places else self._before
         else:
             self._take_content(word, token)
 
@@ -236,8 +217,9 @@ class _Reader:
 
     def _names_number(self) -> bool:
         """Whether what is before a number makes it a name or a condition: error 404, W-2, for 5."""
-        amount = self._before == "of" and bool(self._words) and self._surfaces.get(self._words[-1]) in AMOUNTS
-        named = self._before in LABELS or self._before in PLACES or len(self._before) == 1
+        sets, before = self._lexicon, self._before
+        amount = before == "of" and bool(self._words) and self._surfaces.get(self._words[-1]) in sets.amounts
+        named = before in sets.labels or before in sets.places or len(before) == 1
         return named and not amount
 
     def _take_symbol(self, symbol: str) -> None:

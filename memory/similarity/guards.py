@@ -16,16 +16,7 @@ from typing import NamedTuple
 
 from ace_graph.memory.similarity.antonyms import are_contradictory, are_mutually_exclusive
 from ace_graph.memory.similarity.claim import Claim, Quantity
-from ace_graph.memory.similarity.lexicon import (
-    LIGHT,
-    PARTICLES,
-    SEQUENCE,
-    SUFFICING,
-    forms_of_one_word,
-    orders,
-    root,
-    unit_of,
-)
+from ace_graph.memory.similarity.lexicon import forms_of_one_word, lexicon, root, unit_of
 from ace_graph.memory.similarity.typos import is_typo, may_begin_a_sentence, same_spelling
 
 __all__ = ["Verdict", "check_claims"]
@@ -68,7 +59,7 @@ def check_claims(a: Claim, b: Claim) -> Verdict:
     if numbers is not None:
         return Verdict(numbers, not negations and not words and _about_the_same(a, b))
     if negations:
-        return Verdict("negation", LIGHT.issuperset((*difference.only_a, *difference.only_b)))
+        return Verdict("negation", lexicon().light.issuperset((*difference.only_a, *difference.only_b)))
     if words:
         return _check_words(a, b, difference)
     if {a.first, b.first} == {"", "inside"}:
@@ -102,7 +93,7 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     if mine != yours:
         changed = {direction for direction, _ in [*(mine - yours), *(yours - mine)]}
         balanced = Counter(d for d, _ in a.bound) == Counter(d for d, _ in b.bound)
-        reversed_ = balanced and bool(changed & SEQUENCE)
+        reversed_ = balanced and bool(changed & lexicon().sequence)
         swapped = changed <= {"before", "after", "until", "above", "below", "over", "under"}
         return Verdict("direction", reversed_ or swapped)
     if a.symbols != b.symbols:
@@ -124,7 +115,7 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
 
 def _ordered(claim: Claim) -> bool:
     """Whether a text says what comes first and what next."""
-    return claim.first == "inside" or any(map(orders, claim.words))
+    return claim.first == "inside" or not lexicon().ordering.isdisjoint(claim.words)
 
 
 def _numbers_differ(a: Claim, b: Claim) -> str | None:
@@ -157,13 +148,13 @@ def _about_the_same(a: Claim, b: Claim) -> bool:
         return False
     place, x, y = changed[0]
     if a.copular and place < a.subject_numbers:
-        return SUFFICING.issuperset(a.words[a.subject :]) and len(a.words) > a.subject
+        return lexicon().sufficing.issuperset(a.words[a.subject :]) and len(a.words) > a.subject
     return a.copular or not (_names(x) or _names(y))
 
 
 def _particle_turned(only: Sequence[str], others: Sequence[str], other: Claim) -> bool:
     """Whether one word alone is left, the opposite of a particle of the other text: down where it has up."""
-    return len(only) == 1 and not others and PARTICLES.get(only[0]) in other.particles
+    return len(only) == 1 and not others and lexicon().particles.get(only[0]) in other.particles
 
 
 def _names(number: Quantity) -> bool:

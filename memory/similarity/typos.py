@@ -18,37 +18,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 
 from rapidfuzz.distance import OSA
 
 from ace_graph.memory.search.tokenize import spaceless, tokens
-from ace_graph.memory.similarity.lexicon import DIRECTIONS, FILLERS, NEGATIONS, groups, number_of, unit_of
+from ace_graph.memory.similarity.lexicon import lexicon, number_of, unit_of
 from ace_graph.memory.similarity.word_list import has_list, is_word
+from ace_graph.memory.tables import pairs, word_sets
 
 __all__ = ["correct_typos", "is_typo", "may_begin_a_sentence", "same_spelling"]
 
 _SHORTEST = 5
 _STEM = 3
-_STEERING = "towards outside importantly"
-"""Words that steer a reading beside those of the lexicon."""
-
-_ENDINGS = """
-ate ite ide ine ane ene yne ol al yl one ose ase ic ous or er ee ed y ie ist ism ian ia io sis tic tide
-in an id oid ium um us oma itis emia uria ity
-"""
-"""Endings that make one word of another: what differs only here may be a word that no list holds."""
-
 _VOWEL_ENDINGS = frozenset({"", "a", "e", "i", "o"})
 """Endings of names and of forms of one word: Silvio and Silvia, Daniel and Daniela, format and formate."""
-
-_BEGINNINGS = """
-hyper hypo inter intra infra micro macro mono oligo duo poly pre peri post exo eso endo ecto ento iso thio
-meth eth prop but pent hex hept oct ab ad ante anti sub super homo hetero hemo hema hepa bi tri di uni tele
-sym syn em im en dys dis ortho meta para cis trans nor un in
-"""
 
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _VOWELS = frozenset("aeiouy")
@@ -63,14 +49,6 @@ _BRITISH = (
     (re.compile(r"(?<=[a-z]{3}el)l(?=(?:ed|ing|er|ers)$)"), ""),
     (re.compile(r"(?<=[a-z]og)ue(?=s?$)"), ""),
 )
-_RESPELT = """
-centre center | centres centers | theatre theater | fibre fiber | fibres fibers | defence defense
-licence license | offence offense | practise practice | practised practiced | grey gray | programme program
-programmes programs | judgement judgment | fulfil fulfill | enrol enroll | skilful skillful
-aluminium aluminum
-sulphate sulfate | sulphur sulfur | anaemia anemia | haemoglobin hemoglobin | paediatric pediatric
-oesophagus esophagus | tumour tumor | labour labor | instalment installment
-"""
 
 
 def is_typo(x: str, y: str, languages: Iterable[str] = ("english",)) -> bool:
@@ -119,8 +97,8 @@ def same_spelling(x: str, y: str) -> bool:
 
 def correct_typos(text: str, other: str, languages: Iterable[str] = ("english",)) -> tuple[str, int]:
     """Return `text` with its slips in steering words and units as `other` spells them, and their number."""
-    mine = _spelt(text)
-    wanted = [word for word in _spelt(other) if _steers(word) and word not in mine]
+    mine = _words_by_folded(text)
+    wanted = [word for word in _words_by_folded(other) if _steers(word) and word not in mine]
     slips = 0
     for word, token in mine.items() if wanted else ():
         if not _steers(word):
@@ -132,7 +110,7 @@ def correct_typos(text: str, other: str, languages: Iterable[str] = ("english",)
 
 
 @lru_cache(maxsize=4_096)
-def _spelt(text: str) -> Mapping[str, str]:
+def _words_by_folded(text: str) -> Mapping[str, str]:
     """Return the words of a text as they stand, by their case-folded form."""
     return MappingProxyType({token.casefold(): token for token in tokens(text)})
 
@@ -149,7 +127,7 @@ def _mistyped(word: str, slip: str) -> bool:
     """Whether an unknown string has the shape of a word that was mistyped, not of another word."""
     if f"{slip}e" == word:
         return True
-    return not (_other_ending(word, slip) or _other_beginning(word, slip)) and _letters_mistaken(word, slip)
+    return not (_other_ending(word, slip) or _other_beginning(word, slip)) and _letters_confused(word, slip)
 
 
 def _other_ending(x: str, y: str) -> bool:
@@ -161,7 +139,7 @@ def _other_ending(x: str, y: str) -> bool:
         if x[:stem] != y[:stem]:
             return False
         ends = {x[stem:], y[stem:]}
-        if ends <= _VOWEL_ENDINGS or (ends <= _table(_ENDINGS) and ends != {"or", "er"}):
+        if ends <= _VOWEL_ENDINGS or (ends <= _words("endings") and ends != {"or", "er"}):
             return True
     return False
 
@@ -171,12 +149,12 @@ def _other_beginning(x: str, y: str) -> bool:
     for rest in range(_STEM, min(len(x), len(y)) + 1):
         if x[-rest:] != y[-rest:]:
             return False
-        if {x[:-rest], y[:-rest]} <= _table(_BEGINNINGS):
+        if {x[:-rest], y[:-rest]} <= _words("beginnings"):
             return True
     return False
 
 
-def _letters_mistaken(x: str, y: str) -> bool:
+def _letters_confused(x: str, y: str) -> bool:
     """Whether one letter for another can be a slip.
 
     So it is beside it on the keyboard, for two vowels, like sounds, and letters that few words hold.
@@ -185,16 +163,16 @@ def _letters_mistaken(x: str, y: str) -> bool:
         return True
     changed = [(one, other) for one, other in zip(x, y, strict=True) if one != other]
     one, other = changed[0]
-    return len(changed) == 2 or _VOWELS.issuperset((one, other)) or _near(one, other)
+    return len(changed) == 2 or _VOWELS.issuperset((one, other)) or _confusable(one, other)
 
 
-def _near(one: str, other: str) -> bool:
+def _confusable(one: str, other: str) -> bool:
     rare = one in _RARE or other in _RARE
-    return rare or frozenset((one, other)) in _SOUNDS or (one, other) in _neighbours()
+    return rare or frozenset((one, other)) in _SOUNDS or (one, other) in _adjacent_keys()
 
 
-@lru_cache(maxsize=1)
-def _neighbours() -> frozenset[tuple[str, str]]:
+@cache
+def _adjacent_keys() -> frozenset[tuple[str, str]]:
     """Return the pairs of keys that touch, in both orders."""
     beside = [pair for row in _KEYS for pair in pairwise(row)]
     for upper, lower in pairwise(_KEYS):
@@ -204,7 +182,7 @@ def _neighbours() -> frozenset[tuple[str, str]]:
 
 @lru_cache(maxsize=32_768)
 def _american(word: str) -> str:
-    listed = _respelt_words().get(word)
+    listed = _american_by_british().get(word)
     if listed is not None:
         return listed
     for british, american in _BRITISH:
@@ -212,18 +190,19 @@ def _american(word: str) -> str:
     return word
 
 
-@lru_cache(maxsize=1)
-def _respelt_words() -> Mapping[str, str]:
-    return MappingProxyType({pair[0]: pair[1] for pair in groups(_RESPELT)})
-
-
 @lru_cache(maxsize=32_768)
 def _steers(word: str) -> bool:
     """Whether a word changes how a text is read: what it negates, orders, counts or leaves out."""
-    listed = word in DIRECTIONS or word in FILLERS or word in NEGATIONS or word in _table(_STEERING)
-    return listed or number_of(word) is not None or unit_of(word) is not None
+    sets = lexicon()
+    listed = word in sets.directions or word in sets.fillers or word in sets.negations
+    return listed or word in _words("steering") or number_of(word) is not None or unit_of(word) is not None
 
 
-@lru_cache(maxsize=4)
-def _table(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word_sets("ace_graph.memory.similarity", "spelling.toml")[name].split())
+
+
+@cache
+def _american_by_british() -> Mapping[str, str]:
+    return pairs(word_sets("ace_graph.memory.similarity", "spelling.toml")["british"])

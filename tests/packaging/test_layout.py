@@ -55,10 +55,12 @@ def test_every_file_that_is_no_python_ships_with_its_package() -> None:
     data: dict[str, list[str]] = pyproject()["tool"]["setuptools"]["package-data"]
     folders = {folder: name for name, folder in package_folders().items()}
     for path in tracked("ace_graph/*", *(f"{name}/*" for name in LINKED)):
-        if path.suffix == ".py" or path.name == "README.md" or path.parent not in folders:
+        home = next((folder for folder in path.parents if folder in folders), None)
+        if path.suffix == ".py" or path.name == "README.md" or home is None:
             continue
-        patterns = data.get(folders[path.parent], [])
-        assert any(path.match(pattern) for pattern in patterns), f"{path} is in no wheel: see package-data"
+        inside, patterns = path.relative_to(home), data.get(folders[home], [])
+        fits = (len(Path(each).parts) == len(inside.parts) and inside.match(each) for each in patterns)
+        assert any(fits), f"{path} is in no wheel: see package-data"
 
 
 def test_every_part_of_the_package_has_its_place_in_the_layers() -> None:
