@@ -1,0 +1,41 @@
+"""docs/cli.md lists every command of `ace-graph` once, with options that exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from ace_graph.cli.main import app
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| `ace-graph ([a-z0-9 ]+)` \| (.*) \|$", PAGE, re.MULTILINE)
+
+
+def _commands(group: TyperGroup, *parents: str) -> Iterator[tuple[str, set[str]]]:
+    """Every command below a group with the names of its options."""
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from _commands(command, *parents, name)
+        else:
+            yield " ".join((*parents, name)), {option for each in command.params for option in each.opts}
+
+
+def _all_commands() -> dict[str, set[str]]:
+    root = get_command(app)
+    assert isinstance(root, TyperGroup)
+    return dict(_commands(root))
+
+
+def test_every_command_has_one_row() -> None:
+    assert sorted(command for command, _ in ROWS) == sorted(_all_commands())
+
+
+def test_the_options_in_a_row_exist() -> None:
+    options = _all_commands()
+    named = [(command, option) for command, text in ROWS for option in re.findall(r"`(--[a-z-]+)`", text)]
+    assert len(named) > 4
+    assert [(command, option) for command, option in named if option not in options[command]] == []
