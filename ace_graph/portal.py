@@ -39,16 +39,16 @@ class Portal:
         return threading.get_ident() == self._thread.ident
 
     async def run(
-        self, work: Coroutine[Any, Any, T], *, whole: bool = False
+        self, work: Coroutine[Any, Any, T], *, shielded: bool = False
     ) -> T:  # Any: what it yields and is sent is asyncio's
         """Run `work` on the portal's loop and return its result; the caller's loop stays free.
 
-        With `whole` the work is not cancelled with its caller: it goes on to its end.
+        With `shielded` the work is not cancelled with its caller: it goes on to its end.
         """
         if self.here:
-            return await (asyncio.shield(asyncio.ensure_future(work)) if whole else work)
+            return await (asyncio.shield(asyncio.ensure_future(work)) if shielded else work)
         running = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
-        return await (asyncio.shield(running) if whole else running)
+        return await (asyncio.shield(running) if shielded else running)
 
     def run_sync(self, work: Coroutine[Any, Any, T]) -> T:  # Any: as above
         """Run `work` on the portal's loop and block until it is done.

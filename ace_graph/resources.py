@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 from weakref import WeakKeyDictionary
@@ -26,6 +26,7 @@ from ace_graph.context import ACEContext, LearningMode
 from ace_graph.embeddings import Vectors
 from ace_graph.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.formats.importing import as_playbook, read_text
 from ace_graph.memory.formats.registry import read_playbook
@@ -74,10 +75,6 @@ _ModelsByLoop = WeakKeyDictionary[
 ]
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def _new_id() -> str:
     return uuid4().hex
 
@@ -104,7 +101,7 @@ class Resources:
     system_prompt: str | None = None
     base_playbook: Playbook | None = None
     learning: LearningMode = "inline"
-    clock: Callable[[], datetime] = _now
+    clock: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = _new_id
     count_tokens: Callable[[str], int] = estimate_tokens
     cache: SnapshotCache = field(default_factory=SnapshotCache)

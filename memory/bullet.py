@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.search.normal_form import normal_form
+from ace_graph.memory.text import clean_line, encodable
 
 __all__ = [
     "AVOID",
@@ -31,9 +32,7 @@ __all__ = [
     "MemoryType",
     "Polarity",
     "Text",
-    "clean_line",
     "content_hash",
-    "encodable",
 ]
 
 MemoryType = Literal["semantic", "episodic", "procedural"]
@@ -54,25 +53,7 @@ PROFILE_SECTIONS = frozenset({"profile", "preferences", "misconceptions"})
 
 EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Cc: controls, Cf: format characters (right-to-left marks, zero width), Cs: surrogates, Zl/Zp: separators.
-_FOLDED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_JOINERS = frozenset("\u200c\u200d")  # needed inside words of several scripts, and inside emoji
 _SPACES = re.compile(r"\s+")
-
-
-def clean_line(text: str) -> str:
-    """Return `text` as one line without control, format or surrogate characters, spaces collapsed."""
-    if text.isascii() and text.isprintable() and "  " not in text:
-        return text.strip()
-    kept = "".join(ch if ch in _JOINERS or unicodedata.category(ch) not in _FOLDED else " " for ch in text)
-    return _SPACES.sub(" ", kept).strip()
-
-
-def encodable(value: object) -> object:
-    """Return a text as UTF-8 can hold it: halves of one character joined, lone halves replaced by U+FFFD."""
-    if not isinstance(value, str) or value.isascii():
-        return value
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def content_hash(text: str) -> str:
@@ -194,7 +175,7 @@ class Bullet(BaseModel):
 
         Raises ValueError for a tag that is none of helpful, harmful, neutral.
         """
-        moved = {"updated_at": _utc(now or datetime.now(UTC))}
+        moved = {"updated_at": _utc(now or utc_now())}
         if tag == "helpful":
             return self.model_copy(update={"helpful": self.helpful + 1, **moved})
         if tag == "harmful":

@@ -1,9 +1,7 @@
-"""What a commit does, decided without I/O: the part of the write protocol that all stores share.
+"""The part of the write protocol that all stores share, without I/O.
 
-A store reads the state under its lock, asks `meets` whether the base still holds, and writes the
-`Plan`. On a conflict it plans the same delta again from the newer state, so no update is ever lost.
-
-Does not: lock, read or write.
+A store reads the state under its lock, checks with `is_current` that it is still the base of the plan, and
+writes the `Plan`. On a conflict it plans the same delta again from the newer state, so no update is lost.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import Literal
+from uuid import NAMESPACE_URL, uuid5
 
 from ace_graph.errors import CommitTooOld, HistoryTooShort, LearnerForgotten
 from ace_graph.memory.delta.effect import Effect, Report, apply
@@ -32,20 +31,22 @@ __all__ = [
     "Plan",
     "begun_at",
     "check_age",
+    "check_not_forgotten",
     "commit_key",
-    "meets",
+    "is_current",
+    "operation_id",
     "plan",
     "playbook_at",
     "touched",
 ]
 
 NewToken = Callable[[], str]
-"""Gives a random token, never the same twice: etags and epochs."""
+"""Returns a random token, never the same twice, for etags and epochs."""
 
 
 @dataclass(frozen=True)
 class Commit:
-    """The outcome of a commit. `repeated`: this op id had been applied before, nothing was written now."""
+    """The result of a commit. `repeated`: this op id had been applied before, nothing was written."""
 
     status: Literal["applied", "repeated"]
     version: Version
@@ -55,13 +56,14 @@ class Commit:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be written: the effect, and the state after it."""
+    """What to write: the effect, and the state after it."""
 
     effect: Effect
     snapshot: Snapshot
     content_changed: bool
 
     def commit(self) -> Commit:
+        """Return the result of the commit that wrote this plan."""
         return Commit("applied", self.snapshot.version, self.effect.report, self.snapshot)
 
 
@@ -89,28 +91,43 @@ class History:
 
 
 def commit_key(learner_id: str, op_id: str) -> str:
-    """Return the key that is unique per learner and operation: the record of what was applied.
+    """Return the key under which it is recorded that the operation was applied to the learner.
 
-    The op id's own colons are escaped, so that no other pair joins to the same key.
+    Colons of the op id are escaped, so that no two pairs have the same key.
     """
     return f"{learner_id}:{op_id.replace('%', '%25').replace(':', '%3A')}"
 
 
-def meets(base: Version, current: Version, *, base_clock: int, clock: int) -> bool:
-    """Whether a plan made from `base` may be written onto `current`; False is a conflict.
+def operation_id(*parts: str) -> str:
+    """Return the op id that follows from these parts: the same parts always give the same id.
 
-    Raises LearnerForgotten when the base's life of the learner has ended, so that nothing late brings
-    a learner back. Only a base of an absent learner creates one.
+    So a step that is repeated, as by a resumed run, has the id that it had before, and is applied once.
+    """
+    return str(uuid5(NAMESPACE_URL, ":".join(("ace-graph", *parts))))
+
+
+def check_not_forgotten(base: Version, current: Version) -> None:
+    """Raise LearnerForgotten when the learner was forgotten after `base` was loaded.
+
+    So a late commit never brings a learner back; only a base of an absent learner creates one.
     """
     if base.epoch is not None and base.epoch != current.epoch:
         raise LearnerForgotten("the learner was forgotten since this memory was loaded: load it again")
+
+
+def is_current(base: Version, current: Version, *, base_clock: int, clock: int) -> bool:
+    """Whether a plan made from `base` may be written onto `current`; False is a conflict.
+
+    Raises LearnerForgotten as `check_not_forgotten` does.
+    """
+    check_not_forgotten(base, current)
     return (base.epoch, base.etag, base_clock) == (current.epoch, current.etag, clock)
 
 
 def begun_at(delta: Delta, record: TurnRecord | None) -> datetime:
-    """Return the earliest moment that a commit speaks of.
+    """Return the earliest moment in a commit.
 
-    A repeat speaks of the same one: a turn that is resumed has a new `now`, but began when it began.
+    It is the same in a repeated commit: a turn that is resumed has a new `now`, but the same start.
     """
     return delta.now if record is None else min(delta.now, record.started_at)
 
@@ -122,7 +139,7 @@ def check_age(begun: datetime, keys_from: float | None) -> None:
     kept = datetime.fromtimestamp(keys_from, UTC)
     raise CommitTooOld(
         f"this commit is from {begun:%Y-%m-%d %H:%M}; what was applied before {kept:%Y-%m-%d %H:%M} is no "
-        "longer known, so it may be a repeat and is not applied: if it is none, make one with a new date"
+        "longer known, so it may be a repeat and is not applied: if it is not, commit it with a new date"
     )
 
 
@@ -131,13 +148,13 @@ def plan(
 ) -> Plan:
     """Resolve `delta` against `current` and return what to write.
 
-    `n` and the etag move with content only, the access clock with every commit (a clear sets it to 0).
+    `n` and the etag change with the content only, the access clock with every commit (a clear sets it to 0).
     """
     effect = resolve(current, delta, policy)
     changed = bool(effect.changes)
     playbook = apply(current.playbook, effect)
     today = delta.now.astimezone(UTC).date()
-    access = touched(current.access, effect, record, _judged_now(delta, playbook), on=today)
+    access = touched(current.access, effect, record, _verdicts_of(delta, playbook), on=today)
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
@@ -169,16 +186,16 @@ def touched(
     )
 
 
-def _judged_now(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
+def _verdicts_of(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
     """Return the verdicts of the turns that this delta judges, by the strongest source of each.
 
-    A judgement that names no bullet is no vote, but it counts here; one that refines says nothing new.
+    A judgement without bullets is no vote, but counts here; one that only refines an earlier one does not.
     """
     judged: dict[str, list[Evidence]] = {}
     for operation in delta.operations:
         if operation.op == "judge" and not operation.refines:
-            told = Evidence(source=operation.source, verdict=operation.verdict)
-            judged.setdefault(operation.turn_id, []).append(told)
+            evidence = Evidence(source=operation.source, verdict=operation.verdict)
+            judged.setdefault(operation.turn_id, []).append(evidence)
     return {turn: verdict_of((*_standing(playbook, turn), *now)) for turn, now in judged.items()}
 
 

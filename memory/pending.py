@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import Moment, Text
+from ace_graph.memory.text import shorten
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
@@ -96,6 +97,5 @@ class Amend:
 
 
 def bounded_error(error: str) -> str:
-    """Return an error as it is kept with an item: at most 500 characters."""
-    clean = error.encode("utf-8", "replace").decode("utf-8").replace("\x00", " ")
-    return clean if len(clean) <= MAX_ERROR_CHARS else f"{clean[: MAX_ERROR_CHARS - 1]}…"
+    """Return an error as it is stored with an item: at most 500 characters."""
+    return shorten(error.replace("\x00", " "), MAX_ERROR_CHARS)

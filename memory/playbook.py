@@ -12,12 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.search.normal_form import normal_form
@@ -143,7 +144,7 @@ class Playbook:
 
         Raises `pydantic.ValidationError` for an empty section or text, or a time to live that is not above 0.
         """
-        moment = now or datetime.now(UTC)
+        moment = now or utc_now()
         bullet = Bullet(
             id=mint_id(section, self.next_id),
             section=section,

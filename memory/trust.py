@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
-from math import erf, sqrt
+from math import sqrt
+from statistics import NormalDist
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.statistics import Z_95, wilson_interval
 from ace_graph.memory.turn import Arm, RecentTurn
 
 __all__ = ["Lift", "Trial", "arm_of", "counted", "lift", "pooled", "proven", "share_withheld"]
@@ -46,8 +48,6 @@ _CLEAR, _STILL_MEASURED = 0.25, 0.2
 
 _PRIOR_WITH, _PRIOR_WITHOUT = (2.0, 1.0), (1.0, 1.0)
 """What is believed before any verdict, as successes and failures: that the memory helps, a little."""
-
-_Z = 1.96
 
 
 class Trial(NamedTuple):
@@ -132,7 +132,8 @@ def lift(trial: Trial) -> Lift | None:
     if not first or not second:
         return None
     p, q = trial.with_right / first, trial.without_right / second
-    (p_low, p_high), (q_low, q_high) = _wilson(p, first), _wilson(q, second)
+    p_low, p_high = wilson_interval(trial.with_right, first, Z_95)
+    q_low, q_high = wilson_interval(trial.without_right, second, Z_95)
     low = p - q - sqrt((p - p_low) ** 2 + (q_high - q) ** 2)
     high = p - q + sqrt((p_high - p) ** 2 + (q - q_low) ** 2)
     return Lift(p, q, p - q, low, high, first, second)
@@ -143,17 +144,11 @@ def _harm(trial: Trial) -> float:
     a, b = trial.with_right + _PRIOR_WITH[0], trial.with_wrong + _PRIOR_WITH[1]
     c, d = trial.without_right + _PRIOR_WITHOUT[0], trial.without_wrong + _PRIOR_WITHOUT[1]
     spread = sqrt(_variance(a, b) + _variance(c, d))
-    return 0.5 * (1 + erf((c / (c + d) - a / (a + b)) / spread / sqrt(2)))
+    return NormalDist().cdf((c / (c + d) - a / (a + b)) / spread)
 
 
 def _variance(a: float, b: float) -> float:
     return a * b / ((a + b) ** 2 * (a + b + 1))
-
-
-def _wilson(share: float, n: int) -> tuple[float, float]:
-    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z * sqrt(share * (1 - share) / n + _Z**2 / (4 * n * n)) / (1 + _Z**2 / n)
-    return centre - half, centre + half
 
 
 def _chance(turn_id: str) -> float:

@@ -10,18 +10,17 @@ Does not: decide what a delta changes; that happens where it is resolved.
 from __future__ import annotations
 
 from functools import partial
-from uuid import NAMESPACE_URL, uuid5
 
 from ace_graph.errors import StoreError
 from ace_graph.learning.pipeline import Learned, learn, set_aside
 from ace_graph.learning.report import committed, failed, skipped
 from ace_graph.learning.tasks import looks_of
 from ace_graph.learning.turn_record import make_record
-from ace_graph.memory.commit import Commit
+from ace_graph.memory.commit import Commit, operation_id
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import keeps_pending
+from ace_graph.memory.stores.base import commit_turn
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.models.usage import add_usage, total_usage
 from ace_graph.off_loop import read_text
@@ -30,7 +29,7 @@ from ace_graph.reasoning.recall import ensure_memory
 from ace_graph.runtime import Run, logger
 from ace_graph.state import ACEState, Attempt, LearningUpdate
 
-__all__ = ["ace_learning", "operation_id"]
+__all__ = ["ace_learning"]
 
 
 async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
@@ -88,18 +87,7 @@ def _size(state: ACEState, attempt: Attempt) -> int:
 async def _commit(
     run: Run, delta: Delta, base: Snapshot, record: TurnRecord, pending: Pending | None
 ) -> Commit:
-    store, learner_id = run.resources.store, run.learner_id or ""
-    if pending is not None and keeps_pending(store):
-        return await store.commit(learner_id, delta, base, record, pending)
-    return await store.commit(learner_id, delta, base, record)
-
-
-def operation_id(turn_id: str, attempt_id: str, purpose: str) -> str:
-    """Return the id under which a turn's commit is applied once.
-
-    A resumed run has the same ids and changes nothing twice; a fork has a new attempt and learns.
-    """
-    return str(uuid5(NAMESPACE_URL, f"ace-graph:{turn_id}:{attempt_id}:{purpose}"))
+    return await commit_turn(run.resources.store, run.learner_id or "", delta, base, record, pending)
 
 
 def _nothing_to_do(run: Run, problem: str | None) -> str | None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.adaptation.results import Measured
 from ace_graph.context import ACEContext
 from ace_graph.errors import UsageError
+from ace_graph.memory.clock import utc_now
 from ace_graph.settings import Settings
 from ace_graph.state import MODES
 
@@ -30,10 +31,6 @@ class Progress:
     phase: str
     epoch: int
     measured: Measured
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _never() -> bool:
@@ -65,7 +62,7 @@ class AdaptationOptions:
     max_failures: int = 10
     on_progress: Callable[[Progress], None] = _nobody
     should_stop: Callable[[], bool] = _never
-    clock: Callable[[], datetime] = _now
+    clock: Callable[[], datetime] = utc_now
 
     def __post_init__(self) -> None:
         if self.mode not in (*MODES, AUTO):

@@ -22,6 +22,7 @@ from ace_graph.adaptation.samples import Environment, Sample
 from ace_graph.errors import RunFolderError, UsageError
 from ace_graph.memory.formats.registry import format_named
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.text import truncate
 from ace_graph.models import choose_model
 from ace_graph.stores import policy_of
 
@@ -145,4 +146,4 @@ def _check_same(begun: Asked, asked: Asked, out: Path) -> None:
 
 def _short(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:80]}…"
+    return truncate(text, 80)

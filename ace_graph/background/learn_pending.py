@@ -22,7 +22,7 @@ from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 
-from ace_graph.background.lease import Sleep, Terms
+from ace_graph.background.lease import RetryPolicy, Sleep
 from ace_graph.background.process_item import learn_claimed
 from ace_graph.background.worker import learning_resources
 from ace_graph.memory.pending import PendingItem
@@ -60,7 +60,7 @@ async def learn_pending(
     model: BaseChatModel | None = None,
     store: Store | str | None = None,
     prompts_dir: Path | str | None = None,
-    terms: Terms = Terms(),  # noqa: B008  a frozen value
+    terms: RetryPolicy = RetryPolicy(),  # noqa: B008  a frozen value
     clock: Callable[[], datetime] | None = None,
     sleep: Sleep = asyncio.sleep,
     settings: Settings | None = None,
@@ -86,7 +86,7 @@ async def learn_until(
     pending_id: str,
     resources: Resources,
     store: PendingStore,
-    terms: Terms,
+    terms: RetryPolicy,
     sleep: Sleep = asyncio.sleep,
 ) -> PendingOutcome:
     """Work on the learner's items in order until that of `pending_id` has ended."""
@@ -117,7 +117,7 @@ async def _find(store: PendingStore, learner: str, pending_id: str) -> PendingIt
 _ALL = 1_000_000
 
 
-async def _not_yet(store: PendingStore, learner: str, now: datetime, terms: Terms) -> PendingOutcome:
+async def _not_yet(store: PendingStore, learner: str, now: datetime, terms: RetryPolicy) -> PendingOutcome:
     """Somebody is at it, or the time of the next try has not come."""
     times = [item.free_at for item in await store.list_pending(learner, dead=False) if item.free_at > now]
     seconds = (min(times) - now).total_seconds() if times else terms.poll_seconds

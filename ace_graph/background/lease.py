@@ -17,13 +17,13 @@ from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.runtime import logger
 
-__all__ = ["Lease", "LeaseLost", "Sleep", "Terms"]
+__all__ = ["Lease", "LeaseLost", "RetryPolicy", "Sleep"]
 
 Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Terms:
+class RetryPolicy:
     """How long a lease lasts, how often work is tried and how long it waits in between, in seconds.
 
     The wait doubles with every attempt. `poll_seconds`: how often an idle worker looks for work.

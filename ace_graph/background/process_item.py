@@ -17,7 +17,7 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from ace_graph.background.lease import Lease, LeaseLost, Sleep, Terms
+from ace_graph.background.lease import Lease, LeaseLost, RetryPolicy, Sleep
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError, LearnerForgotten, StoreError
 from ace_graph.learning.pipeline import Learned, look_back
@@ -61,7 +61,11 @@ class LearnedItem:
 
 
 async def learn_claimed(
-    item: PendingItem, store: PendingStore, resources: Resources, terms: Terms, sleep: Sleep = asyncio.sleep
+    item: PendingItem,
+    store: PendingStore,
+    resources: Resources,
+    terms: RetryPolicy,
+    sleep: Sleep = asyncio.sleep,
 ) -> LearnedItem:
     """Learn from an item that the caller has claimed on `store`, and complete it or give it back.
 

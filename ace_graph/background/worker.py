@@ -23,7 +23,7 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from ace_graph.background.lease import Sleep, Terms
+from ace_graph.background.lease import RetryPolicy, Sleep
 from ace_graph.background.process_item import LearnedItem, learn_claimed
 from ace_graph.errors import ConfigurationError, StoreError
 from ace_graph.memory.pending import PendingItem
@@ -34,9 +34,9 @@ from ace_graph.runtime import logger
 from ace_graph.settings import Settings
 from ace_graph.telemetry import shown_learner
 
-__all__ = ["Terms", "Worker", "build_worker", "learning_resources"]
+__all__ = ["RetryPolicy", "Worker", "build_worker", "learning_resources"]
 
-_LONGEST_ROW = 16
+_MAX_BACKOFF_STEPS = 16
 """More troubles in a row make no wait longer."""
 
 
@@ -81,7 +81,7 @@ def build_worker(
     store: Store | str | None = None,
     prompts_dir: Path | str | None = None,
     concurrency: int = 4,
-    terms: Terms = Terms(),  # noqa: B008  a frozen value
+    terms: RetryPolicy = RetryPolicy(),  # noqa: B008  a frozen value
     on_learned: Callable[[LearnedItem], None] | None = None,
     clock: Callable[[], datetime] | None = None,
     sleep: Sleep = asyncio.sleep,
@@ -123,7 +123,7 @@ class Worker:
         self,
         resources: Resources,
         store: PendingStore,
-        terms: Terms = Terms(),  # noqa: B008  a frozen value
+        terms: RetryPolicy = RetryPolicy(),  # noqa: B008  a frozen value
         *,
         concurrency: int = 4,
         sleep: Sleep = asyncio.sleep,
@@ -207,7 +207,7 @@ class Worker:
 
     async def _wait_out(self, troubles: int) -> int:
         """Wait longer with every trouble in a row, at most 30 seconds; return how many there are now."""
-        troubles = min(troubles + 1, _LONGEST_ROW)
+        troubles = min(troubles + 1, _MAX_BACKOFF_STEPS)
         await self._idle(min(30.0, self.terms.poll_seconds * 2.0**troubles))
         return troubles
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import uuid4
 
 from ace_graph.cli.environment import load_settings
 from ace_graph.errors import ChangeRefused
+from ace_graph.memory.change import commit_checked
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.effect import Effect, Report
+from ace_graph.memory.delta.effect import Effect, Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
@@ -55,10 +56,7 @@ def change(url: str | None, learner: str, operation: Operation, reason: str) -> 
 
 async def changed(store: Store, learner: str, base: Snapshot, operation: Operation, reason: str) -> Commit:
     """Commit one operation onto `base`. Raises ChangeRefused as `change` does."""
-    _check(planned(store, base, [operation], reason).report)
-    done = await commit(store, learner, base, [operation], reason)
-    _check(done.report)
-    return done
+    return await commit_checked(store, learner, _delta([operation], reason), base, _refused)
 
 
 async def commit(
@@ -76,14 +74,13 @@ def planned(store: Store, base: Snapshot, operations: Sequence[Operation], reaso
 def _delta(operations: Sequence[Operation], reason: str) -> Delta:
     return Delta(
         op_id=f"cli-{uuid4().hex}",
-        now=datetime.now(UTC),
+        now=utc_now(),
         operations=tuple(operations),
         author=AUTHOR,
         reason=reason[:500],
     )
 
 
-def _check(report: Report) -> None:
-    for refusal in report.rejected:
-        hint = ": playbook show lists the ids" if refusal.why == "unknown id" else ""
-        raise ChangeRefused(f"{refusal.id}: {refusal.why}{hint}")
+def _refused(rejection: Rejection) -> ChangeRefused:
+    hint = ": playbook show lists the ids" if rejection.why == "unknown id" else ""
+    return ChangeRefused(f"{rejection.id}: {rejection.why}{hint}")

@@ -14,16 +14,9 @@ from collections.abc import Iterable
 from math import exp, lgamma, log, sqrt
 from typing import NamedTuple
 
+from ace_graph.memory.statistics import Z_95, Interval, wilson_interval
+
 __all__ = ["Interval", "Paired", "mcnemar", "paired", "share_interval", "wilson"]
-
-_Z = 1.959963984540054
-
-
-class Interval(NamedTuple):
-    """A 95 % interval; both ends belong to it."""
-
-    low: float
-    high: float
 
 
 class Paired(NamedTuple):
@@ -43,14 +36,8 @@ class Paired(NamedTuple):
 
 
 def wilson(right: float, total: float) -> Interval:
-    """Return the interval of the share `right / total`; without any observation it is [0, 1]."""
-    if total <= 0:
-        return Interval(0.0, 1.0)
-    share = right / total
-    centre = (share + _Z**2 / (2 * total)) / (1 + _Z**2 / total)
-    half = _Z * sqrt(share * (1 - share) / total + _Z**2 / (4 * total**2)) / (1 + _Z**2 / total)
-    low = 0.0 if right <= 0 else max(0.0, centre - half)
-    return Interval(low, 1.0 if right >= total else min(1.0, centre + half))
+    """Return the 95 % interval of the share `right / total`; without any observation it is [0, 1]."""
+    return wilson_interval(right, total, Z_95)
 
 
 def share_interval(outcomes: Iterable[tuple[int, int]]) -> Interval:

@@ -24,11 +24,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from ace_graph.errors import ModelError
 from ace_graph.learning.reflection import BulletVerdict, Reflection
-from ace_graph.memory.bullet import Bullet, BulletTag, clean_line
+from ace_graph.memory.bullet import Bullet, BulletTag
 from ace_graph.memory.delta.operations import Add, Merge, Operation, Remove, Touch, Update
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.text import clean_line
 from ace_graph.models import Usage, structured_call
 from ace_graph.prompts import data_block
 from ace_graph.runtime import Run, log_text, logger

@@ -31,6 +31,7 @@ from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.memory.delta.operations import Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.text import truncate, without_surrogates
 from ace_graph.runtime import Run
 from ace_graph.state import ACEState, Attempt, Result
 
@@ -234,8 +235,7 @@ def read_work(body: str) -> PendingWork:
 
 
 def _cut(text: str) -> str:
-    clean = _plain(text)
-    return clean if len(clean) <= TEXT_CHARS else f"{clean[:TEXT_CHARS]}…"
+    return truncate(_plain(text), TEXT_CHARS)
 
 
 def _end(trace: Sequence[str]) -> tuple[str, ...]:
@@ -252,4 +252,4 @@ def _end(trace: Sequence[str]) -> tuple[str, ...]:
 
 def _plain(text: str) -> str:
     """Without lone surrogates and controls, which would take six characters each in JSON."""
-    return _CONTROLS.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
+    return _CONTROLS.sub(" ", without_surrogates(text))

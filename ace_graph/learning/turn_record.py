@@ -21,6 +21,7 @@ from ace_graph.evidence import to_evidence
 from ace_graph.learning.reflector import Reflected, Subject
 from ace_graph.learning.tasks import Look
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, verdict_of
+from ace_graph.memory.text import shorten, truncate, without_surrogates
 from ace_graph.memory.trajectory import bounded_steps, sampled
 from ace_graph.memory.turn import (
     MAX_STEP_CHARS,
@@ -74,7 +75,7 @@ def subject_of(turn: TurnRecord) -> Subject:
 
 
 def _bounded_text(text: str) -> str:
-    clean = text.encode("utf-8", "replace").decode("utf-8")
+    clean = without_surrogates(text)
     return clean if len(clean) <= MAX_STEP_CHARS else preview(clean, MAX_STEP_CHARS)
 
 
@@ -127,8 +128,7 @@ def _lines(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LINE_CHARS else f"{line[: LINE_CHARS - 1]}…"
+    return shorten(" ".join(text.split()), LINE_CHARS)
 
 
 _WORTH = {"success": 1.0, "partial": 0.5, "failure": 0.0}
@@ -151,8 +151,8 @@ def make_record(
         conversation_id=run.context.conversation_id,
         parent_id=run.context.parent_id,
         task_type=run.context.task_type,
-        task=_bounded(f"{turn['question']} {attachments}".strip()),
-        answer=_bounded(attempt["answer"]),
+        task=truncate(f"{turn['question']} {attachments}".strip(), MAX_TASK_CHARS, show_length=True),
+        answer=truncate(attempt["answer"], MAX_TASK_CHARS, show_length=True),
         answer_hash=answer_hash(attempt["answer"]),
         mode=state["plan"]["mode"],
         topic=state["plan"]["topic"],
@@ -221,11 +221,6 @@ def _described(part: Mapping[str, object]) -> str:
 
 def _kind_of_url(text: str) -> str:
     return text[5:].partition(";")[0] if text.startswith("data:") else ""
-
-
-def _bounded(text: str) -> str:
-    clean = text.encode("utf-8", "replace").decode("utf-8")
-    return clean if len(clean) <= MAX_TASK_CHARS else f"{clean[:MAX_TASK_CHARS]}… [len={len(clean)}]"
 
 
 def _status(result: Result | None, attempt: Attempt) -> TurnStatus:

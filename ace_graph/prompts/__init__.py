@@ -19,6 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ace_graph.errors import PromptError
+from ace_graph.memory.text import truncate
 
 __all__ = ["PROMPT_VARIABLES", "Prompts", "data_block", "preview"]
 
@@ -51,8 +52,8 @@ def preview(text: object, limit: int = 120) -> str:
 
     Half a character (a lone surrogate) becomes "?": whoever writes the line as UTF-8 would fail on it.
     """
-    line = str(text).encode("utf-8", "replace").decode("utf-8").replace("\r", " ").replace("\n", " ")
-    return line if len(line) <= limit else f"{line[:limit]}… [len={len(line)}]"
+    line = str(text).replace("\r", " ").replace("\n", " ")
+    return truncate(line, limit, show_length=True)
 
 
 def data_block(name: str, text: str, *, limit: int = _DEFAULT_LIMIT) -> str:
@@ -60,10 +61,9 @@ def data_block(name: str, text: str, *, limit: int = _DEFAULT_LIMIT) -> str:
 
     Whatever in the text looks like this block's tags is escaped, so the text can't end the block.
     """
-    body = text if len(text) <= limit else f"{text[:limit]}… [len={len(text)}]"
     own = name.casefold()
+    body = truncate(text, limit, show_length=True)
     safe = _TAG.sub(lambda tag: "&lt;" if tag[1].casefold() == own else "<", body)
-    safe = safe.encode("utf-8", "replace").decode("utf-8")
     return f"<{name}>\n{safe}\n</{name}>"
 
 

@@ -24,6 +24,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from ace_graph.errors import InvalidMessage
 from ace_graph.evidence import gather_evidence, quotes_truth, to_json
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
+from ace_graph.memory.text import truncate
 from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
 from ace_graph.models import Usage
 from ace_graph.off_loop import read_text
@@ -147,14 +148,8 @@ def attempt_of(
         "tool_calls": [*earlier["tool_calls"], *calls] if earlier else calls,
     }
     if talk.run.context.raw_reply:
-        attempt["raw"] = _cut(solution.raw)
+        attempt["raw"] = truncate(solution.raw, MAX_RAW_CHARS, show_length=True)
     return attempt
-
-
-def _cut(raw: str) -> str:
-    """The reply with its lines as they are, but for halves of characters, which no UTF-8 can hold."""
-    text = raw.encode("utf-8", "replace").decode("utf-8")
-    return text if len(text) <= MAX_RAW_CHARS else f"{text[:MAX_RAW_CHARS]}… [len={len(text)}]"
 
 
 async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Sequence[str]) -> Retry:

@@ -14,6 +14,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from ace_graph.memory.playbook import Reflection
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored
+from ace_graph.memory.text import truncate
 from ace_graph.prompts import data_block
 
 __all__ = [
@@ -93,8 +94,7 @@ def build_system(
 
 def bounded_context(text: str) -> str:
     """Return additional context as the turn keeps it: the first 32,000 characters, saying what was cut."""
-    limit = ADDITIONAL_CONTEXT_CHARS
-    return text if len(text) <= limit else f"{text[:limit]}… [len={len(text)}]"
+    return truncate(text, ADDITIONAL_CONTEXT_CHARS, show_length=True)
 
 
 def last_question(messages: Sequence[BaseMessage]) -> HumanMessage | None:

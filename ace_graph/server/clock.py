@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
+
+from ace_graph.memory.clock import utc_now
 
 __all__ = ["Clock", "SystemClock"]
 
@@ -34,7 +36,7 @@ class SystemClock:
 
     def now(self) -> datetime:
         """Return the date in UTC."""
-        return datetime.now(UTC)
+        return utc_now()
 
     def monotonic(self) -> float:
         """Return the machine's monotonic seconds."""

@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from ace_graph.learning.report import ace_delta
 from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.text import without_surrogates
 from ace_graph.state import ACEOutput, Learning, Mode, Result, UsageJSON
 
 __all__ = ["CONVERSATION_ID", "ChatReply", "ChatRequest", "HistoryMessage", "history_messages", "reply_of"]
@@ -32,7 +33,7 @@ def _storable(text: object) -> object:
     """Return text without what no database and no UTF-8 can hold: lone surrogates and NUL."""
     if not isinstance(text, str):
         return text
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", " ")
+    return without_surrogates(text).replace("\x00", " ")
 
 
 def _said(text: str) -> str:

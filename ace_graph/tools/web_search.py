@@ -16,7 +16,7 @@ from typing import cast
 
 from langchain_core.tools import BaseTool, StructuredTool
 
-from ace_graph.memory.bullet import clean_line
+from ace_graph.memory.text import clean_line, truncate
 from ace_graph.models import redacted
 from ace_graph.settings import Settings
 
@@ -101,7 +101,7 @@ def _line(number: int, item: Mapping[str, object]) -> str:
 def _field(item: Mapping[str, object], name: str, limit: int) -> str:
     value = item.get(name)
     text = clean_line(value) if isinstance(value, str) else ""
-    return text if len(text) <= limit else f"{text[:limit]}…"
+    return truncate(text, limit)
 
 
 def _wrong_arguments(_: object) -> str:

@@ -17,7 +17,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -25,6 +25,7 @@ from pydantic import JsonValue
 
 from ace_graph.background.learn_pending import learn_pending
 from ace_graph.errors import AceError
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import Tracing
@@ -42,10 +43,6 @@ _BUDGET_TOKENS = 2_000
 
 Task = Callable[..., Any]
 """Any: the host's own function; what it returns is the host's, too."""
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ class RunningTrajectory:
     trajectory_id: str
     context: str = ""
     bullet_ids: tuple[str, ...] = ()
-    clock: Callable[[], datetime] = _now
+    clock: Callable[[], datetime] = utc_now
 
     async def alog(self, kind: StepKind, text: str, metadata: Mapping[str, JsonValue] | None = None) -> None:
         """Log a step; see log_step."""
@@ -93,7 +90,7 @@ async def execute_with_learning(
     learning: Literal["inline", "background"] = "background",
     model: BaseChatModel | None = None,
     settings: Settings | None = None,
-    clock: Callable[[], datetime] = _now,
+    clock: Callable[[], datetime] = utc_now,
 ) -> tuple[Any, str]:
     """Run `task_fn`, sync or async, as a trajectory; return its result and the trajectory's id.
 

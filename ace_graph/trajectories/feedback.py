@@ -14,16 +14,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from uuid import NAMESPACE_URL, uuid4, uuid5
+from datetime import datetime
+from uuid import uuid4
 
 from ace_graph.background.learn_pending import PendingOutcome, learn_until
-from ace_graph.background.lease import Sleep, Terms
+from ace_graph.background.lease import RetryPolicy, Sleep
 from ace_graph.errors import UsageError
 from ace_graph.learning.curator import judge_bullets
 from ace_graph.learning.tasks import Look, PendingWork
 from ace_graph.learning.turn_record import subject_of
-from ace_graph.memory.commit import Commit
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.commit import Commit, operation_id
 from ace_graph.memory.delta.operations import Delta, Judge
 from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.pending import Amend, Pending
@@ -40,10 +41,6 @@ RELEARN_AT = 0.3
 
 AUTHOR = "feedback"
 _SCORES: dict[Verdict, float] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ async def give_feedback(
     score: float | None = None,
     by: str = "",
     rule: ScoreRule = "weighted",
-    clock: Callable[[], datetime] = _now,
+    clock: Callable[[], datetime] = utc_now,
 ) -> FeedbackGiven:
     """Keep the feedback with the trajectory, vote, and leave the work of learning again, in one commit.
 
@@ -103,7 +100,7 @@ async def reflect_on(
     trajectory_id: str,
     resources: Resources,
     store: PendingStore,
-    terms: Terms = Terms(),  # noqa: B008  a frozen value
+    terms: RetryPolicy = RetryPolicy(),  # noqa: B008  a frozen value
     sleep: Sleep = asyncio.sleep,
 ) -> PendingOutcome:
     """Learn from a trajectory now: from the work it left, a dead letter among it, else once more.
@@ -157,6 +154,6 @@ def _work(
     priority: float,
 ) -> Pending:
     look = Look(subject=subject_of(turn), evidence=evidence, standing=standing)
-    name = str(uuid5(NAMESPACE_URL, f"ace-graph:{turn.turn_id}:{turn.attempt_id}:{purpose}"))
+    pending_id = operation_id(turn.turn_id, turn.attempt_id, purpose)
     body = PendingWork(looks=(look,)).text()
-    return Pending(pending_id=name, turn_id=turn.turn_id, body=body, priority=priority)
+    return Pending(pending_id=pending_id, turn_id=turn.turn_id, body=body, priority=priority)

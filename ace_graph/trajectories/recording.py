@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import cast
-from uuid import NAMESPACE_URL, uuid4, uuid5
+from uuid import uuid4
 
 from pydantic import JsonValue, ValidationError
 
@@ -27,10 +27,13 @@ from ace_graph.errors import TrajectoryNotFound, UsageError
 from ace_graph.learning.curator import judge_bullets
 from ace_graph.learning.tasks import Look, PendingWork
 from ace_graph.learning.turn_record import subject_of
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.pending import Amend, Pending
 from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.text import truncate
 from ace_graph.memory.trajectory import (
     Outcome,
     Tracing,
@@ -54,10 +57,6 @@ __all__ = [
 AUTHOR = "trajectory"
 MAX_METADATA_CHARS = 4_000
 _STATUSES = ("success", "failure", "partial")
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _new_id() -> str:
@@ -101,7 +100,7 @@ async def start_trajectory(
     mode: str = "task",
     injected: Sequence[str] = (),
     trajectory_id: str | None = None,
-    clock: Callable[[], datetime] = _now,
+    clock: Callable[[], datetime] = utc_now,
     new_id: Callable[[], str] = _new_id,
 ) -> str:
     """Store a trajectory in progress and return its id; with a `trajectory_id` of yours, once.
@@ -116,7 +115,7 @@ async def start_trajectory(
         record = TurnRecord(
             turn_id=name,
             attempt_id=name,
-            task=_bounded(task, MAX_TASK_CHARS),
+            task=truncate(task, MAX_TASK_CHARS, show_length=True),
             mode=mode,
             agent=agent,
             task_type=task_type,
@@ -138,7 +137,7 @@ async def log_step(
     metadata: Mapping[str, JsonValue] | None = None,
     *,
     step_id: str | None = None,
-    clock: Callable[[], datetime] = _now,
+    clock: Callable[[], datetime] = utc_now,
     new_id: Callable[[], str] = _new_id,
 ) -> TurnRecord:
     """Add a decision, an action or an observation; the same `step_id` again adds nothing.
@@ -152,7 +151,7 @@ async def log_step(
     with _explained():
         step = Step(
             kind=kind,
-            text=_bounded(text, MAX_STEP_CHARS),
+            text=truncate(text, MAX_STEP_CHARS, show_length=True),
             metadata=given,
             at=clock(),
             step_id=step_id or new_id(),
@@ -170,7 +169,7 @@ async def complete_trajectory(
     told: Told = Told(),
     *,
     tracing: Tracing | None = None,
-    clock: Callable[[], datetime] = _now,
+    clock: Callable[[], datetime] = utc_now,
 ) -> str | None:
     """Store the outcome, with the votes and the work for a worker, in one transaction.
 
@@ -220,14 +219,14 @@ def _orphaned(turn: TurnRecord) -> TurnRecord:
 
 
 def _delta(trajectory_id: str, purpose: str, now: datetime, *operations: Operation) -> Delta:
-    op_id = str(uuid5(NAMESPACE_URL, f"ace-graph:trajectory:{trajectory_id}:{purpose}"))
+    op_id = operation_id("trajectory", trajectory_id, purpose)
     return Delta(op_id=op_id, now=now, operations=operations, author=AUTHOR, source=trajectory_id)
 
 
 def _evidence(status: TurnStatus, told: Told, agent: str) -> tuple[Evidence, ...]:
     if told.evidence or told.source is None:
         return tuple(told.evidence)
-    text = _bounded(told.error or f"the task ended as {status}", 1_900)
+    text = truncate(told.error or f"the task ended as {status}", 1_900, show_length=True)
     verdict = "unknown" if status == "in_progress" else status
     return (Evidence(source=told.source, verdict=verdict, score=told.score, text=text, by=agent[:256]),)
 
@@ -236,7 +235,7 @@ def _outcome(status: TurnStatus, told: Told, evidence: tuple[Evidence, ...]) -> 
     return Outcome(
         status=status,
         score=told.score,
-        error=None if told.error is None else _bounded(told.error, MAX_TASK_CHARS),
+        error=None if told.error is None else truncate(told.error, MAX_TASK_CHARS, show_length=True),
         metrics=told.metrics,
         evidence=evidence,
         cited=told.cited,
@@ -244,7 +243,7 @@ def _outcome(status: TurnStatus, told: Told, evidence: tuple[Evidence, ...]) -> 
         output_tokens=told.output_tokens,
         cost=told.cost,
         model=told.model,
-        answer=_bounded(told.answer, MAX_TASK_CHARS),
+        answer=truncate(told.answer, MAX_TASK_CHARS, show_length=True),
     )
 
 
@@ -256,8 +255,8 @@ def _votes(turn: TurnRecord, evidence: Sequence[Evidence]) -> tuple[Operation, .
 def _pending(turn: TurnRecord, told: Told, evidence: Sequence[Evidence]) -> Pending:
     look = Look(subject=subject_of(turn), evidence=tuple(evidence))
     work = PendingWork(looks=(look,), curates=told.curates)
-    name = str(uuid5(NAMESPACE_URL, f"ace-graph:trajectory:{turn.turn_id}:learn"))
-    return Pending(pending_id=name, turn_id=turn.turn_id, body=work.text())
+    pending_id = operation_id("trajectory", turn.turn_id, "learn")
+    return Pending(pending_id=pending_id, turn_id=turn.turn_id, body=work.text())
 
 
 @contextmanager
@@ -269,8 +268,3 @@ def _explained() -> Generator[None]:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "trajectory"
         raise UsageError(f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
-
-
-def _bounded(text: str, most: int) -> str:
-    clean = text.encode("utf-8", "replace").decode("utf-8")
-    return clean if len(clean) <= most else f"{clean[:most]}… [len={len(clean)}]"

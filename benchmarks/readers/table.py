@@ -34,7 +34,7 @@ from ace_graph.learning.shell_commands import kinds_of
 from ace_graph.learning.statements.clearing import asks_to_clear
 from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.learning.tasks import read_work
-from ace_graph.memory.bullet import Bullet, clean_line, content_hash, encodable
+from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
@@ -48,6 +48,7 @@ from ace_graph.memory.search.tokenize import content_words, language_of, terms
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.normalize import normalized_tokens
 from ace_graph.memory.snapshot import Access, Snapshot
+from ace_graph.memory.text import clean_line, encodable
 from ace_graph.memory.turn import RecentTurn, answer_hash
 from ace_graph.memory.window import adaptive_size, select_window, truncate_tool_results
 from ace_graph.models.failures import redacted

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from ace_graph.memory.bullet import Bullet, clean_line
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import (
     Archived,
     Change,
@@ -35,6 +35,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.text import clean_line
 
 __all__ = ["Draft", "Refused"]
 

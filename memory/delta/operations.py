@@ -123,7 +123,7 @@ class Tag(_Operation):
 class Judge(_Operation):
     """One source's verdict on one turn, and the bullets it credits or blames.
 
-    The same source judging the same turn again replaces its earlier vote. A turn moves a bullet's
+    The same source ledger the same turn again replaces its earlier vote. A turn moves a bullet's
     counters at most once, whatever the number of sources: the strongest source decides. With `refines`
     it only says more exactly which bullets an earlier vote is about: where the source has changed its
     verdict since, nothing happens.

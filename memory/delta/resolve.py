@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from ace_graph.memory.bullet import Danger, clean_line
+from ace_graph.memory.bullet import Danger
 from ace_graph.memory.delta.add import add
 from ace_graph.memory.delta.archive import archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.draft import Draft, Refused
@@ -42,10 +42,11 @@ from ace_graph.memory.delta.rescreen import rescreen
 from ace_graph.memory.delta.screening import bounded_reason, checked_text, screened_again
 from ace_graph.memory.delta.turn_limits import Bounds
 from ace_graph.memory.delta.uses import Uses, differences
-from ace_graph.memory.delta.votes import Judging, setbacks_after
+from ace_graph.memory.delta.votes import VoteLedger, setbacks_after
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import is_reason, screen
 from ace_graph.memory.snapshot import Access, Snapshot, stamps_after
+from ace_graph.memory.text import clean_line
 
 __all__ = ["resolve"]
 
@@ -59,12 +60,12 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
     it is in `effect.report.rejected` with the reason.
     """
     draft = Draft(snapshot, policy, delta.now)
-    judging, bounds = Judging(draft), _bounds(draft, delta)
+    ledger, bounds = VoteLedger(draft), _bounds(draft, delta)
     for operation in delta.operations:
         try:
             if bounds is not None:
                 bounds.check(operation)
-            _resolve_one(draft, judging, operation)
+            _resolve_one(draft, ledger, operation)
         except Refused as refusal:
             draft.reject(operation.op, _named(operation), str(refusal))
     archive_harmful(draft)
@@ -102,7 +103,7 @@ def _bounds(draft: Draft, delta: Delta) -> Bounds | None:
     return Bounds(draft, alone=len(delta.operations) == 1) if delta.origin == "turn" else None
 
 
-def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
+def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation) -> None:
     match operation:
         case Add():
             add(draft, operation)
@@ -111,7 +112,7 @@ def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
         case Tag():
             _tag(draft, operation)
         case Judge():
-            judging.judge(operation)
+            ledger.judge(operation)
         case Merge():
             merge_named(draft, operation)
         case Supersede():
@@ -132,10 +133,10 @@ def _resolve_one(draft: Draft, judging: Judging, operation: Operation) -> None:
             _reflect(draft, operation)
         case Reset():
             reset(draft, operation)
-            judging.start_from({}, {})
+            ledger.start_from({}, {})
         case Rollback():
             rollback(draft, operation)
-            judging.start_from(operation.votes, operation.base_votes)
+            ledger.start_from(operation.votes, operation.base_votes)
 
 
 def _named(operation: Operation) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, Danger, clean_line
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, Danger
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.screening.screen import screen
+from ace_graph.memory.text import clean_line
 
 __all__ = ["bounded_reason", "checked_text", "screen_bullet", "screened_again"]
 

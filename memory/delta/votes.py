@@ -21,14 +21,14 @@ from ace_graph.memory.delta.operations import Judge
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, EvidenceSource, tag_of
 from ace_graph.memory.playbook import BaseVotes, Vote
 
-__all__ = ["Judging", "setbacks_after"]
+__all__ = ["VoteLedger", "setbacks_after"]
 
 TurnVotes = Mapping[EvidenceSource, Vote]
 Moved = Counter[tuple[str, BulletTag]]
 """How often a turn has moved a counter of a bullet."""
 
 
-class Judging:
+class VoteLedger:
     """The votes of one `resolve` call: the ledger as it stands after the operations so far."""
 
     def __init__(self, draft: Draft) -> None:

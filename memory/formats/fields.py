@@ -19,11 +19,12 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ace_graph.errors import FormatError
-from ace_graph.memory.bullet import AVOID, MAX_KEYWORDS, Bullet, clean_line, encodable
+from ace_graph.memory.bullet import AVOID, MAX_KEYWORDS, Bullet
 from ace_graph.memory.delta.merge import MAX_SOURCES, MAX_TAGS
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.base import Reading, Refusal
 from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
+from ace_graph.memory.text import clean_line, encodable, truncate
 
 __all__ = [
     "EXTENSION",
@@ -85,7 +86,7 @@ class Collector:
         """Count a bullet that can't be added."""
         self._check_room()
         line = clean_line(name)
-        self._refused.append(Refusal(line if len(line) <= NAME_CHARS else f"{line[:NAME_CHARS]}…", why))
+        self._refused.append(Refusal(truncate(line, NAME_CHARS), why))
 
     def leave_out(self, names: Iterable[str]) -> None:
         """Count fields that no bullet has a place for."""

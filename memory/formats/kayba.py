@@ -27,12 +27,13 @@ from collections.abc import Iterable, Iterator
 from typing import cast
 
 from ace_graph.errors import FormatError, NewerFormat
-from ace_graph.memory.bullet import Bullet, clean_line
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Document, Reading
 from ace_graph.memory.formats.fields import EXTENSION, Collector, avoid_taken, extension_of
 from ace_graph.memory.formats.lines import active, active_by_section
 from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
 from ace_graph.memory.playbook import Playbook, id_number
+from ace_graph.memory.text import clean_line
 
 __all__ = [
     "KaybaFormat",

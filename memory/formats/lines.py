@@ -18,11 +18,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from ace_graph.memory.bullet import Bullet, clean_line
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.formats.fields import NAME_CHARS, Collector, avoid_taken
 from ace_graph.memory.formats.strict_json import Fields
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.text import clean_line
 
 __all__ = [
     "active",

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from ace_graph.memory.bullet import Danger, clean_line
+from ace_graph.memory.bullet import Danger
 from ace_graph.memory.screening.disguise import as_latin, folded, readings
 from ace_graph.memory.screening.foreign import foreign_order_in
 from ace_graph.memory.screening.joined_words import disguised_order_in
 from ace_graph.memory.screening.links import has_link
 from ace_graph.memory.screening.prompt_injection import order_in
 from ace_graph.memory.screening.secrets import secret_in
+from ace_graph.memory.text import clean_line
 
 __all__ = ["is_reason", "screen"]
 

@@ -1,18 +1,12 @@
-"""The store protocol: one load and one commit a turn; what learning in the background and cleaning need on
-top of it; and the queue that commits of one learner form.
+"""The protocols of a store: one load and one commit a turn; pending work; cleaning.
 
-Anything with these methods is a store. `ace_graph.testing.conformance` holds the suite that tells
-whether it keeps the promises written here.
-
-Does not: talk to a database. `in_memory`, `sqlite` and `neo4j` do.
+Anything with these methods is a store. The suite in `ace_graph.testing.conformance` tests whether it does
+what is specified here; `in_memory`, `sqlite` and `neo4j` are the stores of this project.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeGuard, runtime_checkable
 from uuid import uuid4
@@ -30,15 +24,15 @@ from ace_graph.memory.turn import TurnRecord
 __all__ = [
     "MAX_LEARNER_ID_CHARS",
     "CleanableStore",
-    "CommitQueue",
     "LearnerExport",
     "LearnerSummary",
     "PendingStore",
-    "QueuePlace",
     "Store",
     "StoreSizes",
     "can_clean",
     "checked_learner_id",
+    "commit_turn",
+    "describe",
     "keeps_pending",
     "random_token",
 ]
@@ -59,7 +53,7 @@ class LearnerExport:
 
 @dataclass(frozen=True)
 class LearnerSummary:
-    """One line of the list of learners. `last_turn` is when the newest turn that is kept ended, or began."""
+    """One line of the list of learners. `last_turn` is when the newest stored turn ended, or else began."""
 
     learner_id: str
     version: int
@@ -70,7 +64,7 @@ class LearnerSummary:
 
 @dataclass(frozen=True)
 class StoreSizes:
-    """How much is stored, of all learners; `bytes` is None where the store can't say."""
+    """How much is stored, of all learners; `bytes` is None where the store does not know."""
 
     learners: int
     turns: int
@@ -89,7 +83,7 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """What log lines call this store, e.g. SQLite."""
+        """The name in log lines, e.g. SQLite."""
         ...
 
     @property
@@ -112,9 +106,9 @@ class Store(Protocol):
 
         `base` is what the delta was made from. When the stored state is newer, the same delta is
         resolved against it. An `op_id` that was applied before changes nothing and returns its report.
-        Cancelling the call may or may not undo it; the op id makes asking again safe. A commit from before
-        the moment up to which this learner's keys were removed (see `CleanableStore.clean`) is CommitTooOld:
-        nobody can tell any more whether it was applied.
+        Cancelling the call may or may not undo it; the op id makes a retry safe. A commit from before the
+        moment up to which this learner's keys were removed (see `CleanableStore.clean`) is CommitTooOld:
+        it is unknown whether it was applied before.
         Raises LearnerForgotten, CommitTooOld, CommitContention.
         """
         ...
@@ -122,7 +116,7 @@ class Store(Protocol):
     async def history(self, learner_id: str) -> History:
         """Return the content changes in order, from the oldest whose effect is kept.
 
-        At least `policy.history_kept` effects are, and at most twice as many.
+        At least `policy.history_kept` effects are kept, at most twice as many.
         """
         ...
 
@@ -133,15 +127,15 @@ class Store(Protocol):
     async def export(self, learner_id: str) -> LearnerExport:
         """Return everything stored about the learner, read at one moment.
 
-        Its history also lists changes whose effect was compacted away, without the effect, and commits
-        that changed no bullet and brought no record, as far as a cleaning has left them.
+        Its history also lists changes whose effect was compacted away (without the effect), and commits
+        without a change or a record, unless a cleaning has deleted them.
         """
         ...
 
     async def forget(self, learner_id: str) -> bool:
         """Delete everything stored about the learner; False when there was nothing.
 
-        A commit whose base is older than this raises LearnerForgotten.
+        A later commit whose base was loaded before this raises LearnerForgotten.
         """
         ...
 
@@ -155,10 +149,10 @@ class Store(Protocol):
 
 
 class PendingStore(Store, Protocol):
-    """A store that keeps work for later, which learning in the background needs. All three here do.
+    """A store with a queue of pending work, which background learning needs. All stores here have one.
 
-    Times are the caller's, so that a test may choose them; workers on several machines need clocks that
-    agree within a few seconds. `forget` deletes the learner's items with the rest.
+    The caller passes all times, so that tests can choose them; workers on several machines need clocks that
+    agree within a few seconds. `forget` also deletes the learner's items.
     """
 
     async def commit(
@@ -171,18 +165,18 @@ class PendingStore(Store, Protocol):
     ) -> Commit:
         """Do what `Store.commit` says, and atomically with it, in the same transaction:
 
-        `record` may be an Amend: the stored record of that turn is changed. A `Pending` is stored; a
-        `PendingItem`, which the caller has claimed, is completed: deleted when its `pending_id` is the
-        delta's op id. An item that is not there any more, while its op id was never applied, went with a
-        learner who was forgotten: LearnerForgotten. A lease that ran out meanwhile does no harm, because
-        the op id is applied once. Also raises TrajectoryNotFound and what the Amend raises.
+        `record` may be an Amend: the stored record of that turn is changed. A `Pending` is stored. A
+        `PendingItem`, which the caller has claimed, is completed, which deletes it; its `pending_id` is the
+        delta's op id. Where the item is missing although its op id was never applied, the learner was
+        forgotten: LearnerForgotten. An expired lease does no harm, because the op id is applied once.
+        Also raises TrajectoryNotFound and what the Amend raises.
         """
         ...
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
-        """Change a turn's record outside of a commit; return it as it is then.
+        """Change a turn's record outside of a commit; return the changed record.
 
-        The access clock stays where it is. None where there is no such turn and `missing_ok` says so.
+        The access clock does not move. Returns None where there is no such turn and `missing_ok` is set.
         Raises TrajectoryNotFound, and what the Amend raises.
         """
         ...
@@ -190,7 +184,7 @@ class PendingStore(Store, Protocol):
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
     ) -> tuple[TurnRecord, ...]:
-        """Return the turns that are meant, the newest first, `limit` of them after the first `skip`.
+        """Return the turns that match, the newest first: `limit` of them after the first `skip`.
 
         Every filter uses an index.
         """
@@ -199,33 +193,33 @@ class PendingStore(Store, Protocol):
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
-        """Lease the item that is next, of all learners or of one, for `seconds`; None when none may be had.
+        """Lease the next item, of all learners or of one, for `seconds`; None when no item can be claimed.
 
-        Next is the highest priority, then the oldest, among those that are the first of their learner,
-        free at `now`, and of a learner none of whose items is leased. Dead letters hold nobody up.
+        Only the first item of each learner can be claimed, when it is free at `now` and the learner has no
+        leased item. Of these the highest priority comes first, then the oldest. Dead letters block nothing.
         """
         ...
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
-        """Extend the lease; False when it is not the caller's any more, or the item is gone."""
+        """Extend the lease; False when the caller does not hold it any more, or the item is gone."""
         ...
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-        """Give the item back with the error, to be claimed again from `retry_at` on; None: a dead letter.
+        """Release the item with the error, to be claimed again from `retry_at` on; None: as a dead letter.
 
-        Its attempts are those of `item`, so that who was merely stopped may hand it back uncounted.
-        False, and nothing is changed, when the lease is not the caller's any more.
+        Its attempts become those of `item`, so that a worker that was stopped can release it uncounted.
+        Returns False and changes nothing when the caller does not hold the lease any more.
         """
         ...
 
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
-        """Make a dead letter pending again, from `now` on, its attempts forgotten; False: there is none."""
+        """Make a dead letter pending again, from `now` on, with 0 attempts; False where there is none."""
         ...
 
     async def list_pending(
         self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
     ) -> tuple[PendingItem, ...]:
-        """Return at most `limit` items, in the order in which they are next; `dead` chooses one kind."""
+        """Return at most `limit` items in the order of the queue; `dead` selects dead letters or others."""
         ...
 
     async def count_pending(self) -> PendingCounts:
@@ -234,7 +228,7 @@ class PendingStore(Store, Protocol):
 
 
 class CleanableStore(PendingStore, Protocol):
-    """A store that can be cleaned, and that lists its learners. All three here can."""
+    """A store that can be cleaned, and that lists its learners. All stores here can."""
 
     async def clean(
         self,
@@ -245,25 +239,25 @@ class CleanableStore(PendingStore, Protocol):
         most: int = 200,
         dry_run: bool = False,
     ) -> Cleaned:
-        """Do one batch of a cleaning, in one transaction: look at `most` rows and take away what may go.
+        """Clean one batch in one transaction: read at most `most` rows and delete what is too old.
 
-        What may go is said by `ace_graph.memory.retention.fate`. Deltas go from the oldest on, as far as
-        they are older than `cutoffs.records` and than the history that is kept. Where a record or a delta
-        goes, its key goes: from then on a commit from before `cutoffs.records` is CommitTooOld. With
-        `dry_run` it counts what would go, and changes nothing. Call it with `Cleaned.next` until that is
-        None. Neither version nor clock moves.
+        `ace_graph.memory.retention.fate` decides about turns. Deltas are deleted from the oldest on, as far
+        as they are older than `cutoffs.records` and than the history that is kept. The key of a record or
+        delta is deleted with it: from then on a commit from before `cutoffs.records` is CommitTooOld. With
+        `dry_run` nothing is changed, only counted. Call it with `Cleaned.next` until that is None. Version
+        and clock do not move.
         """
         ...
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Whether a cleaning of all learners is due, and the caller's.
+        """Return whether the caller should clean all learners now.
 
         True for one caller, of all processes, in `every` seconds.
         """
         ...
 
     async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
-        """Return at most `limit` learners in the order of their ids, those behind `after`."""
+        """Return at most `limit` learners in the order of their ids, after the id `after`."""
         ...
 
     async def sizes(self) -> StoreSizes:
@@ -271,18 +265,45 @@ class CleanableStore(PendingStore, Protocol):
         ...
 
 
-_CLEANING_PART = ("clean", "begin_cleaning", "learners", "sizes")
-_PENDING_PART = ("amend", "find_turns", "claim", "renew", "fail", "retry", "list_pending", "count_pending")
+_CLEANING_METHODS = ("clean", "begin_cleaning", "learners", "sizes")
+_PENDING_METHODS = ("amend", "find_turns", "claim", "renew", "fail", "retry", "list_pending", "count_pending")
 
 
 def keeps_pending(store: Store) -> TypeGuard[PendingStore]:
-    """Whether a store has the pending part; a wrapper that hands the calls on has it as well."""
-    return all(callable(getattr(store, name, None)) for name in _PENDING_PART)
+    """Whether a store has the methods of PendingStore; a wrapper that forwards them counts as one."""
+    return all(callable(getattr(store, name, None)) for name in _PENDING_METHODS)
 
 
 def can_clean(store: Store) -> TypeGuard[CleanableStore]:
-    """Whether a store has the parts for pending work and for cleaning."""
-    return keeps_pending(store) and all(callable(getattr(store, name, None)) for name in _CLEANING_PART)
+    """Whether a store has the methods of CleanableStore."""
+    return keeps_pending(store) and all(callable(getattr(store, name, None)) for name in _CLEANING_METHODS)
+
+
+async def commit_turn(
+    store: Store,
+    learner_id: str,
+    delta: Delta,
+    base: Snapshot,
+    record: TurnRecord | None,
+    pending: Pending | None = None,
+) -> Commit:
+    """Commit a turn, without its pending work where the store keeps none. Raises what the store raises."""
+    if pending is not None and keeps_pending(store):
+        return await store.commit(learner_id, delta, base, record, pending)
+    return await store.commit(learner_id, delta, base, record)
+
+
+@runtime_checkable
+class _DescribesItself(Protocol):
+    async def describe(self) -> str: ...
+
+
+async def describe(store: Store) -> str:
+    """Return one line for people about a store that was used before, its name where it has no more to say.
+
+    Raises what the store raises.
+    """
+    return await store.describe() if isinstance(store, _DescribesItself) else store.name
 
 
 def random_token() -> str:
@@ -299,56 +320,3 @@ def checked_learner_id(learner_id: object) -> str:
     if "\x00" in learner_id or any("\ud800" <= ch <= "\udfff" for ch in learner_id):
         raise InvalidContext("learner_id holds a NUL or a lone surrogate: use text that UTF-8 can encode")
     return learner_id
-
-
-@dataclass
-class _Line:
-    """The queue of one learner: alive only while somebody stands in it."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    newest: Snapshot | None = None
-    standing: int = 0
-
-
-@dataclass
-class QueuePlace:
-    """One commit's place in the queue: start from `base`, and say in `result` what is newest after it."""
-
-    base: Snapshot
-    result: Snapshot | None = None
-
-
-class CommitQueue:
-    """Commits of one learner inside this process, one after the other, each from the newest snapshot.
-
-    Measured: 20 writers on one learner went from 32 to 126 turns a second, without a conflict. Lives on
-    one event loop (the portal's).
-    """
-
-    def __init__(self) -> None:
-        self._lines: dict[str, _Line] = {}
-
-    @asynccontextmanager
-    async def place(self, learner_id: str, base: Snapshot) -> AsyncGenerator[QueuePlace, None]:
-        """Wait for the learner's turn; a newer snapshot of the same life replaces `base`."""
-        line = self._lines.setdefault(learner_id, _Line())
-        line.standing += 1
-        try:
-            async with line.lock:
-                place = QueuePlace(_newer(base, line.newest))
-                try:
-                    yield place
-                except BaseException:
-                    line.newest = None
-                    raise
-                line.newest = place.result
-        finally:
-            line.standing -= 1
-            if not line.standing:
-                del self._lines[learner_id]
-
-
-def _newer(base: Snapshot, held: Snapshot | None) -> Snapshot:
-    if held is None or base.version.epoch not in (None, held.version.epoch):
-        return base
-    return held

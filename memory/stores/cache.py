@@ -1,9 +1,7 @@
-"""Snapshots that a process holds, so that a turn neither transfers nor parses an unchanged playbook.
+"""An LRU cache of snapshots, so that a turn neither transfers nor parses an unchanged playbook.
 
-The store stays the truth: a stale entry can cost a second try, never an update. Bounded in bytes;
-an entry that nobody used for ten minutes is dropped at the next use of the cache.
-
-Does not: load anything.
+A stale entry can cost a second attempt at a commit, never an update. The cache is bounded in bytes; entries
+unused for ten minutes are dropped at its next use.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from ace_graph.memory.snapshot import Snapshot
 __all__ = ["SnapshotCache"]
 
 _BYTES_PER_BULLET = 6_000
-"""A bullet with its share of the search index, measured generously (see benchmarks)."""
+"""A bullet with its share of the search index, a generous estimate (see benchmarks)."""
 
 
 class SnapshotCache:
@@ -38,7 +36,7 @@ class SnapshotCache:
         self._bytes = 0
 
     def get(self, learner_id: str) -> Snapshot | None:
-        """Return the snapshot held for the learner, if any."""
+        """Return the learner's snapshot, if the cache has one."""
         with self._lock:
             self._drop_idle()
             found = self._held.pop(learner_id, None)
@@ -48,7 +46,7 @@ class SnapshotCache:
             return found[1]
 
     def put(self, learner_id: str, snapshot: Snapshot) -> None:
-        """Hold the snapshot, unless a newer one is held; the least recently used others make room."""
+        """Store the snapshot unless a newer one is there; evict the least recently used ones for it."""
         with self._lock:
             found = self._held.get(learner_id)
             if found is not None and _is_newer(found[1], snapshot):
@@ -60,7 +58,7 @@ class SnapshotCache:
                 self._remove(next(iter(self._held)))
 
     def drop(self, learner_id: str) -> None:
-        """Forget the learner's snapshot."""
+        """Remove the learner's snapshot."""
         with self._lock:
             self._remove(learner_id)
 
@@ -78,7 +76,7 @@ class SnapshotCache:
 
 
 def _is_newer(one: Snapshot, other: Snapshot) -> bool:
-    """Whether one comes later in the same life: a turn and a worker may hand theirs in out of order."""
+    """Whether `one` is newer, of the same epoch: a turn and a worker may put theirs out of order."""
     return one.version.epoch == other.version.epoch and one.version.n > other.version.n
 
 

@@ -1,8 +1,6 @@
-"""Everything stored about one learner, as one JSON document: what `learner export` hands out.
+"""The JSON document of `learner export`, with everything stored about one learner.
 
-It is made in pieces, of which only one need be in memory at a time: a line for each turn and conversation.
-
-Does not: read a store.
+It is generated in pieces, one line for each turn and conversation, so it is never in memory as a whole.
 """
 
 from __future__ import annotations
@@ -17,11 +15,11 @@ from ace_graph.memory.stores.base import LearnerExport
 __all__ = ["CONVERSATIONS_AND_END", "memory_pieces"]
 
 CONVERSATIONS_AND_END = ('"conversations": [', "]}\n")
-"""What stands before and behind the conversations, which follow the memory; a comma between two of them."""
+"""The text before and after the conversations, which follow the memory, separated by commas."""
 
 
 def memory_pieces(found: LearnerExport) -> Iterator[str]:
-    """Yield the beginning of the document: playbook, access part, history, turns and pending work."""
+    """Yield the first part of the document: playbook, access part, history, turns and pending work."""
     snapshot, history = found.snapshot, found.history
     version = None if snapshot.absent else snapshot.version.n
     yield f'{{"learner_id": {_json(found.learner_id)},\n"version": {_json(version)},\n'
@@ -33,7 +31,7 @@ def memory_pieces(found: LearnerExport) -> Iterator[str]:
     yield ']},\n"turns": ['
     yield from _separated(map(dump_record, found.turns))
     yield '],\n"pending": ['
-    # Who works on it is a process of the operator's.
+    # Lease and owner describe a process of the operator, not the learner.
     yield from _separated(item.model_dump_json(exclude={"lease", "owner"}) for item in found.pending)
     yield "],\n"
 

@@ -1,6 +1,6 @@
-"""Saving later what a turn could not save: the `learning.unsaved` of its output.
+"""Commits later what a turn could not save: the JSON text in `learning.unsaved` of its output.
 
-Does not: keep it anywhere; the host does, as the plain JSON text that it is.
+The host keeps the text until then.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.base import Store, keeps_pending
+from ace_graph.memory.stores.base import Store, commit_turn
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["Unsaved", "commit_unsaved"]
 
 
 class Unsaved(BaseModel):
-    """A turn's delta, record and pending work, and the life of the learner (`epoch`) that they are from."""
+    """A turn's delta, record and pending work, and the learner's epoch at the time of the turn."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,17 +31,15 @@ class Unsaved(BaseModel):
 
 
 async def commit_unsaved(store: Store, unsaved: str) -> Commit:
-    """Commit what `learning.unsaved` holds; doing it again changes nothing, the op id sees to that.
+    """Commit the turn in `learning.unsaved`. A repetition changes nothing, because the op id is the same.
 
-    Raises LearnerForgotten when the learner was forgotten since, UsageError for a text that is no
-    unsaved turn, and whatever the store raises.
+    Raises LearnerForgotten when the learner was forgotten since, UsageError for a text that is no unsaved
+    turn, and what the store raises.
     """
     try:
         kept = Unsaved.model_validate_json(unsaved)
     except ValidationError as error:
         raise UsageError("this is no unsaved turn: pass the text of learning['unsaved'] as it was") from error
-    # Only the epoch is known of the base, so the store finds a conflict and resolves against its state.
+    # Only the epoch of the base is known, so the store finds a conflict and resolves against its own state.
     base = Snapshot(version=Version(epoch=kept.epoch))
-    if kept.pending is not None and keeps_pending(store):
-        return await store.commit(kept.learner_id, kept.delta, base, kept.record, kept.pending)
-    return await store.commit(kept.learner_id, kept.delta, base, kept.record)
+    return await commit_turn(store, kept.learner_id, kept.delta, base, kept.record, kept.pending)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from langchain_core.language_models import BaseChatModel
 
-from ace_graph.background.lease import Terms
+from ace_graph.background.lease import RetryPolicy
 from ace_graph.background.worker import Worker, build_worker
 from ace_graph.graph import ACEGraph, build_ace_graph
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
@@ -70,7 +70,7 @@ def hire(store: InMemoryStore | SQLiteStore, time: Time) -> Hire:
     """hire(model, **arguments of build_worker): a worker on the same store and time."""
 
     def make(model: BaseChatModel, **more: object) -> Worker:
-        given: dict[str, object] = {"concurrency": 1, "terms": Terms(), "sleep": time.sleep, **more}
+        given: dict[str, object] = {"concurrency": 1, "terms": RetryPolicy(), "sleep": time.sleep, **more}
         return build_worker(model=model, store=store, settings=Settings(), clock=time.clock, **given)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a test's shorthand
 
     return make

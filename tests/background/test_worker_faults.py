@@ -9,7 +9,7 @@ from typing import cast
 from langchain_core.messages import BaseMessage
 
 from ace_graph import ACEContext, PendingOutcome, learn_pending
-from ace_graph.background.lease import Terms
+from ace_graph.background.lease import RetryPolicy
 from ace_graph.background.process_item import LearnedItem, learn_claimed
 from ace_graph.background.worker import learning_resources
 from ace_graph.memory.snapshot import Snapshot
@@ -50,7 +50,7 @@ async def test_a_model_outage_is_tried_again_and_then_a_dead_letter(
     model = ScriptedModel(solver=[ANSWER], reflector=[ValueError("no such model")] * 3)
     await build(model).ainvoke(ask(), context=ALICE)
     ends = list[LearnedItem]()
-    await hire(model, terms=Terms(max_attempts=3), on_learned=ends.append).drain()
+    await hire(model, terms=RetryPolicy(max_attempts=3), on_learned=ends.append).drain()
     assert [done.end for done in ends] == ["failed", "failed", "dead"]
     (dead,) = await store.list_pending("alice")
     assert dead.state == "dead"
@@ -123,7 +123,7 @@ async def test_who_comes_late_changes_nothing_that_another_worker_did(
     slow, opened = learning_resources(
         model=ScriptedModel(reflector=[LESSONS]), store=store, settings=Settings(), clock=time.clock
     )
-    late = await learn_claimed(item, opened, slow, Terms(), _standing_still)
+    late = await learn_claimed(item, opened, slow, RetryPolicy(), _standing_still)
     assert late.end == "repeated"
     (bullet,) = (await store.load("alice")).playbook.bullets()
     assert bullet.seen == 1
@@ -151,7 +151,7 @@ async def test_a_worker_whose_lease_is_lost_stops_asking_the_model(
         settings=Settings(),
         clock=time.clock,
     )
-    done = await learn_claimed(item, opened, slow, Terms(), nap)
+    done = await learn_claimed(item, opened, slow, RetryPolicy(), nap)
     assert done.end == "lost"
     assert naps == [10.0, 10.0, 10.0]
 

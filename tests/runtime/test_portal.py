@@ -49,7 +49,7 @@ async def test_whole_work_goes_on_when_its_caller_is_cancelled(on_portal: bool) 
         ended.set()
 
     async def cancelled_half_way() -> None:
-        caller = asyncio.create_task(portal().run(piece(), whole=True))
+        caller = asyncio.create_task(portal().run(piece(), shielded=True))
         assert await asyncio.to_thread(began.wait, 10)
         caller.cancel()
         await asyncio.gather(caller, return_exceptions=True)

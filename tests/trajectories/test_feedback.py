@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ace_graph.background.lease import Terms
+from ace_graph.background.lease import RetryPolicy
 from ace_graph.background.worker import build_worker, learning_resources
 from ace_graph.errors import TrajectoryNotFound, UsageError
 from ace_graph.memory.delta.operations import Add
@@ -83,7 +83,7 @@ async def test_what_moved_most_is_learned_from_first_and_a_failing_one_stays(sto
         )
     assert [item.turn_id for item in await store.list_pending("bot")] == ["much", "middle", "little"]
     model = ScriptedModel(reflector=[NOTHING, ValueError("down"), NOTHING])
-    terms = Terms(max_attempts=1)
+    terms = RetryPolicy(max_attempts=1)
     await build_worker(
         model=model, store=store, settings=Settings(), clock=lambda: NOON, concurrency=1, terms=terms
     ).drain()

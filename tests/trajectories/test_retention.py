@@ -115,7 +115,7 @@ async def test_turns_of_an_older_version_are_looked_at_once(tmp_path: Path) -> N
 
 
 async def test_nothing_old_takes_no_write_lock(tmp_path: Path) -> None:
-    async with SQLiteStore(tmp_path / "ace.db", patience=0.1) as store:
+    async with SQLiteStore(tmp_path / "ace.db", lock_timeout=0.1) as store:
         await _old_turns(store, "ada", 2, days_ago=1)
         with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")

@@ -33,8 +33,7 @@ from ace_graph.errors import AceError, ModelNotConfigured
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.pending import PendingCounts
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import keeps_pending
-from ace_graph.memory.stores.describe import describe
+from ace_graph.memory.stores.base import describe, keeps_pending
 from ace_graph.settings import Settings, export_others, unknown_names
 from ace_graph.stores import open_store, redacted_url
 

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -17,6 +17,7 @@ from ace_graph.cli.app import say
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.terminal import console, counted, print_json
 from ace_graph.errors import ConfigurationError
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.stores.base import CleanableStore, can_clean
 from ace_graph.server.conversations.open import clean_conversations_of
 from ace_graph.settings import Settings
@@ -33,7 +34,7 @@ def run_gc(url: str | None, learner: str | None, *, dry_run: bool, as_json: bool
         settings = settings.model_copy(update={"store": url})
 
     async def work() -> tuple[Swept, int]:
-        now = datetime.now(UTC)
+        now = utc_now()
         async with open_store(settings=settings) as store:
             if not can_clean(store):
                 raise ConfigurationError(f"the store {store.name} can't be cleaned")

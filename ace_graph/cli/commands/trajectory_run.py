@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TypeVar, cast
 
 from pydantic import JsonValue
@@ -17,6 +16,7 @@ from ace_graph.cli.environment import load_settings
 from ace_graph.cli.store_access import on_store
 from ace_graph.cli.terminal import counted, print_json, printable
 from ace_graph.errors import ConfigurationError, UsageError
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.turn import StepKind, TurnStatus
 from ace_graph.trajectories.recording import (
@@ -132,7 +132,7 @@ def delete(url: str | None, learner: str, id_: str, *, as_json: bool) -> None:
 
 def trim(url: str | None, learner: str, days: float, *, as_json: bool) -> None:
     """Drop old steps."""
-    now = datetime.now(UTC)
+    now = utc_now()
     done = on_trajectories(url, lambda store: trim_trajectories(store, learner, now, days))
     if as_json:
         print_json({"trimmed": list(done.trimmed), "unreflected": list(done.unreflected)})

@@ -14,6 +14,7 @@ from typing import cast, get_args
 from ace_graph.cli.commands.trajectory_run import on_trajectories
 from ace_graph.cli.terminal import console, print_json, printable
 from ace_graph.errors import UsageError
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
@@ -48,7 +49,7 @@ class _Row:
         """All fields of the record, the effective score, and how learning from it stands."""
         fields = self.turn.model_dump(mode="json")
         fields["trajectory_id"] = self.turn.turn_id
-        fields["effective_score"] = effective_score(self.turn, datetime.now(UTC))
+        fields["effective_score"] = effective_score(self.turn, utc_now())
         fields["learning"] = _standing(self.turn, self.item)
         fields["learning_error"] = self.item.error if self.item else None
         fields["pending_id"] = self.item.pending_id if self.item else None

@@ -10,7 +10,6 @@ import logging
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from ace_graph.background.learn_pending import PendingOutcome
@@ -21,6 +20,7 @@ from ace_graph.cli.commands.trajectory_run import on_trajectories
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.terminal import learned_line, print_json, printable
 from ace_graph.errors import ModelNotConfigured, UsageError
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.models import choose_model, close_model, make_model
@@ -71,7 +71,7 @@ def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) ->
 
 
 async def _run(worker: Worker, store: Store, settings: Settings) -> None:
-    chore = cleaning_of(store, settings, lambda: datetime.now(UTC), asyncio.sleep)
+    chore = cleaning_of(store, settings, utc_now, asyncio.sleep)
     async with housekeeping([chore], asyncio.sleep):
         await worker.run()
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ace_graph.memory.bullet import clean_line
+from ace_graph.memory.text import clean_line
 
 __all__ = ["MASK", "READ_CHARS", "Sentence", "sentences", "skip"]
 

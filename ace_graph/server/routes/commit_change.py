@@ -12,10 +12,10 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
+from ace_graph.memory.change import commit_checked
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.effect import Merged, Report
+from ace_graph.memory.delta.effect import Merged, Rejection
 from ace_graph.memory.delta.operations import Delta, Operation
-from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.dependencies import Services
 
@@ -57,10 +57,7 @@ async def commit_change(
         author=AUTHOR,
         reason=reason,
     )
-    _check(resolve(base, delta, services.store.policy).report)
-    done = await services.store.commit(learner_id, delta, base)
-    _check(done.report)
-    return change_reply(done)
+    return change_reply(await commit_checked(services.store, learner_id, delta, base, _refused))
 
 
 def change_reply(done: Commit) -> ChangeReply:
@@ -78,8 +75,7 @@ def change_reply(done: Commit) -> ChangeReply:
     )
 
 
-def _check(report: Report) -> None:
-    for refusal in report.rejected:
-        if refusal.why in _NOT_THERE:
-            raise RequestRefused(404, "not_found", "there is no such bullet in your playbook")
-        raise RequestRefused(409, "refused", f"this change can't be made: {refusal.why}")
+def _refused(rejection: Rejection) -> RequestRefused:
+    if rejection.why in _NOT_THERE:
+        return RequestRefused(404, "not_found", "there is no such bullet in your playbook")
+    return RequestRefused(409, "refused", f"this change can't be made: {rejection.why}")

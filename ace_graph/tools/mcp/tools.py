@@ -28,7 +28,7 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr
 
 from ace_graph.errors import ConfigurationError, ToolServerError
-from ace_graph.memory.bullet import clean_line
+from ace_graph.memory.text import clean_line
 from ace_graph.memory.window import MAX_TOOL_RESULT_CHARS
 from ace_graph.portal import portal
 from ace_graph.tools.mcp.config import ServerConfig, parse_servers, read_servers

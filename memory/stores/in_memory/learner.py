@@ -1,7 +1,4 @@
-"""What the in-memory store holds of one learner, and how commits, lists and cleanings change it.
-
-Does not: lock. All of it happens in one piece on the portal's loop.
-"""
+"""What the in-memory store holds of one learner, and how commits, lists and cleanings change it."""
 
 from __future__ import annotations
 
@@ -24,13 +21,13 @@ from ace_graph.memory.retention import (
 )
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerSummary
-from ace_graph.memory.stores.compaction import Marks
+from ace_graph.memory.stores.compaction import CompactionMarks
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["HeldLearner"]
 
-_EVER = datetime.min.replace(tzinfo=UTC)
+_BEGINNING_OF_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass
@@ -42,37 +39,37 @@ class _Turn:
 
 @dataclass
 class HeldLearner:
-    """All that is stored of one learner. `bases` holds the content of the marked versions."""
+    """Everything stored about one learner. `bases` holds the content at the compaction marks."""
 
     snapshot: Snapshot = field(default_factory=Snapshot)
     applied: dict[str, Report] = field(default_factory=dict[str, Report])
     deltas: list[HistoryEntry] = field(default_factory=list[HistoryEntry])
     rows: list[_Turn] = field(default_factory=list[_Turn])
-    marks: Marks = field(default_factory=Marks)
+    marks: CompactionMarks = field(default_factory=CompactionMarks)
     bases: dict[int, Playbook] = field(default_factory=lambda: {0: Playbook()})
     keys_from: float | None = None
-    created_at: datetime = _EVER
-    changed_at: datetime = _EVER
+    created_at: datetime = _BEGINNING_OF_TIME
+    changed_at: datetime = _BEGINNING_OF_TIME
 
     @property
     def turns(self) -> tuple[TurnRecord, ...]:
         """The records of turns, the newest first."""
         return tuple(row.record for row in reversed(self.rows))
 
-    def write(self, planned: Plan, record: TurnRecord | None, kept: int) -> None:
-        """Take over what a commit planned."""
-        version, effect = planned.snapshot.version, planned.effect
+    def write(self, plan: Plan, record: TurnRecord | None, kept: int) -> None:
+        """Store what a commit plan."""
+        version, effect = plan.snapshot.version, plan.effect
         if self.snapshot.absent:
             self.created_at = effect.now
         self.changed_at = effect.now
-        self.snapshot = planned.snapshot
+        self.snapshot = plan.snapshot
         self.applied[effect.op_id] = effect.report
         if record is not None:
             self.rows.append(_Turn(self.rows[-1].seq + 1 if self.rows else 1, effect.op_id, record))
-        if planned.content_changed or record is None:
+        if plan.content_changed or record is None:
             self.deltas.append(_entry(version.n, effect))
-        if planned.content_changed:
-            self._compact(planned.snapshot, kept)
+        if plan.content_changed:
+            self._compact(plan.snapshot, kept)
 
     def _compact(self, snapshot: Snapshot, kept: int) -> None:
         n = snapshot.version.n
@@ -81,11 +78,11 @@ class HeldLearner:
             return
         self.bases[n] = snapshot.playbook
         self.bases = {version: content for version, content in self.bases.items() if version >= marks.base}
-        self.deltas = [replace(e, effect=None) if _drops(e, marks.base) else e for e in self.deltas]
+        self.deltas = [replace(e, effect=None) if _loses_effect(e, marks.base) else e for e in self.deltas]
         self.marks = marks
 
     def amend(self, amend: Amend) -> TurnRecord | None:
-        """Change the newest attempt at the turn."""
+        """Change the record of the newest attempt at the turn. Raises TrajectoryNotFound."""
         for row in reversed(self.rows):
             if row.record.turn_id == amend.turn_id:
                 row.record = amend.change(row.record)
@@ -108,13 +105,13 @@ class HeldLearner:
     def clean(
         self, cutoffs: Cutoffs, place: Place, waiting: frozenset[str], *, most: int, dry_run: bool
     ) -> Cleaned:
-        """Do one batch of a cleaning; see `CleanableStore.clean`."""
+        """Clean one batch; see `CleanableStore.clean`."""
         if place.part == "deltas":
             return self._clean_deltas(cutoffs, most, dry_run=dry_run)
         parents = {row.record.parent_id for row in self.rows if row.record.parent_id is not None}
         references = References(waiting, named_turns(self.snapshot) | parents)
         rows = self._old(cutoffs, place)
-        done, gone = Cleaned(next=_after(place, rows, most)), set[int]()
+        done, gone = Cleaned(next=_next_place(place, rows, most)), set[int]()
         for row in rows[:most]:
             end = fate(row.record, references, cutoffs)
             if place.part == "steps":
@@ -129,7 +126,7 @@ class HeldLearner:
         return done + Cleaned(turns=len(gone), next=done.next)
 
     def _old(self, cutoffs: Cutoffs, place: Place) -> list[_Turn]:
-        """The rows that this part of a cleaning looks at, behind the place."""
+        """The rows of this part of a cleaning, after the place."""
         before = cutoffs.steps if place.part == "steps" else cutoffs.records
         if before is None:
             return []
@@ -141,10 +138,8 @@ class HeldLearner:
             and (place.part == "turns" or row.record.steps)
             and not (cutoffs.keep_failures and row.record.status in FAILED and not row.record.deleted)
         ]
-        behind = (place.at or _EVER, place.seq)
-        return [
-            row for moment, seq, row in sorted(found, key=lambda each: each[:2]) if (moment, seq) > behind
-        ]
+        after = (place.at or _BEGINNING_OF_TIME, place.seq)
+        return [row for moment, seq, row in sorted(found, key=lambda each: each[:2]) if (moment, seq) > after]
 
     def _clean_deltas(self, cutoffs: Cutoffs, most: int, *, dry_run: bool) -> Cleaned:
         before = cutoffs.records
@@ -166,7 +161,7 @@ class HeldLearner:
         return Cleaned(deltas=len(going), next=Place("deltas") if len(old) > most else None)
 
     def _drop_keys(self, cutoffs: Cutoffs) -> None:
-        """Forget the op ids that no row holds any more."""
+        """Drop the op ids that no row has any more."""
         known = len(self.applied)
         held = {row.op_id for row in self.rows} | {entry.op_id for entry in self.deltas}
         self.applied = {op_id: report for op_id, report in self.applied.items() if op_id in held}
@@ -178,8 +173,8 @@ def _moment(turn: TurnRecord, place: Place) -> datetime | None:
     return turn.completed_at if place.part == "steps" else turn.started_at
 
 
-def _after(place: Place, rows: list[_Turn], most: int) -> Place:
-    """Where the next batch begins: behind the last row of this one, or with the next part."""
+def _next_place(place: Place, rows: list[_Turn], most: int) -> Place:
+    """Where the next batch begins: after the last row of this one, or with the next part."""
     if len(rows) > most:
         return Place(place.part, _moment(rows[most - 1].record, place), rows[most - 1].seq)
     return Place("turns" if place.part == "steps" else "deltas")
@@ -189,8 +184,8 @@ def _is_content(entry: HistoryEntry) -> bool:
     return entry.effect is not None and bool(entry.effect.changes)
 
 
-def _drops(entry: HistoryEntry, base: int) -> bool:
-    """Whether compacting drops the effect; one that changed nothing stays, or it would look like a change."""
+def _loses_effect(entry: HistoryEntry, base: int) -> bool:
+    """Whether compaction drops the effect. One without changes is kept, to be told from a dropped change."""
     return entry.n <= base and _is_content(entry)
 
 

@@ -1,7 +1,4 @@
-"""The pending work of the in-memory store: a list in order, with leases.
-
-Does not: lock. All of it happens in one piece on the portal's loop.
-"""
+"""The queue of pending work of the in-memory store. It needs no lock: each call runs without interruption."""
 
 from __future__ import annotations
 
@@ -14,17 +11,17 @@ __all__ = ["Queue"]
 
 
 class Queue:
-    """All items of all learners."""
+    """The items of all learners."""
 
     def __init__(self) -> None:
         self._items: dict[tuple[str, str], PendingItem] = {}
 
     def holds(self, item: PendingItem) -> bool:
-        """Whether the item is still there, whoever holds its lease."""
+        """Whether the item is still there, with any lease."""
         return (item.learner_id, item.pending_id) in self._items
 
-    def take(self, learner: str, pending: Pending | PendingItem | None, now: datetime) -> None:
-        """Do what a commit asks: keep new work, drop work that is completed."""
+    def write(self, learner: str, pending: Pending | PendingItem | None, now: datetime) -> None:
+        """Store new work, or delete the item that the commit completes."""
         if isinstance(pending, PendingItem):
             self._items.pop((learner, pending.pending_id), None)
         elif pending is not None:
@@ -35,7 +32,7 @@ class Queue:
         self, owner: str, now: datetime, seconds: float, learner: str | None, token: str
     ) -> PendingItem | None:
         """See `PendingStore.claim`."""
-        found = next(self._next(now, learner), None)
+        found = next(self._claimable(now, learner), None)
         if found is None:
             return None
         leased = {"lease": token, "owner": owner, "free_at": now + timedelta(seconds=seconds)}
@@ -44,7 +41,7 @@ class Queue:
         return item
 
     def change(self, item: PendingItem, **update: object) -> bool:
-        """Change an item while its lease is the caller's."""
+        """Change an item if the caller still holds its lease."""
         key = (item.learner_id, item.pending_id)
         found = self._items.get(key)
         if found is None or found.lease is None or found.lease != item.lease:
@@ -87,8 +84,8 @@ class Queue:
         """Delete the learner's items."""
         self._items = {key: item for key, item in self._items.items() if key[0] != learner}
 
-    def _next(self, now: datetime, learner: str | None) -> Iterator[PendingItem]:
-        """The items that may be claimed: each the first of a learner whom nobody works for."""
+    def _claimable(self, now: datetime, learner: str | None) -> Iterator[PendingItem]:
+        """The items that can be claimed: the first of each learner without a leased item, if it is free."""
         seen: set[str] = {item.learner_id for item in self._items.values() if item.leased(now)}
         for item in self.list(learner, dead=False):
             if item.learner_id not in seen:

@@ -1,9 +1,7 @@
 """The store of tests and notebooks: plain dictionaries, gone with the process.
 
-All of its work is done in one piece on the portal's loop, so no lock is needed; values are immutable, so
-nothing that was handed out can change what is stored.
-
-Does not: serialise. What it gives back are the very objects that were committed.
+Each call runs without interruption on the portal's loop, so no lock is needed. Nothing is serialized: values
+are immutable, so the objects that were committed are the ones that are returned.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from datetime import datetime
 from typing import Self, TypeVar
 
 from ace_graph.errors import LearnerForgotten
-from ace_graph.memory.commit import Commit, History, NewToken, begun_at, check_age, meets, plan
+from ace_graph.memory.commit import Commit, History, NewToken, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
@@ -27,6 +25,7 @@ from ace_graph.memory.stores.base import (
     checked_learner_id,
     random_token,
 )
+from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.in_memory.learner import HeldLearner
 from ace_graph.memory.stores.in_memory.pending import Queue
 from ace_graph.memory.trajectory import TrajectoryFilter
@@ -39,7 +38,7 @@ T = TypeVar("T")
 
 
 class Learners:
-    """The data of one or more stores; two stores on the same `Learners` are like two processes."""
+    """The data of one or more stores; two stores with the same `Learners` are like two processes."""
 
     def __init__(self) -> None:
         self.by_id: dict[str, HeldLearner] = {}
@@ -80,9 +79,10 @@ class InMemoryStore:
         record: TurnRecord | Amend | None = None,
         pending: Pending | PendingItem | None = None,
     ) -> Commit:
-        """Apply `delta` once, and keep `record` and `pending` with it; see `PendingStore.commit`."""
+        """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
         learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: self._commit(learner, delta, base, record, pending))
+        request = CommitRequest(learner, delta, base, record, pending, self.policy, self._new_token)
+        return await self._on_portal(lambda: self._commit(request))
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
         """Change a turn's record; see `PendingStore.amend`."""
@@ -92,7 +92,7 @@ class InMemoryStore:
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
     ) -> tuple[TurnRecord, ...]:
-        """Return the turns that are meant; see `PendingStore.find_turns`."""
+        """Return the turns that match; see `PendingStore.find_turns`."""
         learner = checked_learner_id(learner_id)
 
         def find() -> tuple[TurnRecord, ...]:
@@ -104,7 +104,7 @@ class InMemoryStore:
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
-        """Lease the item that is next; see `PendingStore.claim`."""
+        """Lease the next item; see `PendingStore.claim`."""
         token = self._new_token()
         return await self._on_portal(lambda: self._queue.claim(owner, now, seconds, learner_id, token))
 
@@ -113,7 +113,7 @@ class InMemoryStore:
         return await self._on_portal(lambda: self._queue.change(item, free_at=until))
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-        """Give the item back with the error; see `PendingStore.fail`."""
+        """Release the item with the error; see `PendingStore.fail`."""
         return await self._on_portal(lambda: self._queue.fail(item, error, retry_at))
 
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
@@ -160,7 +160,7 @@ class InMemoryStore:
         most: int = 200,
         dry_run: bool = False,
     ) -> Cleaned:
-        """Do one batch of a cleaning; see `CleanableStore.clean`."""
+        """Clean one batch; see `CleanableStore.clean`."""
         learner = checked_learner_id(learner_id)
 
         def work() -> Cleaned:
@@ -170,7 +170,7 @@ class InMemoryStore:
         return await self._on_portal(work)
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Whether a cleaning is due; see `CleanableStore.begin_cleaning`."""
+        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
 
         def begin() -> bool:
             began = self._shared.cleaning_began
@@ -200,6 +200,10 @@ class InMemoryStore:
 
         return await self._on_portal(count)
 
+    async def describe(self) -> str:
+        """Say where the data is."""
+        return "in this process only"
+
     async def close(self) -> None:
         """Do nothing: the data lives as long as the store."""
 
@@ -212,36 +216,26 @@ class InMemoryStore:
     def _held(self, learner: str) -> HeldLearner:
         return self._learners.get(learner) or HeldLearner()
 
-    def _commit(
-        self,
-        learner: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None,
-        pending: Pending | PendingItem | None = None,
-    ) -> Commit:
+    def _commit(self, request: CommitRequest) -> Commit:
+        learner, delta, record, pending = request.learner, request.delta, request.record, request.pending
         held = self._held(learner)
         current = held.snapshot
         if delta.op_id in held.applied:
             return Commit("repeated", current.version, held.applied[delta.op_id], current)
-        meets(
-            base.version,
-            current.version,
-            base_clock=base.access.access_clock,
-            clock=current.access.access_clock,
-        )
+        check_not_forgotten(request.base.version, current.version)
         if isinstance(pending, PendingItem) and not self._queue.holds(pending):
-            raise LearnerForgotten("the learner was forgotten while a worker was at it: nothing is stored")
-        new = record if isinstance(record, TurnRecord) else None
-        if not isinstance(pending, PendingItem):  # held work was never applied
-            check_age(begun_at(delta, new), held.keys_from)
+            raise LearnerForgotten(
+                "the learner was forgotten while a worker processed the item: nothing is stored"
+            )
+        if not isinstance(pending, PendingItem):  # a stored item was never applied
+            check_age(begun_at(delta, request.new_turn), held.keys_from)
         if isinstance(record, Amend):
             held.amend(record)
-        planned = plan(current, delta, self.policy, new, self._new_token)
-        held.write(planned, new, self.policy.history_kept)
-        self._queue.take(learner, pending, delta.now)
+        plan = request.plan(current)
+        held.write(plan, request.new_turn, self.policy.history_kept)
+        self._queue.write(learner, pending, delta.now)
         self._learners[learner] = held
-        return planned.commit()
+        return plan.commit()
 
     def _export(self, learner: str) -> LearnerExport:
         held = self._held(learner)
@@ -254,10 +248,10 @@ class InMemoryStore:
 
     @staticmethod
     async def _on_portal(work: Callable[[], T]) -> T:
-        async def piece() -> T:
+        async def run() -> T:
             return work()
 
-        return await portal().run(piece(), whole=True)
+        return await portal().run(run(), shielded=True)
 
 
 def _listed(held: HeldLearner, limit: int) -> tuple[TurnRecord, ...]:

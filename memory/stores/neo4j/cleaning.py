@@ -1,10 +1,6 @@
-"""Cleaning the Neo4j store, a batch at a time; its list of learners, and how much is stored.
+"""Cleaning the Neo4j store in batches; the list of learners, and the sizes. With the Cypher for all of it.
 
-The Cypher of cleaning, of the list of learners and of the sizes. What varies is a parameter.
-
-Everything that deletes holds the learner's lock; see neo4j_queries.
-
-Does not: decide what may go. `memory.retention` does.
+`memory.retention` decides what is deleted. Every transaction that deletes holds the learner's lock.
 """
 
 from __future__ import annotations
@@ -37,7 +33,7 @@ __all__ = [
     "OLD_TURNS",
     "SIZES",
     "Batch",
-    "begin_duty",
+    "begin_cleaning",
     "clean_batch",
     "list_learners",
     "read_sizes",
@@ -56,7 +52,7 @@ MATCH (t:AceTurn) WHERE t.user_id = $uid AND t.completed_at < $before AND t.comp
   AND coalesce(t.has_steps, true) AND (t.completed_at > $at OR t.seq > $seq) AND {_NOT_KEPT}
 {_OLD_TURN} t.completed_at AS at ORDER BY at, seq LIMIT $most
 """
-"""Turns with steps that were completed long ago; nodes from before `has_steps` was kept may have none."""
+"""Old completed turns with steps; nodes from before `has_steps` was stored may have none."""
 
 OLD_TURNS: Final = f"""
 MATCH (t:AceTurn) WHERE t.user_id = $uid AND t.started_at < $before AND t.started_at >= $at
@@ -72,7 +68,7 @@ MARK_KEYS: Final = """
 MATCH (m:AceMemoryState {user_id: $uid}) WHERE coalesce(m.keys_from < $keys_from, true)
 SET m.keys_from = $keys_from
 """
-"""Say that keys were removed up to this moment: a commit from before it is refused."""
+"""Record that keys were removed up to this moment: an older commit is refused."""
 
 _OLD_DELTAS = """
 CALL (m) {
@@ -101,7 +97,7 @@ MATCH (m:AceMemoryState {{user_id: $uid}})
 }}
 RETURN deltas
 """
-"""Content goes from the oldest version on, without a gap, and never past the base of the history."""
+"""Versions are deleted from the oldest on, without a gap, and never past the base of the history."""
 
 BEGIN: Final = """
 MERGE (d:AceDuty {name: 'cleaning'})
@@ -110,7 +106,7 @@ WITH d WHERE d.began_at IS NULL OR abs($now - d.began_at) >= $every
 SET d.began_at = $now
 RETURN d.began_at AS began_at
 """
-"""The first SET takes the lock of the node; who comes second sees what the first has set."""
+"""The first SET locks the node, so a second caller sees what the first one has set."""
 
 LEARNERS: Final = """
 MATCH (m:AceMemoryState) WHERE m.user_id > $after
@@ -132,7 +128,7 @@ RETURN learners, turns, deltas, pending
 """
 
 
-_EVER = datetime(1, 1, 1, tzinfo=UTC)
+_BEGINNING_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -147,12 +143,12 @@ class Batch:
 
     @property
     def before(self) -> datetime | None:
-        """What is older than this is looked at."""
+        """Only older rows are read."""
         return self.cutoffs.steps if self.place.part == "steps" else self.cutoffs.records
 
     @property
     def query(self) -> LiteralString:
-        """The statement that finds this part's old rows."""
+        """The statement that finds the old rows of this part."""
         return {
             "steps": OLD_STEPS,
             "turns": OLD_TURNS,
@@ -165,11 +161,11 @@ class Batch:
         return {"steps": Place("turns"), "turns": Place("deltas"), "deltas": None}[self.place.part]
 
     def parameters(self) -> dict[str, object]:
-        """What the statements ask for."""
+        """The parameters of the statements."""
         return {
             "uid": self.learner,
             "before": self.before,
-            "at": self.place.at or _EVER,
+            "at": self.place.at or _BEGINNING_OF_TIME,
             "seq": self.place.seq,
             "failures": self.cutoffs.keep_failures,
             "most": self.most,
@@ -185,7 +181,7 @@ class _Old(NamedTuple):
 
 
 async def clean_batch(connection: Neo4jConnection, link: Link, batch: Batch) -> Cleaned:
-    """Look at one batch of rows and take away what may go. Where there are none, no lock is taken."""
+    """Read one batch of rows and delete what is too old. Without any rows, no lock is taken."""
     if batch.before is None:
         return Cleaned(next=batch.following)
     found = await connection.rows(link, batch.query, **batch.parameters())
@@ -208,9 +204,9 @@ async def _clean_turns(run: AsyncTransaction, batch: Batch) -> Cleaned:
         return Cleaned(next=batch.following)
     rows = await fetch(run, batch.query, **batch.parameters())
     named = named_turns(snapshot)
-    old = [_judged(row, named, batch.cutoffs) for row in rows]
+    old = [_with_fate(row, named, batch.cutoffs) for row in rows]
     if not batch.dry_run:
-        await _drop(run, batch, old)
+        await _delete_or_empty(run, batch, old)
     ends = [each.fate for each in old]
     following = batch.following
     if len(old) == batch.most:
@@ -220,23 +216,23 @@ async def _clean_turns(run: AsyncTransaction, batch: Batch) -> Cleaned:
     return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
 
 
-def _judged(row: Row, named: frozenset[str], cutoffs: Cutoffs) -> _Old:
+def _with_fate(row: Row, named: frozenset[str], cutoffs: Cutoffs) -> _Old:
     turn = load_record(str(row["record_json"]))
     ids = frozenset((turn.turn_id,))
     references = References(ids if row["waits"] else frozenset(), ids if row["has_parts"] else named)
-    # The driver's own name for UTC is another zone to the server, where two moments are compared.
+    # The server would compare the driver's own UTC zone as a different zone.
     at = cast("datetime", native(row["at"])).astimezone(UTC)
     return _Old(str(row["key"]), turn, fate(turn, references, cutoffs), at, int(str(row["seq"])))
 
 
-async def _drop(run: AsyncTransaction, batch: Batch, old: list[_Old]) -> None:
+async def _delete_or_empty(run: AsyncTransaction, batch: Batch, old: list[_Old]) -> None:
     if batch.place.part == "turns":
         going = [each.key for each in old if each.fate == "goes"]
         if going:
             await fetch(run, DELETE_TURNS, keys=going)
             await _mark_keys(run, batch)
         return
-    # Nodes from before `has_steps` was kept say that they have steps.
+    # Nodes from before `has_steps` was stored seem to have steps.
     emptied = [
         {"key": each.key, "turn": turn_properties(without_steps(each.turn, "retention"))}
         for each in old
@@ -267,8 +263,8 @@ def _number(rows: list[Row]) -> int:
     return int(str(rows[0]["deltas"])) if rows else 0
 
 
-async def begin_duty(connection: Neo4jConnection, link: Link, now: datetime, every: float) -> bool:
-    """Whether a cleaning is due; if so it begins now. A clock that went back holds nobody up."""
+async def begin_cleaning(connection: Neo4jConnection, link: Link, now: datetime, every: float) -> bool:
+    """Return whether a cleaning is due; if so, record its start. A clock set back blocks no cleaning."""
     return bool(await connection.rows(link, BEGIN, now=now.timestamp(), every=every))
 
 
@@ -288,6 +284,6 @@ async def list_learners(run: AsyncSession, limit: int, after: str) -> tuple[Lear
 
 
 async def read_sizes(run: AsyncSession) -> StoreSizes:
-    """Return how many nodes there are; the server keeps these counts."""
+    """Return the numbers of nodes, which the server keeps."""
     (row,) = await fetch(run, SIZES)
     return StoreSizes(*(int(str(row[name])) for name in ("learners", "turns", "deltas", "pending")))

@@ -1,9 +1,7 @@
-"""The way to one Neo4j server: one driver per process, on the portal's loop, made on first use.
+"""The connection to one Neo4j server: one driver per process, on the portal's loop, made on first use.
 
-Every piece of work is bounded in time, is tried again with jitter where that can help, and ends in one
-of this project's errors otherwise. On first use the schema is brought up to date.
-
-Does not: know what is stored.
+Each call has a timeout and is retried with jittered backoff on transient errors. Other errors become those of
+this project. The first call migrates the schema.
 """
 
 from __future__ import annotations
@@ -26,9 +24,9 @@ from neo4j import (
 from neo4j.exceptions import ClientError, DriverError, Neo4jError, ServiceUnavailable
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from ace_graph.memory.stores.base import CommitQueue
-from ace_graph.memory.stores.neo4j.errors import checked_uri, explained, worth_retrying
-from ace_graph.memory.stores.neo4j.migrations import APPLIED, REMEMBER, Migration, missing_migrations
+from ace_graph.memory.stores.commit_queue import CommitQueue
+from ace_graph.memory.stores.neo4j.errors import checked_uri, is_retryable, translated
+from ace_graph.memory.stores.neo4j.migrations import APPLIED, RECORD, Migration, missing_migrations
 from ace_graph.portal import Portal, portal
 
 __all__ = ["WRITE_SECONDS", "Link", "Login", "Neo4jConnection", "Row", "fetch"]
@@ -40,14 +38,14 @@ CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 6.0
 RETRY_SECONDS = 5.0
 READ_SECONDS = 9.0
-"""A server that is away, or has fallen silent, is given up after less than 10 seconds."""
+"""Calls to a server that is down or does not answer fail after less than 10 seconds."""
 WRITE_SECONDS = 20.0
-"""A writer may have to wait for the learner's lock; a server that is away is noticed as soon as above."""
+"""A writer may wait for the learner's lock; a server that is down is noticed as soon as by a reader."""
 SCHEMA_SECONDS = 60.0
-"""For the constraints of a new database, once: a server that has just started needs seconds for them."""
+"""For the constraints of a new database, once: a server that has just started needs seconds for that."""
 
 _IDLE_CHECK_SECONDS = 60.0
-_MADE_BY_ANOTHER = frozenset(
+_ALREADY_EXISTS = frozenset(
     {
         "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
         "Neo.ClientError.Schema.ConstraintAlreadyExists",
@@ -58,7 +56,7 @@ _MADE_BY_ANOTHER = frozenset(
 
 @dataclass(frozen=True)
 class Login:
-    """Where the server is and who asks. The password appears in no message and no repr."""
+    """The server's address and the credentials. The password appears in no message and no repr."""
 
     uri: str
     username: str | None
@@ -67,13 +65,13 @@ class Login:
 
     @property
     def place(self) -> str:
-        """Host and port."""
+        """Host and port, for messages."""
         return checked_uri(self.uri).netloc
 
 
 @dataclass
 class Link:
-    """What lives on one portal: the driver, the queue of commits, and what is known of the server."""
+    """What belongs to one portal: the driver, the queue of commits, and what is known about the server."""
 
     portal: Portal
     driver: AsyncDriver
@@ -87,46 +85,46 @@ async def fetch(
     run: AsyncSession | AsyncTransaction, query: LiteralString, /, **parameters: object
 ) -> list[Row]:
     """Run one statement and return its rows."""
-    result = await run.run(query, {name: _unshown(value) for name, value in parameters.items()})
+    result = await run.run(query, {name: _hidden_in_logs(value) for name, value in parameters.items()})
     return await result.data()
 
 
-class _UnshownMap(dict[str, object]):
-    """Properties that show their names only.
+class _HiddenMap(dict[str, object]):
+    """A map whose repr has the keys only.
 
-    The driver writes all parameters into a line for its log of debugging, also when nobody logs. With a
-    playbook among them that takes milliseconds; and what people said is nothing for a log.
+    The driver formats all parameters for its debug log, even when logging is off. With a playbook among them
+    that takes milliseconds, and what learners said must not be logged.
     """
 
     def __repr__(self) -> str:
         return f"<{', '.join(self)}>"
 
 
-class _UnshownList(list[object]):
-    """The same for several nodes."""
+class _HiddenList(list[object]):
+    """A list whose repr has the length only."""
 
     def __repr__(self) -> str:
         return f"<{len(self)} values>"
 
 
-def _unshown(value: object) -> object:
+def _hidden_in_logs(value: object) -> object:
     if isinstance(value, dict):
-        return _UnshownMap(cast("Row", value))
-    return _UnshownList(cast("list[object]", value)) if isinstance(value, list) else value
+        return _HiddenMap(cast("Row", value))
+    return _HiddenList(cast("list[object]", value)) if isinstance(value, list) else value
 
 
 class Neo4jConnection:
-    """Runs work on a driver that is made on first use. All of its coroutines run on the portal."""
+    """Runs work with a driver that is made on first use. All of its coroutines run on the portal."""
 
     def __init__(self, login: Login) -> None:
-        """Raises StoreUrlError for an address that is none."""
+        """Raises StoreUrlError for an invalid address."""
         checked_uri(login.uri)
         self._login = login
         self._links: list[Link] = []
 
     @property
     def link(self) -> Link:
-        """This process's link. The one a parent process made stays referenced and is never used."""
+        """This process's link. One that a parent process made stays referenced and is never used."""
         here = portal()
         if not self._links or self._links[-1].portal is not here:
             self._links.append(Link(here, self._driver()))
@@ -134,12 +132,12 @@ class Neo4jConnection:
         return self._links[-1]
 
     async def close(self) -> None:
-        """Close the driver; the next piece of work makes another."""
+        """Close the driver; the next call makes another."""
         if self._links and self._links[-1].portal is portal():
             await self._links.pop().driver.close()
 
     async def work(self, attempt: Callable[[Link], Awaitable[T]], *, seconds: float = READ_SECONDS) -> T:
-        """Return what `attempt` returns, tried again where that can help, within `seconds`.
+        """Return the result of `attempt`, retried on transient errors, within `seconds`.
 
         `attempt` must be safe to repeat. Raises StoreUnavailable, StoreAuthError, CommitContention,
         NewerFormat, StoreError, and what `attempt` raises of its own.
@@ -149,9 +147,9 @@ class Neo4jConnection:
         try:
             await self._migrate(link)
             async with asyncio.timeout(seconds):
-                return await self._again(link, lambda: attempt(link))
+                return await self._retried(link, lambda: attempt(link))
         except (Neo4jError, DriverError, OSError) as error:  # a TimeoutError is an OSError
-            raise explained(error, login.place, login.username, login.database) from error
+            raise translated(error, login.place, login.username, login.database) from error
 
     @asynccontextmanager
     async def session(self, link: Link) -> AsyncGenerator[AsyncSession]:
@@ -182,24 +180,24 @@ class Neo4jConnection:
             connection_acquisition_timeout=ACQUIRE_SECONDS,
             liveness_check_timeout=_IDLE_CHECK_SECONDS,
             notifications_min_severity=NotificationMinimumSeverity.WARNING,
-            # A property that no node has yet, in a new database, is no reason for a warning.
+            # In a new database no node has the properties that statements name; that needs no warning.
             notifications_disabled_classifications=[NotificationDisabledClassification.UNRECOGNIZED],
             telemetry_disabled=True,
         )
 
-    async def _again(self, link: Link, attempt: Callable[[], Awaitable[T]]) -> T:
-        def may_help(error: BaseException) -> bool:
-            never_there = isinstance(error, ServiceUnavailable) and not link.answered
-            return worth_retrying(error) and not never_there
+    async def _retried(self, link: Link, attempt: Callable[[], Awaitable[T]]) -> T:
+        def is_transient(error: BaseException) -> bool:
+            never_reached = isinstance(error, ServiceUnavailable) and not link.answered
+            return is_retryable(error) and not never_reached
 
-        tries = AsyncRetrying(
-            retry=retry_if_exception(may_help),
+        attempts = AsyncRetrying(
+            retry=retry_if_exception(is_transient),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             stop=stop_after_delay(RETRY_SECONDS),
             reraise=True,
         )
-        async for one_try in tries:
-            with one_try:
+        async for each in attempts:
+            with each:
                 result = await attempt()
                 link.answered = True
                 return result
@@ -209,7 +207,7 @@ class Neo4jConnection:
         if link.migrated:
             return
         async with asyncio.timeout(READ_SECONDS):
-            applied = await self._again(link, lambda: self._applied(link))
+            applied = await self._retried(link, lambda: self._applied(link))
         missing = missing_migrations(applied)
         if missing:
             async with asyncio.timeout(SCHEMA_SECONDS), link.migrating:
@@ -222,14 +220,14 @@ class Neo4jConnection:
         return frozenset(cast("list[str]", row["names"]))
 
     async def _apply(self, link: Link, migration: Migration) -> None:
-        """Harmless when another process, or another call here, does or did the same."""
+        """Apply one migration. Another process or call may do the same at the same time."""
         for statement in migration.statements:
-            await self._again(link, partial(self._change_schema, link, statement))
-        await self._again(link, lambda: self.rows(link, REMEMBER, name=migration.name))
+            await self._retried(link, partial(self._change_schema, link, statement))
+        await self._retried(link, lambda: self.rows(link, RECORD, name=migration.name))
 
     async def _change_schema(self, link: Link, statement: LiteralString) -> None:
         try:
             await self.rows(link, statement)
         except ClientError as error:
-            if error.code not in _MADE_BY_ANOTHER:
+            if error.code not in _ALREADY_EXISTS:
                 raise

@@ -1,7 +1,7 @@
-"""What went wrong with Neo4j, in this project's errors: each message names the setting to look at.
+"""Translates the driver's errors into those of this project; each message names the setting to check.
 
-Does not: put a password, a statement or a stored value into a message; the driver's own error is the
-cause (`__cause__`) of the one raised.
+No message contains a password, a statement or a stored value. The driver's own error is the cause
+(`__cause__`) of the one raised.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from neo4j.exceptions import (
 
 from ace_graph.errors import CommitContention, StoreAuthError, StoreError, StoreUnavailable, StoreUrlError
 
-__all__ = ["checked_uri", "explained", "worth_retrying"]
+__all__ = ["checked_uri", "is_retryable", "translated"]
 
 _SCHEMES = frozenset({"neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"})
 _SECURITY = "Neo.ClientError.Security."
@@ -50,20 +50,20 @@ def checked_uri(uri: str) -> SplitResult:
     return parts
 
 
-def worth_retrying(error: BaseException) -> bool:
-    """Whether the same work may succeed when it is done again. Every write carries an op id, so it may be."""
+def is_retryable(error: BaseException) -> bool:
+    """Whether a retry may succeed. A retry is safe, because every write has an op id."""
     if isinstance(error, IncompleteCommit):
         return True
     return isinstance(error, Neo4jError | DriverError) and error.is_retryable()
 
 
-def explained(error: Exception, place: str, user: str | None, database: str | None) -> StoreError:
+def translated(error: Exception, place: str, user: str | None, database: str | None) -> StoreError:
     """Return the error to raise instead of the driver's.
 
     `place` is the server's host and port, for the reader of the message.
     """
     if isinstance(error, Neo4jError):
-        return _of_server(error, place, user, database)
+        return _server_error(error, place, user, database)
     if isinstance(error, ConfigurationError):
         return StoreUnavailable(f"The driver can't use the address of Neo4j at {place}: check NEO4J_URI.")
     if isinstance(error, TimeoutError):
@@ -77,25 +77,25 @@ def explained(error: Exception, place: str, user: str | None, database: str | No
     )
 
 
-def _of_server(error: Neo4jError, place: str, user: str | None, database: str | None) -> StoreError:
+def _server_error(error: Neo4jError, place: str, user: str | None, database: str | None) -> StoreError:
     code = error.code or ""
     who = f"the user {user!r}" if user else "a login without a name"
     if code.startswith(_SECURITY) or isinstance(error, AuthError):
-        return _of_login(code, place, who)
+        return _login_error(code, place, who)
     if code == "Neo.ClientError.Database.DatabaseNotFound":
         return StoreUnavailable(
             f"Neo4j at {place} has no database {database!r}: check NEO4J_DATABASE, or leave it empty."
         )
     if isinstance(error, TransientError) and ".Transaction." in code:
         return CommitContention(
-            f"Other writers kept Neo4j at {place} busy ({code}): the same commit can be made again."
+            f"Other writers kept Neo4j at {place} busy ({code}): make the same commit again."
         )
     if isinstance(error, TransientError) or code.startswith(("Neo.DatabaseError.", "Neo.TransientError.")):
-        return StoreUnavailable(f"Neo4j at {place} could not do it ({code}): look into the server's log.")
+        return StoreUnavailable(f"Neo4j at {place} failed ({code}): look into the server's log.")
     return StoreError(f"Neo4j at {place} refused ({code}): look into the server's log.")
 
 
-def _of_login(code: str, place: str, who: str) -> StoreAuthError:
+def _login_error(code: str, place: str, who: str) -> StoreAuthError:
     if code == f"{_SECURITY}CredentialsExpired":
         return StoreAuthError(
             f"Neo4j at {place} wants {who} to change the first password: do that, then set NEO4J_PASSWORD."
@@ -113,7 +113,7 @@ def _of_login(code: str, place: str, who: str) -> StoreAuthError:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it, into the first of each group."""
+    """The error and the chain of its causes; of a group of errors the first one."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

@@ -1,6 +1,6 @@
-"""What is read beside the state: the history of a learner, the turns, and all of it at one moment.
+"""Reads a learner's history and turns, and the export of everything.
 
-Does not: write, or take the learner's lock; the caller holds it where several reads must fit together.
+The caller holds the learner's lock where several reads must be consistent.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The schema of the Neo4j store: numbered steps, applied once, their names kept in the database.
+"""The schema of the Neo4j store: numbered migrations, whose names are recorded in the database.
 
-Every step can be repeated without harm, so any number of processes may start at once. There is no
-constraint and no index on `User`: those nodes may belong to the host application.
-
-Does not: delete or rename anything that holds data.
+Every migration is idempotent, so any number of processes can start at once. None deletes or renames data.
+There is no constraint and no index on `User`: those nodes may belong to the host application.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from typing import Final, LiteralString, NamedTuple
 
 from ace_graph.errors import NewerFormat
 
-__all__ = ["APPLIED", "MIGRATIONS", "REMEMBER", "Migration", "missing_migrations"]
+__all__ = ["APPLIED", "MIGRATIONS", "RECORD", "Migration", "missing_migrations"]
 
 
 class Migration(NamedTuple):
@@ -82,15 +80,15 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
 
 APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"
 
-REMEMBER: Final = """
+RECORD: Final = """
 MERGE (n:AceMigration {name: $name}) ON CREATE SET n.applied_at = datetime()
 """
 
 
 def missing_migrations(applied: Collection[str]) -> list[Migration]:
-    """Return the steps that the database lacks, in order.
+    """Return the migrations that the database lacks, in order.
 
-    Raises NewerFormat for a database with steps that are unknown here.
+    Raises NewerFormat for a database with migrations that are unknown here.
     """
     unknown = sorted(set(applied) - {migration.name for migration in MIGRATIONS})
     if unknown:

@@ -1,11 +1,7 @@
-"""The pending work of the Neo4j store: nodes in, items out, and back.
+"""The pending work of the Neo4j store, and changes of turns. With the Cypher for all of it.
 
-The Cypher of pending work. As everywhere, what varies is a parameter.
-
-Everything that changes an item holds the lock of the item's learner; see neo4j_queries. Times are seconds
-since 1970, UTC.
-
-Does not: take the learner's lock, except where it claims; whoever calls the rest holds it.
+Every transaction that changes an item holds the lock of the item's learner (queries.py says why). CLAIM takes
+it; for everything else the caller has taken it. Times are seconds since 1970, UTC.
 """
 
 from __future__ import annotations
@@ -36,22 +32,22 @@ __all__ = [
     "FREE",
     "FREE_NEAR",
     "FREE_OF",
-    "GIVE_BACK",
     "LIST",
     "NEWEST",
+    "RELEASE",
     "RENEW",
-    "REVIVE",
-    "Wish",
+    "RETRY",
+    "ClaimRequest",
     "amend_turn",
     "claim_next",
     "complete",
     "count_items",
     "find_turns",
-    "give_back",
     "new_items",
     "read_items",
+    "release",
     "renew_lease",
-    "revive",
+    "retry_dead",
     "turns_query",
 ]
 
@@ -69,7 +65,7 @@ NOT EXISTS {
     OR (q.lease IS NOT NULL AND q.free_at > $now)
 }
 """
-"""The item is the first of its learner, and nobody works for that learner."""
+"""The item is the first of its learner, and no item of that learner is leased."""
 
 _CANDIDATE = "p.user_id AS uid, p.key AS key, p.priority AS priority"
 
@@ -77,7 +73,7 @@ FREE = f"""
 MATCH (p:AcePending) WHERE p.state = 'pending' AND p.free_at <= $now AND {_FIRST}
 RETURN {_CANDIDATE} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 10
 """
-"""Items that could be claimed a moment ago, the best first; CLAIM looks again, under the lock."""
+"""Items that can be claimed, the best first; CLAIM checks again, under the lock."""
 
 FREE_NEAR = f"""
 MATCH (p:AcePending) WHERE p.state = 'pending' AND p.free_at <= $now
@@ -85,7 +81,7 @@ WITH p ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 100
 WITH p WHERE {_FIRST}
 RETURN {_CANDIDATE} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT 10
 """
-"""The same among the first hundred: enough nearly always, and it asks about a hundred items, not all."""
+"""The same among the first hundred items only: nearly always enough, and much cheaper."""
 
 FREE_OF = f"""
 MATCH (p:AcePending {{user_id: $uid, state: 'pending'}}) WHERE p.free_at <= $now AND {_FIRST}
@@ -104,13 +100,13 @@ RETURN {_ITEM}
 
 RENEW = "MATCH (p:AcePending {key: $key}) WHERE p.lease = $lease SET p.free_at = $until RETURN 1 AS done"
 
-GIVE_BACK = """
+RELEASE = """
 MATCH (p:AcePending {key: $key}) WHERE p.lease = $lease
 SET p.state = $state, p.error = $error, p.free_at = $until, p.attempts = $attempts, p.lease = null
 RETURN 1 AS done
 """
 
-REVIVE = """
+RETRY = """
 MATCH (p:AcePending {key: $key}) WHERE p.state = 'dead'
 SET p.state = 'pending', p.attempts = 0, p.free_at = $now, p.lease = null
 RETURN 1 AS done
@@ -130,7 +126,7 @@ MATCH (t:AceTurn {user_id: $uid, turn_id: $turn_id})
 RETURN t.key AS key, t.record_json AS record_json ORDER BY t.seq DESC LIMIT 1
 """
 
-_WANTED: Mapping[str, LiteralString] = MappingProxyType(
+_CONDITIONS: Mapping[str, LiteralString] = MappingProxyType(
     {
         "turn_id": " AND t.turn_id = $turn_id",
         "agent": " AND t.agent = $agent",
@@ -144,10 +140,10 @@ _WANTED: Mapping[str, LiteralString] = MappingProxyType(
 
 
 def turns_query(names: Iterable[str]) -> LiteralString:
-    """Return the statement for the filters named, each of which uses an index with the learner's id."""
+    """Return the statement for these filters, each of which has an index with the learner's id."""
     query: LiteralString = "MATCH (t:AceTurn) WHERE t.user_id = $uid"
     for name in names:
-        query += _WANTED[name]
+        query += _CONDITIONS[name]
     return query + (
         " AND coalesce(t.deleted, false) = false"
         " RETURN t.record_json AS record_json ORDER BY t.seq DESC SKIP $skip LIMIT $limit"
@@ -158,8 +154,8 @@ AMEND = "MATCH (t:AceTurn {key: $key}) SET t += $turn"
 
 
 @dataclass(frozen=True)
-class Wish:
-    """One call of claim; `lease` is the token of the lease if there is one."""
+class ClaimRequest:
+    """The arguments of one call of `claim`; `lease` is the token for the new lease."""
 
     owner: str
     now: datetime
@@ -169,7 +165,7 @@ class Wish:
 
 
 def new_items(learner: str, pending: Pending | PendingItem | None, now: datetime) -> list[Properties]:
-    """Return the properties of the node for new work, if there is any."""
+    """Return the properties of the node for new work, none without new work."""
     if pending is None or isinstance(pending, PendingItem):
         return []
     moment = now.timestamp()
@@ -186,53 +182,53 @@ def new_items(learner: str, pending: Pending | PendingItem | None, now: datetime
     ]
 
 
-async def claim_next(connection: Neo4jConnection, link: Link, wish: Wish) -> PendingItem | None:
-    """Lease the best item that nobody else gets first."""
-    now = wish.now.timestamp()
-    if wish.learner is not None:
-        free = await connection.rows(link, FREE_OF, uid=wish.learner, now=now)
+async def claim_next(connection: Neo4jConnection, link: Link, request: ClaimRequest) -> PendingItem | None:
+    """Lease the best item that no other worker leases first."""
+    now = request.now.timestamp()
+    if request.learner is not None:
+        candidates = await connection.rows(link, FREE_OF, uid=request.learner, now=now)
     else:
-        free = await connection.rows(link, FREE_NEAR, now=now)
-        free = free or await connection.rows(link, FREE, now=now)
-    for candidate in _turned(free, wish.lease):
+        candidates = await connection.rows(link, FREE_NEAR, now=now)
+        candidates = candidates or await connection.rows(link, FREE, now=now)
+    for candidate in _rotated(candidates, request.lease):
         rows = await connection.rows(
             link,
             CLAIM,
             uid=candidate["uid"],
             key=candidate["key"],
             now=now,
-            until=(wish.now + timedelta(seconds=wish.seconds)).timestamp(),
-            lease=wish.lease,
-            owner=wish.owner,
+            until=(request.now + timedelta(seconds=request.seconds)).timestamp(),
+            lease=request.lease,
+            owner=request.owner,
         )
         if rows:
             return _item(rows[0])
     return None
 
 
-def _turned(free: list[Row], lease: str) -> list[Row]:
-    """Begin at another one of the best, so that workers who look at once do not all try for the same."""
-    best = [row for row in free if row["priority"] == free[0]["priority"]]
+def _rotated(candidates: list[Row], lease: str) -> list[Row]:
+    """Rotate the best candidates by the lease token, so that not all workers try the same one first."""
+    best = [row for row in candidates if row["priority"] == candidates[0]["priority"]]
     start = crc32(lease.encode()) % len(best) if best else 0
-    return [*best[start:], *best[:start], *free[len(best) :]]
+    return [*best[start:], *best[:start], *candidates[len(best) :]]
 
 
 async def complete(run: AsyncTransaction, learner: str, item: PendingItem) -> bool:
-    """Delete the item; False when it was gone."""
-    return await _done(run, COMPLETE, key=commit_key(learner, item.pending_id))
+    """Delete the item; False when it is gone."""
+    return await _changed(run, COMPLETE, key=commit_key(learner, item.pending_id))
 
 
 async def renew_lease(run: AsyncTransaction, item: PendingItem, until: datetime) -> bool:
-    """Extend the lease while it is the caller's."""
+    """Extend the lease if the caller still holds it."""
     key = commit_key(item.learner_id, item.pending_id)
-    return await _done(run, RENEW, key=key, lease=item.lease, until=until.timestamp())
+    return await _changed(run, RENEW, key=key, lease=item.lease, until=until.timestamp())
 
 
-async def give_back(run: AsyncTransaction, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-    """Give the item back with the error, or make a dead letter of it."""
-    return await _done(
+async def release(run: AsyncTransaction, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+    """Release the item with the error, or make it a dead letter."""
+    return await _changed(
         run,
-        GIVE_BACK,
+        RELEASE,
         key=commit_key(item.learner_id, item.pending_id),
         lease=item.lease,
         state="dead" if retry_at is None else "pending",
@@ -242,15 +238,15 @@ async def give_back(run: AsyncTransaction, item: PendingItem, error: str, retry_
     )
 
 
-async def revive(run: AsyncTransaction, learner: str, pending_id: str, now: datetime) -> bool:
+async def retry_dead(run: AsyncTransaction, learner: str, pending_id: str, now: datetime) -> bool:
     """Make a dead letter pending again."""
-    return await _done(run, REVIVE, key=commit_key(learner, pending_id), now=now.timestamp())
+    return await _changed(run, RETRY, key=commit_key(learner, pending_id), now=now.timestamp())
 
 
 async def read_items(
     run: AsyncSession | AsyncTransaction, learner: str | None, dead: bool | None, limit: int
 ) -> tuple[PendingItem, ...]:
-    """Return the items in the order in which they are next."""
+    """Return the items in the order of the queue."""
     states = ["pending", "dead"] if dead is None else ["dead" if dead else "pending"]
     rows = await fetch(run, LIST, uid=learner, states=states, limit=limit)
     return tuple(map(_item, rows))
@@ -277,14 +273,14 @@ async def amend_turn(run: AsyncTransaction, learner: str, amend: Amend) -> TurnR
 async def find_turns(
     run: AsyncSession, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
 ) -> tuple[TurnRecord, ...]:
-    """Return the turns that are meant, the newest first."""
+    """Return the turns that match, the newest first."""
     asked = {name: value for name, value in asdict(wanted).items() if value is not None}
     query = turns_query(asked)
     rows = await fetch(run, query, uid=learner, limit=limit, skip=skip, **asked)
     return tuple(load_record(str(row["record_json"])) for row in rows)
 
 
-async def _done(run: AsyncTransaction, query: LiteralString, **parameters: object) -> bool:
+async def _changed(run: AsyncTransaction, query: LiteralString, **parameters: object) -> bool:
     return bool(await fetch(run, query, **parameters))
 
 

@@ -1,9 +1,7 @@
-"""A learner's bullets as nodes of their own, to look at in Neo4j Browser. Made on demand, never in a turn.
+"""A learner's bullets as nodes, to view in Neo4j Browser. Made on demand, never in a turn.
 
-The playbook stays what it is: a projection is a picture of one moment, and the next one replaces it.
-`forget` removes it with the rest.
-
-Does not: get read by anything in this project.
+A projection is a copy of the playbook at one moment, which nothing in this project reads; the next one
+replaces it, and `forget` deletes it.
 """
 
 from __future__ import annotations
@@ -22,18 +20,15 @@ from ace_graph.portal import portal
 
 __all__ = ["project"]
 
-_LISTS = ("tags", "keywords", "sources", "consolidated_from")
-
 
 async def project(store: Neo4jStore, learner_id: str) -> int:
     """Replace the learner's `(:AceMemoryState)-[:HAS_BULLET]->(:AceBullet)` by the bullets as they are now.
 
-    Returns how many there are; an absent learner has none, and nothing is made. Raises what the store
-    raises.
+    Returns their number. For an absent learner it is 0, and nothing is created. Raises what the store raises.
     """
     learner = checked_learner_id(learner_id)
 
-    async def draw(link: Link) -> int:
+    async def write(link: Link) -> int:
         async with store.connection.transaction(link) as transaction:
             state = await lock(transaction, learner)
             snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
@@ -41,7 +36,7 @@ async def project(store: Neo4jStore, learner_id: str) -> int:
             await fetch(transaction, cypher.PROJECT, uid=learner, bullets=bullets)
             return len(bullets)
 
-    return await portal().run(store.connection.work(draw, seconds=WRITE_SECONDS), whole=True)
+    return await portal().run(store.connection.work(write, seconds=WRITE_SECONDS), shielded=True)
 
 
 def _properties(learner: str, bullets: Iterable[Bullet]) -> list[Properties]:
@@ -50,9 +45,9 @@ def _properties(learner: str, bullets: Iterable[Bullet]) -> list[Properties]:
 
 
 def _node(learner: str, bullet: Bullet, taken: set[str]) -> Properties:
-    """`hash_key` is unique in the database and scoped to the learner.
+    """Return the properties of a bullet's node, whose `hash_key` is unique in the database.
 
-    A text may stand in a playbook more than once (of another type or topic); from the second one on the
+    A playbook may hold a text more than once (with another type or topic); from the second one on the
     bullet's id is part of the key.
     """
     hash_key = f"{learner}:{bullet.content_hash}"

@@ -1,14 +1,12 @@
-"""Every Cypher statement of the Neo4j store. What varies is a parameter, never part of the text.
+"""The Cypher statements for a learner's state and history; input is always a parameter, never in the text.
 
-Isolation in Neo4j is read-committed: a statement that only compares and sets loses updates. So whoever
-writes takes the learner's lock first, by writing to the `AceLock` node, and compares after it. The lock
-is a node of its own: with the state node as the lock, hanging a delta on it deadlocks under contention
-(80 commits of 20 writers: about 1,000 deadlocks; with the lock node none).
+Isolation in Neo4j is read-committed: a statement that only compares and sets loses updates. So every writer
+first takes the learner's lock, by writing to the `AceLock` node, and compares after it. The lock is a node of
+its own: with the state node as the lock, attaching a delta to it deadlocks under contention (80 commits of 20
+writers: about 1,000 deadlocks; with the lock node none).
 
-A waiter whose lock node was deleted meanwhile (by forget) gets it back without properties: that is why
+A transaction that waited for a lock node which `forget` deleted sees it without properties. That is why
 `l.seq IS NOT NULL` means "the lock is held".
-
-Does not: run anything.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ __all__ = [
     "CREATE",
     "DELETE_LEARNER",
     "DELTAS",
+    "DESCRIBE",
     "EXPORT_DELTAS",
     "LOAD",
     "LOCK",
@@ -40,7 +39,7 @@ CASE WHEN m.epoch = $epoch AND m.etag = $etag THEN null ELSE m.memory_json END A
 """
 
 LOAD = f"MATCH (m:AceMemoryState {{user_id: $uid}}) RETURN {_STATE}, {_NEWER_CONTENT}"
-"""The state, one round trip. The content only when epoch or etag differ from those given."""
+"""Read the state in one round trip; the content only where epoch or etag differ from those given."""
 
 _REPEATED = """
 OPTIONAL MATCH (d:AceDelta {key: $key})
@@ -73,9 +72,8 @@ WITH m, repeated, seq, fresh, fresh OR coalesce(m.epoch = $epoch AND m.etag = $e
 RETURN fresh, repeated, seq, known, {_STATE},
   CASE WHEN known THEN null ELSE m.memory_json END AS memory_json
 """
-"""Lock, compare, write: one round trip when nobody is in the way. On a conflict the newer state comes
-back in the same reply. What is older than the keys that are kept is not written either. No row: the learner
-has no lock, so there is no such learner."""
+"""Lock, compare, write in one round trip. On a conflict nothing is written, and the reply holds the newer
+state. A commit that is older than the stored keys is not written either. No row: there is no such learner."""
 
 CREATE = f"""
 MERGE (l:AceLock {{user_id: $uid}}) ON CREATE SET l.seq = 0
@@ -97,8 +95,8 @@ CALL (l, old, repeated) {{
 WITH l, old AS m, repeated, fresh
 RETURN fresh, repeated, l.seq AS seq, false AS known, {_STATE}, m.memory_json AS memory_json
 """
-"""The first commit of a learner: the same for one that is absent. A User that is there is used as it is;
-one that is made here is marked, because only such a one may be deleted again."""
+"""The first commit of a learner. An existing User node is used as it is; one that is created here is marked,
+because only such a node may be deleted again."""
 
 LOCK = f"""
 MATCH (l:AceLock {{user_id: $uid}})
@@ -108,7 +106,7 @@ OPTIONAL MATCH (m:AceMemoryState {{user_id: $uid}})
 {_REPEATED}
 RETURN l.seq AS seq, repeated, {_STATE}, {_NEWER_CONTENT}
 """
-"""Take the lock for the rest of the transaction, and read the state under it."""
+"""Take the lock until the transaction ends, and read the state under it."""
 
 WRITE = f"""
 MATCH (m:AceMemoryState {{user_id: $uid}})
@@ -117,8 +115,8 @@ WITH m, $seq AS seq, true AS fresh
 {_WRITE_HISTORY}
 RETURN fresh, seq, {_STATE}, null AS memory_json
 """
-"""Write under the lock that the transaction holds. It doesn't touch the lock's node again: that would
-look it up in its unique index, whose entry those who wait hold, and deadlock with them."""
+"""Write under the lock that the transaction holds. It does not match the lock node again: that would look it
+up in its unique index, whose entry the waiting transactions hold, and deadlock with them."""
 
 _DELTA = """
 d.version AS n, d.op_id AS op_id, d.at AS at, d.author AS author, d.reason AS reason, d.source AS source,
@@ -136,14 +134,14 @@ EXPORT_DELTAS = f"""
 MATCH (:AceMemoryState {{user_id: $uid}})-[:HAS_DELTA]->(d:AceDelta)
 RETURN {_DELTA} ORDER BY d.seq
 """
-"""All of them, with those that changed no content and those whose effect was dropped."""
+"""All deltas, also those that changed no content and those whose effect was dropped."""
 
 BASE = """
 MATCH (m:AceMemoryState {user_id: $uid})
 OPTIONAL MATCH (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint {version: m.base_version})
 RETURN m.base_version AS n, c.memory_json AS memory_json
 """
-"""The content at the version from which on effects are kept; version 0 is empty and has no node."""
+"""The content at the version from which effects are kept; version 0 is empty and has no node."""
 
 COMPACT = """
 MATCH (l:AceLock {user_id: $uid})
@@ -166,14 +164,14 @@ CALL (m, base) {
   DETACH DELETE c
 }
 """
-"""Move the marks of the history (see `compaction`): keep the content of this version, drop the effects
-before the new base and the content of the old one. The keys and the reports stay."""
+"""Move the compaction marks (see `compaction`): store the content of this version, drop the effects before
+the new base and the content of the old one. Keys and reports are kept."""
 
 TURNS = """
 MATCH (t:AceTurn {user_id: $uid}) WHERE t.seq > 0 AND coalesce(t.deleted, false) = false
 RETURN t.record_json AS record_json ORDER BY t.seq DESC LIMIT $limit
 """
-"""Turn records, the newest first; the index on (user_id, seq) gives them in order."""
+"""Turn records, the newest first, in the order of the index on (user_id, seq)."""
 
 DELETE_LEARNER = """
 MATCH (l:AceLock {user_id: $uid})
@@ -196,7 +194,7 @@ CALL (users) {
 }
 RETURN found
 """
-"""Everything stored about the learner. A User goes too when it was made here and nobody added to it."""
+"""Delete everything about the learner; the User node too if it was created here and nothing was added."""
 
 PROJECT = """
 MATCH (m:AceMemoryState {user_id: $uid})
@@ -209,4 +207,13 @@ UNWIND $bullets AS bullet
 CREATE (m)-[:HAS_BULLET]->(b:AceBullet)
 SET b = bullet
 """
-"""Replace the nodes that picture the bullets. Needs the lock, as everything that writes."""
+"""Replace the bullet nodes. The caller holds the lock."""
+
+DESCRIBE = """
+CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'
+OPTIONAL MATCH (m:AceMemoryState)
+WITH versions[0] AS version, edition, count(m) AS learners
+OPTIONAL MATCH (s:AceMigration)
+RETURN version, edition, learners, max(s.name) AS schema
+"""
+"""The server's version and edition, the schema, and the number of learners."""

@@ -1,7 +1,4 @@
-"""Between rows and values: what the Neo4j store reads from a node's properties, and what it writes there.
-
-Does not: run a statement.
-"""
+"""Converts between the properties of nodes and the values of the memory."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ from ace_graph.memory.serialization import (
     load_report,
 )
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.compaction import Marks
+from ace_graph.memory.stores.compaction import CompactionMarks
 from ace_graph.memory.stores.neo4j.connection import Row
 from ace_graph.memory.turn import TurnRecord
 
@@ -44,26 +41,26 @@ __all__ = [
 ]
 
 Properties = dict[str, Any]
-"""Of a node, as the driver takes them: Any, because Neo4j's property types have no common one."""
+"""The properties of a node as the driver takes them: Any, because Neo4j's types have no common base."""
 
-_NOT_SEARCHED = {
+_NOT_PROPERTIES = {
     *("task", "answer", "answer_hash", "evidence", "injected", "cited"),
-    *("steps", "reflections", "feedback", "metrics"),  # Neo4j keeps no values within values
+    *("steps", "reflections", "feedback", "metrics"),  # Neo4j stores no nested values
 }
 
 
 def native(moment: object) -> object:
-    """Return a moment as Python has it."""
+    """Return a moment as a Python datetime."""
     return moment.to_native() if isinstance(moment, DateTime) else moment
 
 
 class Reply(BaseModel):
     """A row with a state in it; `epoch` is None where there is none.
 
-    `known` says that the content is the one the asker has already. `seq` numbers the times that the lock
-    was taken; None: it was not held while this was read. `fresh` says that the plan was written.
-    `repeated` is the report of an operation that was applied before. `base_version` and
-    `next_base_version` are the marks of the history. Keys from before `keys_from` were removed.
+    `known`: the caller has this content already. `seq` counts how often the lock was taken; None: it was not
+    held while this was read. `fresh`: the plan was written. `repeated` is the report of an operation that was
+    applied before. `base_version` and `next_base_version` are the compaction marks. Keys from before
+    `keys_from` were removed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -84,10 +81,10 @@ class Reply(BaseModel):
     keys_from: float | None = None
 
     def snapshot(self, known: Snapshot) -> Snapshot | None:
-        """Return the state; None when it was read while another transaction wrote it, in two halves.
+        """Return the state; None for an inconsistent read, made while another transaction wrote it.
 
-        Readers in Neo4j take no lock, so one may get the etag of one commit and the content of the
-        next (measured: a few in a thousand reads beside a writer that never rests). The checksum covers both.
+        Readers in Neo4j take no lock, so one may get the etag of one commit and the content of the next
+        (measured: a few of a thousand reads beside a constant writer). The checksum covers both.
         Raises CorruptPayload, NewerFormat.
         """
         if self.epoch is None:
@@ -106,9 +103,9 @@ class Reply(BaseModel):
         return self.seq is not None
 
     @property
-    def marks(self) -> Marks:
-        """From which version on effects are kept, and which one comes next."""
-        return Marks(self.base_version or 0, self.next_base_version)
+    def marks(self) -> CompactionMarks:
+        """The compaction marks of the history."""
+        return CompactionMarks(self.base_version or 0, self.next_base_version)
 
     def report(self) -> Report | None:
         """Return the report of the operation, where it was applied before. Raises CorruptPayload."""
@@ -116,21 +113,21 @@ class Reply(BaseModel):
 
 
 def checksum(version: Version, memory_json: str) -> int:
-    """Return what tells whether an etag and a content belong together."""
+    """Return the checksum of an etag and the content that belongs to it."""
     named = zlib.crc32(f"{version.n} {version.etag}".encode())
     return zlib.crc32(memory_json.encode("utf-8", "surrogatepass"), named)
 
 
-def write_state(planned: Plan, learner_id: str, *, create: bool) -> Properties:
-    """Return the properties to set on the state node: those of the content only where it changed."""
-    version, access, now = planned.snapshot.version, planned.snapshot.access, planned.effect.now
+def write_state(plan: Plan, learner_id: str, *, create: bool) -> Properties:
+    """Return the properties to set on the state node; the content only where it changed."""
+    version, access, now = plan.snapshot.version, plan.snapshot.access, plan.effect.now
     state: Properties = {
         "access_json": dump_access(access),
         "access_clock": access.access_clock,
         "updated_at": now,
     }
-    if planned.content_changed or create:
-        content = dump_playbook(planned.snapshot.playbook)
+    if plan.content_changed or create:
+        content = dump_playbook(plan.snapshot.playbook)
         state |= {"memory_json": content, "version": version.n, "etag": version.etag}
         state["checksum"] = checksum(version, content)
     if create:
@@ -139,15 +136,15 @@ def write_state(planned: Plan, learner_id: str, *, create: bool) -> Properties:
     return state
 
 
-def write_delta(planned: Plan, learner_id: str) -> Properties:
+def write_delta(plan: Plan, learner_id: str) -> Properties:
     """Return the properties of the delta's node."""
-    effect = planned.effect
+    effect = plan.effect
     return {
         "key": commit_key(learner_id, effect.op_id),
         "user_id": learner_id,
         "op_id": effect.op_id,
-        "version": planned.snapshot.version.n,
-        "content": planned.content_changed,
+        "version": plan.snapshot.version.n,
+        "content": plan.content_changed,
         "at": effect.now,
         "author": effect.author,
         "reason": effect.reason,
@@ -157,9 +154,9 @@ def write_delta(planned: Plan, learner_id: str) -> Properties:
     }
 
 
-def write_turn(planned: Plan, learner_id: str, record: TurnRecord) -> Properties:
+def write_turn(plan: Plan, learner_id: str, record: TurnRecord) -> Properties:
     """Return the properties of a new turn's node."""
-    effect = planned.effect
+    effect = plan.effect
     return turn_properties(record) | {
         "key": commit_key(learner_id, effect.op_id),
         "user_id": learner_id,
@@ -169,8 +166,8 @@ def write_turn(planned: Plan, learner_id: str, record: TurnRecord) -> Properties
 
 
 def turn_properties(record: TurnRecord) -> Properties:
-    """Return the record as JSON, and beside it what is searched for or worth seeing in the browser."""
-    searched = record.model_dump(exclude=_NOT_SEARCHED)
+    """Return the record as JSON, and as properties what is searched for or useful in Neo4j Browser."""
+    searched = record.model_dump(exclude=_NOT_PROPERTIES)
     lists = {"injected": list(record.injected), "cited": list(record.cited)}
     return searched | lists | {"has_steps": bool(record.steps), "record_json": dump_record(record)}
 

@@ -1,12 +1,11 @@
 """The shared store: one `AceMemoryState` node per learner in Neo4j, for any number of processes.
 
 A turn costs two round trips: one load and one commit. A commit is one statement that takes the learner's
-lock, compares, and writes when nobody was faster. After a first conflict it is one transaction that
-locks, reads, resolves and writes, so it always comes to an end. Errors that can pass are tried again;
-the op id makes that safe, also when the answer to a commit was lost.
+lock, compares the stored state with its base, and writes when they are the same. After a conflict it is one
+transaction that locks, reads, resolves and writes, so it always finishes. Transient errors are retried; the
+op id makes that safe, even when the reply to a commit was lost.
 
-Does not: format input into statements (neo4j_queries holds them all), or touch `User` nodes that the
-host application made.
+`User` nodes that the host application created are left as they are.
 """
 
 from __future__ import annotations
@@ -32,10 +31,11 @@ from ace_graph.memory.stores.base import (
     checked_learner_id,
     random_token,
 )
+from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.neo4j import cleaning
-from ace_graph.memory.stores.neo4j import pending as queue
+from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
-from ace_graph.memory.stores.neo4j.commit import Done, Job, commit_once, lock
+from ace_graph.memory.stores.neo4j.commit import commit_once, lock
 from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, Login, Neo4jConnection
 from ace_graph.memory.stores.neo4j.history import read_export, read_history, read_turns
 from ace_graph.memory.stores.neo4j.rows import Reply
@@ -64,10 +64,10 @@ class Neo4jStore:
         policy: Policy | None = None,
         new_token: NewToken = random_token,
     ) -> None:
-        """Take note of where the server is; the first call connects.
+        """Keep the address; the first call connects.
 
-        `uri` is like `neo4j://host:7687`; without a user name or a password nobody logs in, without a
-        database it is the server's default. Raises StoreUrlError.
+        `uri` is like `neo4j://host:7687`. Without a user name or a password it connects without a login,
+        without a database to the server's default one. Raises StoreUrlError.
         """
         self.policy = policy or Policy()
         self.connection = Neo4jConnection(Login(uri, username, password, database))
@@ -88,45 +88,49 @@ class Neo4jStore:
     ) -> Commit:
         """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
         learner = checked_learner_id(learner_id)
-        job = Job(learner, delta, base, record, pending, self.policy, self._new_token)
-        return await portal().run(self._commit_in_line(job), whole=True)
+        request = CommitRequest(learner, delta, base, record, pending, self.policy, self._new_token)
+        return await portal().run(self._commit(request), shielded=True)
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
         """Change a turn's record; see `PendingStore.amend`."""
         learner = checked_learner_id(learner_id)
-        return await self._locked(learner, lambda work: queue.amend_turn(work, learner, amend))
+        return await self._locked(learner, lambda work: pending_items.amend_turn(work, learner, amend))
 
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
     ) -> tuple[TurnRecord, ...]:
-        """Return the turns that are meant; see `PendingStore.find_turns`."""
+        """Return the turns that match; see `PendingStore.find_turns`."""
         learner = checked_learner_id(learner_id)
 
         async def read(link: Link) -> tuple[TurnRecord, ...]:
             async with self.connection.session(link) as session:
-                return await queue.find_turns(session, learner, wanted, max(0, limit), max(0, skip))
+                return await pending_items.find_turns(session, learner, wanted, max(0, limit), max(0, skip))
 
         return await self._on_portal(read)
 
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
-        """Lease the item that is next; see `PendingStore.claim`."""
-        wish = queue.Wish(owner, now, seconds, learner_id, self._new_token())
-        return await self._under_lock(lambda link: queue.claim_next(self.connection, link, wish))
+        """Lease the next item; see `PendingStore.claim`."""
+        request = pending_items.ClaimRequest(owner, now, seconds, learner_id, self._new_token())
+        return await self._write(lambda link: pending_items.claim_next(self.connection, link, request))
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
         """Extend the lease; see `PendingStore.renew`."""
-        return await self._locked(item.learner_id, lambda work: queue.renew_lease(work, item, until))
+        return await self._locked(item.learner_id, lambda work: pending_items.renew_lease(work, item, until))
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-        """Give the item back with the error; see `PendingStore.fail`."""
-        return await self._locked(item.learner_id, lambda work: queue.give_back(work, item, error, retry_at))
+        """Release the item with the error; see `PendingStore.fail`."""
+        return await self._locked(
+            item.learner_id, lambda work: pending_items.release(work, item, error, retry_at)
+        )
 
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
         """Make a dead letter pending again; see `PendingStore.retry`."""
         learner = checked_learner_id(learner_id)
-        return await self._locked(learner, lambda work: queue.revive(work, learner, pending_id, now))
+        return await self._locked(
+            learner, lambda work: pending_items.retry_dead(work, learner, pending_id, now)
+        )
 
     async def list_pending(
         self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
@@ -135,7 +139,7 @@ class Neo4jStore:
 
         async def read(link: Link) -> tuple[PendingItem, ...]:
             async with self.connection.session(link) as session:
-                return await queue.read_items(session, learner_id, dead, max(0, limit))
+                return await pending_items.read_items(session, learner_id, dead, max(0, limit))
 
         return await self._on_portal(read)
 
@@ -144,7 +148,7 @@ class Neo4jStore:
 
         async def read(link: Link) -> PendingCounts:
             async with self.connection.session(link) as session:
-                return await queue.count_items(session)
+                return await pending_items.count_items(session)
 
         return await self._on_portal(read)
 
@@ -157,7 +161,7 @@ class Neo4jStore:
                 await lock(transaction, learner)
                 return await read_history(transaction, learner)
 
-        return await self._under_lock(read)
+        return await self._write(read)
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
         """Return the newest turn records; see `Store.turns`."""
@@ -179,12 +183,12 @@ class Neo4jStore:
                 snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
                 return await read_export(transaction, learner, snapshot)
 
-        return await self._under_lock(read)
+        return await self._write(read)
 
     async def forget(self, learner_id: str) -> bool:
         """Delete everything stored about the learner; see `Store.forget`.
 
-        The learner's User node goes too if this store made it and nothing was added to it.
+        Deletes the learner's User node too if this store created it and nothing was added to it.
         """
         learner = checked_learner_id(learner_id)
 
@@ -192,7 +196,7 @@ class Neo4jStore:
             rows = await self.connection.rows(link, cypher.DELETE_LEARNER, uid=learner)
             return any(row["found"] is True for row in rows)
 
-        return await self._under_lock(delete)
+        return await self._write(delete)
 
     async def clean(
         self,
@@ -203,13 +207,13 @@ class Neo4jStore:
         most: int = 200,
         dry_run: bool = False,
     ) -> Cleaned:
-        """Do one batch of a cleaning, under the learner's lock; see `CleanableStore.clean`."""
+        """Clean one batch, under the learner's lock; see `CleanableStore.clean`."""
         batch = cleaning.Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most), dry_run)
-        return await self._under_lock(lambda link: cleaning.clean_batch(self.connection, link, batch))
+        return await self._write(lambda link: cleaning.clean_batch(self.connection, link, batch))
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Whether a cleaning is due; see `CleanableStore.begin_cleaning`."""
-        return await self._under_lock(lambda link: cleaning.begin_duty(self.connection, link, now, every))
+        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
+        return await self._write(lambda link: cleaning.begin_cleaning(self.connection, link, now, every))
 
     async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
         """Return learners in the order of their ids; see `CleanableStore.learners`."""
@@ -229,9 +233,19 @@ class Neo4jStore:
 
         return await self._on_portal(read)
 
+    async def describe(self) -> str:
+        """Return the server's version and edition, the schema, and the number of learners."""
+
+        async def read(link: Link) -> str:
+            (row,) = await self.connection.rows(link, cypher.DESCRIBE)
+            about = f"Neo4j {row['version']} {row['edition']}"
+            return f"{about}, schema {row['schema']}, learners: {row['learners']}"
+
+        return await self._on_portal(read)
+
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""
-        await portal().run(self.connection.close(), whole=True)
+        await portal().run(self.connection.close(), shielded=True)
 
     async def __aenter__(self) -> Self:
         return self
@@ -242,8 +256,8 @@ class Neo4jStore:
     async def _on_portal(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
         return await portal().run(self.connection.work(attempt))
 
-    async def _under_lock(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
-        return await portal().run(self.connection.work(attempt, seconds=WRITE_SECONDS), whole=True)
+    async def _write(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
+        return await portal().run(self.connection.work(attempt, seconds=WRITE_SECONDS), shielded=True)
 
     async def _locked(self, learner: str, job: Callable[[AsyncTransaction], Awaitable[T]]) -> T:
         """Run a job in a transaction that holds the learner's lock."""
@@ -253,7 +267,7 @@ class Neo4jStore:
                 await lock(transaction, learner)
                 return await job(transaction)
 
-        return await self._under_lock(attempt)
+        return await self._write(attempt)
 
     async def _read(self, link: Link, learner: str, known: Snapshot) -> Snapshot:
         version = known.version
@@ -269,19 +283,18 @@ class Neo4jStore:
             state = await lock(transaction, learner, version)
             return (state and state.snapshot(known)) or Snapshot()
 
-    async def _commit_in_line(self, job: Job) -> Commit:
-        async with self.connection.link.queue.place(job.learner, job.base) as place:
-            done = await self.connection.work(
-                lambda link: commit_once(self.connection, link, job, place.base), seconds=WRITE_SECONDS
+    async def _commit(self, request: CommitRequest) -> Commit:
+        async with self.connection.link.queue.slot(request.learner, request.base) as slot:
+            result = await self.connection.work(
+                lambda link: commit_once(self.connection, link, request, slot.base), seconds=WRITE_SECONDS
             )
-            await self._compact(job.learner, done)
-            place.result = done.commit.snapshot
-            return done.commit
+            if result.compaction_due:
+                await self._compact(request.learner)
+            slot.result = result.commit.snapshot
+            return result.commit
 
-    async def _compact(self, learner: str, done: Done) -> None:
-        """Drop old effects now and then. The commit stands whatever comes of it; a later one tries again."""
-        if not done.marks_move:
-            return
+    async def _compact(self, learner: str) -> None:
+        """Drop old effects. A failure does not affect the commit; a later commit compacts instead."""
         kept = self.policy.history_kept
         try:
             await self.connection.work(

@@ -1,8 +1,7 @@
-"""Cleaning the SQLite store, a batch at a time; its list of learners, and how much is stored.
+"""Cleaning the SQLite store in batches; the list of learners, and the sizes.
 
-What a batch needs of a learner's memory is read before the write lock is taken, and compared under it.
-
-Does not: decide what may go. `memory.retention` does.
+`memory.retention` decides what is deleted. The learner's memory, which that needs, is read before the write
+lock is taken, and its version is compared under the lock.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ace_graph.memory.stores.sqlite.rows import Head, read_head, read_snapshot
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["Batch", "begin_duty", "clean_batch", "count_batch", "list_learners", "read_sizes"]
+__all__ = ["Batch", "begin_cleaning", "clean_batch", "count_batch", "list_learners", "read_sizes"]
 
 _COLUMNS = (
     "t.seq, t.record_json, "
@@ -41,7 +40,7 @@ _OLD = {
     "ORDER BY t.started_at, t.seq LIMIT :most",
 }
 
-# Content goes from the oldest version on, without a gap, and never past the base of the history.
+# Versions are deleted from the oldest on, without a gap, and never past the base of the history.
 _OLD_DELTAS = """
 FROM ace_deltas WHERE user_id = :learner AND at < :before AND (NOT content_changed OR version < (
     SELECT coalesce(min(version), :base + 1) FROM ace_deltas
@@ -61,7 +60,7 @@ class Batch:
 
     @property
     def before(self) -> datetime | None:
-        """What is older than this is looked at."""
+        """Only older rows are read."""
         return self.cutoffs.steps if self.place.part == "steps" else self.cutoffs.records
 
 
@@ -73,7 +72,7 @@ class _Old(NamedTuple):
 
 
 def clean_batch(connection: sqlite3.Connection, batch: Batch) -> Cleaned:
-    """Look at one batch of rows and take away what may go. Without any, the write lock is not taken."""
+    """Read one batch of rows and delete what is too old. Without any rows, no lock is taken."""
     if not _is_anything_old(connection, batch):
         return Cleaned(next=_next_part(batch.place))
     known = _snapshot_for(connection, batch)
@@ -85,7 +84,7 @@ def clean_batch(connection: sqlite3.Connection, batch: Batch) -> Cleaned:
             same = (known.version, known.access.access_clock) == (head.version, head.access_clock)
             snapshot = known if same else _snapshot_for(connection, batch)
             old, following = _old_turns(connection, batch, snapshot)
-            _drop(connection, batch, old)
+            _delete_or_empty(connection, batch, old)
             done = _counted(batch, old, following)
         if batch.cutoffs.records is not None and (done.turns or done.deltas):
             connection.execute(
@@ -96,7 +95,7 @@ def clean_batch(connection: sqlite3.Connection, batch: Batch) -> Cleaned:
 
 
 def count_batch(connection: sqlite3.Connection, batch: Batch) -> Cleaned:
-    """Look at the same rows and count what would go; the caller's transaction makes it one moment."""
+    """Read the same rows and count what would be deleted; run it in one read transaction."""
     if not _is_anything_old(connection, batch):
         return Cleaned(next=_next_part(batch.place))
     if batch.place.part == "deltas":
@@ -119,7 +118,7 @@ def _is_anything_old(connection: sqlite3.Connection, batch: Batch) -> bool:
 
 
 def _snapshot_for(connection: sqlite3.Connection, batch: Batch) -> Snapshot:
-    """The learner's memory, where this part of a cleaning asks which turns it names."""
+    """The learner's memory, where this part of a cleaning needs to know which turns it names."""
     return Snapshot() if batch.place.part == "deltas" else read_snapshot(connection, batch.learner, None)
 
 
@@ -131,15 +130,15 @@ def _next_part(place: Place) -> Place | None:
 def _old_turns(
     connection: sqlite3.Connection, batch: Batch, snapshot: Snapshot
 ) -> tuple[list[_Old], Place | None]:
-    """The rows of this batch with what becomes of them, and the place behind them."""
+    """The rows of this batch with their fate, and the place after them."""
     rows = connection.execute(_OLD[batch.place.part], _values(batch, Head())).fetchall()
-    old = list(_judged(rows, named_turns(snapshot), batch.cutoffs))
+    old = list(_with_fate(rows, named_turns(snapshot), batch.cutoffs))
     if len(old) < batch.most:
         return old, _next_part(batch.place)
     return old, Place(batch.place.part, datetime.fromisoformat(old[-1].at), old[-1].seq)
 
 
-def _judged(rows: list[tuple[object, ...]], named: frozenset[str], cutoffs: Cutoffs) -> Iterator[_Old]:
+def _with_fate(rows: list[tuple[object, ...]], named: frozenset[str], cutoffs: Cutoffs) -> Iterator[_Old]:
     for seq, text, waits, has_parts, at in rows:
         turn = load_record(str(text))
         ids = frozenset((turn.turn_id,))
@@ -151,11 +150,11 @@ def _counted(batch: Batch, old: list[_Old], following: Place | None) -> Cleaned:
     ends = [each.fate for each in old]
     if batch.place.part == "turns":
         return Cleaned(turns=ends.count("goes"), next=following)
-    # What goes as a whole is the next part's.
+    # Turns that are deleted as a whole are counted by the next part.
     return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
 
 
-def _drop(connection: sqlite3.Connection, batch: Batch, old: list[_Old]) -> None:
+def _delete_or_empty(connection: sqlite3.Connection, batch: Batch, old: list[_Old]) -> None:
     if batch.place.part == "turns":
         going = [(each.seq,) for each in old if each.fate == "goes"]
         connection.executemany("DELETE FROM ace_turns WHERE seq = ?", going)
@@ -166,7 +165,7 @@ def _drop(connection: sqlite3.Connection, batch: Batch, old: list[_Old]) -> None
         if each.fate == "loses steps"
     ]
     connection.executemany("UPDATE ace_turns SET record_json = ?, has_steps = 0 WHERE seq = ?", emptied)
-    # Rows from before this column was there say that they have steps.
+    # Rows from before this column was added seem to have steps.
     none = [(each.seq,) for each in old if not each.turn.steps]
     connection.executemany("UPDATE ace_turns SET has_steps = 0 WHERE seq = ?", none)
 
@@ -193,8 +192,8 @@ def _values(batch: Batch, head: Head) -> dict[str, object]:
     }
 
 
-def begin_duty(connection: sqlite3.Connection, now: datetime, every: float) -> bool:
-    """Whether a cleaning is due; if so it begins now. A clock that went back holds nobody up."""
+def begin_cleaning(connection: sqlite3.Connection, now: datetime, every: float) -> bool:
+    """Return whether a cleaning is due; if so, record its start. A clock set back blocks no cleaning."""
     moment = now.timestamp()
     return bool(
         connection.execute(
@@ -226,7 +225,7 @@ def list_learners(connection: sqlite3.Connection, limit: int, after: str) -> tup
 
 
 def read_sizes(connection: sqlite3.Connection) -> StoreSizes:
-    """Return how many rows there are, and the bytes of the file without its log."""
+    """Return the numbers of rows, and the bytes of the file without its write-ahead log."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM ace_learners), (SELECT count(*) FROM ace_turns), "
         "(SELECT count(*) FROM ace_deltas), (SELECT count(*) FROM ace_pending), "

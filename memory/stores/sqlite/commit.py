@@ -1,25 +1,20 @@
-"""What the SQLite store does in one transaction with several statements: commit, forget, export.
-
-Does not: hold SQL, or know on which thread it runs.
-"""
+"""What the SQLite store does in one transaction of several statements: commit, forget, export."""
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import suppress
-from dataclasses import dataclass
 
-from ace_graph.memory.commit import Commit, NewToken, begun_at, check_age, meets, plan
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend, Pending, PendingItem
-from ace_graph.memory.policy import Policy
+from ace_graph.memory.commit import Commit, begun_at, check_age, is_current
+from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport
+from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.sqlite.connection import writing
-from ace_graph.memory.stores.sqlite.pending import amend_turn, check_held, read_items, write_pending
+from ace_graph.memory.stores.sqlite.pending import amend_turn, check_claimed, read_items, write_pending
 from ace_graph.memory.stores.sqlite.rows import (
     Head,
-    Prepared,
+    SerializedPlan,
     delete_learner,
     read_head,
     read_history,
@@ -28,74 +23,56 @@ from ace_graph.memory.stores.sqlite.rows import (
     read_turns,
     write,
 )
-from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["Job", "erase", "read_export", "write_job"]
-
-
-@dataclass(frozen=True)
-class Job:
-    """One call of commit. `base` is what the caller had, whatever newer state the queue offers."""
-
-    learner: str
-    delta: Delta
-    base: Snapshot
-    record: TurnRecord | Amend | None
-    pending: Pending | PendingItem | None
-    policy: Policy
-    new_token: NewToken
-
-    def prepared(self, base: Snapshot) -> Prepared:
-        """Plan from `base`, and write the texts."""
-        new = self.record if isinstance(self.record, TurnRecord) else None
-        return Prepared(plan(base, self.delta, self.policy, new, self.new_token), new)
+__all__ = ["delete_all", "read_export", "write_commit"]
 
 
-def write_job(connection: sqlite3.Connection, job: Job, start: Snapshot) -> Commit:
-    """Commit. Planned from `start`, the newest that the queue holds; the job's base says which life is meant.
+def write_commit(connection: sqlite3.Connection, request: CommitRequest, start: Snapshot) -> Commit:
+    """Commit. The first plan, made before the lock is taken, is from `start`, the newest in the queue.
 
     Raises LearnerForgotten, CommitTooOld, TrajectoryNotFound, and what an Amend raises.
     """
-    learner, delta = job.learner, job.delta
-    prepared = job.prepared(start)
+    learner, delta = request.learner, request.delta
+    serialized = SerializedPlan(request.plan(start), request.new_turn)
     with writing(connection):
         report = read_report(connection, learner, delta.op_id)
         if report is not None:
             now = read_snapshot(connection, learner, start)
             return Commit("repeated", now.version, report, now)
         head = read_head(connection, learner)
-        if not _holds(job.base, start, head):
-            prepared = job.prepared(read_snapshot(connection, learner, start))
-        if isinstance(job.pending, PendingItem):
-            check_held(connection, learner, job.pending)  # what is held was never applied
+        if not _is_current(request.base, start, head):
+            newest = read_snapshot(connection, learner, start)
+            serialized = SerializedPlan(request.plan(newest), request.new_turn)
+        if isinstance(request.pending, PendingItem):
+            check_claimed(connection, learner, request.pending)  # a stored item was never applied
         else:
-            check_age(begun_at(delta, prepared.record), head.keys_from)
-        if isinstance(job.record, Amend):
-            amend_turn(connection, learner, job.record)
-        write(connection, learner, prepared, head.marks, job.policy.history_kept)
-        write_pending(connection, learner, job.pending, delta.now)
-    return prepared.plan.commit()
+            check_age(begun_at(delta, request.new_turn), head.keys_from)
+        if isinstance(request.record, Amend):
+            amend_turn(connection, learner, request.record)
+        write(connection, learner, serialized, head.marks, request.policy.history_kept)
+        write_pending(connection, learner, request.pending, delta.now)
+    return serialized.plan.commit()
 
 
-def _holds(base: Snapshot, start: Snapshot, head: Head) -> bool:
+def _is_current(base: Snapshot, start: Snapshot, head: Head) -> bool:
     """Whether a plan from `start` may be written onto `head`. Raises LearnerForgotten."""
     if base.absent and start.version.epoch != head.version.epoch:
-        return False  # the queue held a life that has ended, the caller wants a new one
+        return False  # the learner that the queue knew was forgotten; this caller creates a new one
     clock = start.access.access_clock
-    return meets(start.version, head.version, base_clock=clock, clock=head.access_clock)
+    return is_current(start.version, head.version, base_clock=clock, clock=head.access_clock)
 
 
-def erase(connection: sqlite3.Connection, learner: str) -> bool:
-    """Delete the rows, and empty the log, in which older states of them can still be read."""
+def delete_all(connection: sqlite3.Connection, learner: str) -> bool:
+    """Delete the learner's rows, and empty the write-ahead log, which still holds older states of them."""
     with writing(connection):
         found = delete_learner(connection, learner)
-    with suppress(sqlite3.OperationalError):  # somebody reads: the log is overwritten later
+    with suppress(sqlite3.OperationalError):  # a reader is active: the log is overwritten later
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return found
 
 
 def read_export(connection: sqlite3.Connection, learner: str) -> LearnerExport:
-    """Return everything stored about the learner; the caller's transaction makes it one moment."""
+    """Return everything stored about the learner; run it in one read transaction."""
     return LearnerExport(
         learner,
         read_snapshot(connection, learner, None),

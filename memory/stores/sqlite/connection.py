@@ -1,10 +1,8 @@
-"""A lane: one thread and its own connection to one SQLite file, on which jobs run one after the other.
+"""A thread with its own connection to one SQLite file, on which jobs run one after the other.
 
-Opening makes the file private (0600), switches to WAL and migrates; it happens at the first job, and
-again when the file at the path is another one (restored from a backup, or deleted). Whatever SQLite or
-the file system refuses becomes an error that names the file and what to do, within the lane's patience.
-
-Does not: know what a job reads or writes.
+The first job opens the file: it is created readable by its owner only (0600), switched to WAL and migrated.
+It is opened again when the path leads to another file (restored from a backup, or deleted). An error of
+SQLite or of the file system becomes one that names the file and says what to do.
 """
 
 from __future__ import annotations
@@ -23,14 +21,14 @@ from typing import TypeVar
 from ace_graph.errors import CorruptPayload, NewerFormat, StoreError, StoreUnavailable
 from ace_graph.memory.stores.sqlite.migrations import migrate
 
-__all__ = ["PATIENCE", "Lane", "reading", "writing"]
+__all__ = ["LOCK_TIMEOUT", "SQLiteThread", "reading", "writing"]
 
 T = TypeVar("T")
 
-PATIENCE = 8.0
-"""Seconds that a job waits for other processes at most, from when it was handed in."""
+LOCK_TIMEOUT = 8.0
+"""Seconds that a job waits at most for locks of other processes, counted from its submission."""
 
-_OR_ELSE = "or choose another file with ACE_MEMORY_FILE or ACE_STORE"
+_OTHER_FILE = "or choose another file with ACE_MEMORY_FILE or ACE_STORE"
 _REMEDIES = {
     sqlite3.SQLITE_BUSY: "is locked by another process: end that process",
     sqlite3.SQLITE_LOCKED: "is locked by another process: end that process",
@@ -46,50 +44,50 @@ _BROKEN = {
 }
 
 
-class Lane:
-    """Runs jobs on `path`. Belongs to one event loop; `close` it, or `abandon` it where there is no loop."""
+class SQLiteThread:
+    """Runs jobs on `path`. Belongs to one event loop; `close` it, or `close_now` where there is no loop."""
 
-    def __init__(self, path: Path, *, make_folder: bool, patience: float) -> None:
+    def __init__(self, path: Path, *, make_folder: bool, lock_timeout: float) -> None:
         self._path = path
-        self._patience = patience
+        self._lock_timeout = lock_timeout
         self._make_folder = make_folder
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ace-graph-sqlite")
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
     async def run(self, job: Callable[[sqlite3.Connection], T], *, began: float | None = None) -> T:
-        """Run `job` after those before it and return what it returns.
+        """Run `job` after the earlier ones and return its result.
 
-        Its patience counts from `began` (on the monotonic clock) where that is given, else from now.
+        The lock timeout counts from `began` (on the monotonic clock) where that is given, else from now.
         Raises StoreUnavailable, CorruptPayload, NewerFormat, and what the job raises.
         """
-        deadline = (time.monotonic() if began is None else began) + self._patience
+        deadline = (time.monotonic() if began is None else began) + self._lock_timeout
         try:
             running = self._pool.submit(self._work, job, deadline)
-        except RuntimeError as error:  # Python ends: its executors take no more work
-            raise StoreUnavailable(f"{self._path} is closed, because the program is ending") from error
+        except RuntimeError as error:  # Python is shutting down: its executors refuse new jobs
+            raise StoreUnavailable(f"{self._path} is closed, because the program is shutting down") from error
         return await asyncio.wrap_future(running)
 
     async def close(self) -> None:
-        """Let the jobs handed in finish, then close the connection and the thread."""
+        """Wait for the submitted jobs, then close the connection and the thread."""
         try:
             await asyncio.wrap_future(self._pool.submit(self._disconnect))
         except RuntimeError:
             self._disconnect()
         self._pool.shutdown(wait=False)
 
-    def abandon(self) -> None:
-        """Close the connection and the thread when no job runs and none will come."""
+    def close_now(self) -> None:
+        """Close the connection and the thread without waiting; no job may be running or come later."""
         self._pool.shutdown(wait=False)
         self._disconnect()
 
     def _work(self, job: Callable[[sqlite3.Connection], T], deadline: float) -> T:
-        with _explained(self._path):
-            connection = self._connected(deadline)
-            _wait_until(connection, deadline)
+        with _translated_errors(self._path):
+            connection = self._connection_for(deadline)
+            _set_busy_timeout(connection, deadline)
             return job(connection)
 
-    def _connected(self, deadline: float) -> sqlite3.Connection:
+    def _connection_for(self, deadline: float) -> sqlite3.Connection:
         if self._connection is not None and self._file != _identity(self._path):
             self._disconnect()
         if self._connection is None:
@@ -103,19 +101,19 @@ class Lane:
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            with contextlib.suppress(sqlite3.Error):  # a last checkpoint that fails is made at the next start
+            with contextlib.suppress(sqlite3.Error):  # a failed last checkpoint is repeated at the next start
                 connection.close()
 
 
 @contextlib.contextmanager
 def writing(connection: sqlite3.Connection) -> Generator[None, None, None]:
-    """A transaction that holds the write lock from its first statement; undone when the block raises."""
+    """A transaction that holds the write lock from its start; rolled back when the block raises."""
     yield from _transaction(connection, "BEGIN IMMEDIATE")
 
 
 @contextlib.contextmanager
 def reading(connection: sqlite3.Connection) -> Generator[None, None, None]:
-    """A transaction in which all statements read the state of one moment."""
+    """A transaction in which all statements read the same state."""
     yield from _transaction(connection, "BEGIN")
 
 
@@ -133,27 +131,27 @@ def _transaction(connection: sqlite3.Connection, begin: str) -> Generator[None, 
 def _connect(path: Path, deadline: float) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        _wait_until(connection, deadline)
-        connection.execute("PRAGMA secure_delete = ON")  # what is deleted or replaced is overwritten
+        _set_busy_timeout(connection, deadline)
+        connection.execute("PRAGMA secure_delete = ON")  # overwrites deleted and replaced content
         _use_wal(connection, deadline)
-        _wait_until(connection, deadline)
+        _set_busy_timeout(connection, deadline)
         migrate(connection)
     except NewerFormat as error:
         connection.close()
-        raise NewerFormat(f"{path}: {error}, {_OR_ELSE}") from error
+        raise NewerFormat(f"{path}: {error}, {_OTHER_FILE}") from error
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _wait_until(connection: sqlite3.Connection, deadline: float) -> None:
+def _set_busy_timeout(connection: sqlite3.Connection, deadline: float) -> None:
     left = max(1, int(1000 * (deadline - time.monotonic())))
     connection.execute(f"PRAGMA busy_timeout = {left}")
 
 
 def _use_wal(connection: sqlite3.Connection, deadline: float) -> None:
-    """Switching takes a lock for which SQLite does not always wait by itself."""
+    """Switch to WAL. SQLite does not always wait for the lock that this takes, so it is retried here."""
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -166,10 +164,10 @@ def _use_wal(connection: sqlite3.Connection, deadline: float) -> None:
 
 
 def _create_private(path: Path) -> None:
-    """Make an empty file that only its owner can read, unless there is one.
+    """Create an empty file that only its owner can read, unless there is one.
 
-    It is linked into place, not opened there: closing it would drop the locks that SQLite may hold on it
-    in another thread.
+    It is linked into place, not opened there: POSIX drops all locks of a process on a file when any handle is
+    closed, also those that SQLite may hold in another thread.
     """
     if path.exists():
         return
@@ -179,7 +177,7 @@ def _create_private(path: Path) -> None:
         os.link(made, path)
     except FileExistsError:
         pass
-    except OSError:  # a file system without links
+    except OSError:  # the file system has no hard links
         path.touch(mode=0o600)
     finally:
         os.unlink(made)
@@ -194,22 +192,24 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Generator[None, None, None]:
+def _translated_errors(path: Path) -> Generator[None, None, None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise _explanation(path, error) from error
+        raise _translated(path, error) from error
     except OSError as error:
-        raise StoreUnavailable(f"{path} can't be opened ({error.strerror}): mend that, {_OR_ELSE}") from error
+        raise StoreUnavailable(
+            f"{path} can't be opened ({error.strerror}): fix that, {_OTHER_FILE}"
+        ) from error
 
 
-def _explanation(path: Path, error: sqlite3.Error) -> StoreError:
+def _translated(path: Path, error: sqlite3.Error) -> StoreError:
     code = _code(error)
     if code in _BROKEN:
-        return CorruptPayload(f"{path} {_BROKEN[code]}, {_OR_ELSE}")
-    return StoreUnavailable(f"{path} {_REMEDIES.get(code, 'can not be used')}, {_OR_ELSE} ({error})")
+        return CorruptPayload(f"{path} {_BROKEN[code]}, {_OTHER_FILE}")
+    return StoreUnavailable(f"{path} {_REMEDIES.get(code, 'can not be used')}, {_OTHER_FILE} ({error})")
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The primary result code; 0 for an error that Python's module itself raised."""
+    """The primary result code; 0 for an error that Python's own module raised."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

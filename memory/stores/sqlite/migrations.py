@@ -1,10 +1,8 @@
-"""The tables of the SQLite store, as numbered steps that are applied once each.
+"""The tables of the SQLite store, as numbered migrations that are applied once each.
 
-The names of applied steps are in a table. Any number of processes may start at once: who has the write
-lock applies what is missing, the others find it done. A step that was released is never edited; a change
-of the tables is a new step.
-
-Does not: open a connection, or read and write what is in the tables.
+The names of applied migrations are in a table. Any number of processes can start at once: the one with the
+write lock applies what is missing, the others find it applied. A released migration is never edited; a change
+of the tables is a new one.
 """
 
 from __future__ import annotations
@@ -149,13 +147,13 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
 )
-"""Name and statements of every step, in order."""
+"""Name and statements of every migration, in order."""
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Apply the steps that are missing, all or none; where none is, nothing is locked or written.
+    """Apply the missing migrations, all or none; without any, nothing is locked or written.
 
-    `connection` is in autocommit mode. Raises NewerFormat for a database with steps that are unknown
+    `connection` is in autocommit mode. Raises NewerFormat for a database with migrations that are unknown
     here, sqlite3.Error when it can't be read or written.
     """
     if not _missing(connection):
@@ -177,7 +175,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def _missing(connection: sqlite3.Connection) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the steps that the database lacks. Raises NewerFormat."""
+    """Return the migrations that the database lacks. Raises NewerFormat."""
     found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'ace_migrations'").fetchone()
     if found is None:
         return list(MIGRATIONS)
@@ -185,4 +183,4 @@ def _missing(connection: sqlite3.Connection) -> list[tuple[str, tuple[str, ...]]
     unknown = sorted(applied - {name for name, _ in MIGRATIONS})
     if unknown:
         raise NewerFormat(f"the database has the migration {unknown[-1]}, unknown here: upgrade ace-graph")
-    return [step for step in MIGRATIONS if step[0] not in applied]
+    return [migration for migration in MIGRATIONS if migration[0] not in applied]

@@ -1,6 +1,6 @@
-"""The pending work of the SQLite store: rows in, items out, and back.
+"""The SQL of the SQLite store for pending work and for changes of turns.
 
-Does not: begin or end transactions. Whoever claims, renews or gives back holds the write lock.
+The caller begins and ends the transactions; whoever changes an item holds the write lock.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
     "amend_turn",
-    "check_held",
+    "check_claimed",
     "claim_next",
     "count_items",
     "find_turns",
-    "give_back",
     "read_items",
+    "release",
     "renew_lease",
-    "revive",
+    "retry_dead",
     "turns_query",
     "write_pending",
 ]
@@ -33,7 +33,7 @@ _COLUMNS = (
     "user_id, pending_id, turn_id, body, priority, state, attempts, created_at, free_at, lease, owner, error"
 )
 
-# The first of its learner, free, and nobody works for that learner. Times are seconds since 1970, UTC.
+# The first item of its learner, free, and none of that learner is leased. Times are seconds since 1970, UTC.
 _NEXT = f"""
 SELECT p.seq, {_COLUMNS} FROM ace_pending p
 WHERE p.state = 'pending' AND p.free_at <= :now AND (:learner IS NULL OR p.user_id = :learner)
@@ -51,7 +51,7 @@ ORDER BY p.priority DESC, p.seq LIMIT 1
 def write_pending(
     connection: sqlite3.Connection, learner: str, pending: Pending | PendingItem | None, now: datetime
 ) -> None:
-    """Do what a commit asks: keep new work, delete work that is completed."""
+    """Store new work, or delete the item that the commit completes."""
     if isinstance(pending, PendingItem):
         key = commit_key(learner, pending.pending_id)
         connection.execute("DELETE FROM ace_pending WHERE key = ?", (key,))
@@ -73,11 +73,13 @@ def write_pending(
         )
 
 
-def check_held(connection: sqlite3.Connection, learner: str, item: PendingItem) -> None:
-    """Raise LearnerForgotten when the item that a commit completes is not there any more."""
+def check_claimed(connection: sqlite3.Connection, learner: str, item: PendingItem) -> None:
+    """Raise LearnerForgotten when the item that a commit completes is gone."""
     key = commit_key(learner, item.pending_id)
     if connection.execute("SELECT 1 FROM ace_pending WHERE key = ?", (key,)).fetchone() is None:
-        raise LearnerForgotten("the learner was forgotten while a worker was at it: nothing is stored")
+        raise LearnerForgotten(
+            "the learner was forgotten while a worker processed the item: nothing is stored"
+        )
 
 
 def amend_turn(connection: sqlite3.Connection, learner: str, amend: Amend) -> TurnRecord | None:
@@ -113,7 +115,7 @@ def amend_turn(connection: sqlite3.Connection, learner: str, amend: Amend) -> Tu
 def find_turns(
     connection: sqlite3.Connection, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
 ) -> tuple[TurnRecord, ...]:
-    """Return the turns that are meant, the newest first."""
+    """Return the turns that match, the newest first."""
     statement, values = turns_query(learner, wanted)
     rows = connection.execute(f"{statement} LIMIT ? OFFSET ?", (*values, limit, skip))
     return tuple(load_record(text) for (text,) in rows)
@@ -134,14 +136,14 @@ def turns_query(learner: str, wanted: TrajectoryFilter) -> tuple[str, list[objec
 
 
 def _as_stored(moment: datetime | None) -> str | None:
-    """As text, UTC: the order of texts with other offsets is not that of time."""
+    """As text in UTC: texts with different offsets would not sort by time."""
     return None if moment is None else moment.astimezone(UTC).isoformat()
 
 
 def claim_next(
     connection: sqlite3.Connection, owner: str, now: datetime, seconds: float, learner: str | None, token: str
 ) -> PendingItem | None:
-    """Lease the item that is next."""
+    """Lease the next item."""
     row = connection.execute(_NEXT, {"now": now.timestamp(), "learner": learner}).fetchone()
     if row is None:
         return None
@@ -157,21 +159,19 @@ def claim_next(
 
 
 def renew_lease(connection: sqlite3.Connection, item: PendingItem, until: datetime) -> bool:
-    """Extend the lease while it is the caller's."""
+    """Extend the lease if the caller still holds it."""
     return _changed(connection, item, "free_at = ?", until.timestamp())
 
 
-def give_back(
-    connection: sqlite3.Connection, item: PendingItem, error: str, retry_at: datetime | None
-) -> bool:
-    """Give the item back with the error, or make a dead letter of it."""
+def release(connection: sqlite3.Connection, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+    """Release the item with the error, or make it a dead letter."""
     state = "dead" if retry_at is None else "pending"
     free_at = (retry_at or item.free_at).timestamp()
     what = "state = ?, error = ?, free_at = ?, attempts = ?, lease = NULL"
     return _changed(connection, item, what, state, bounded_error(error), free_at, item.attempts)
 
 
-def revive(connection: sqlite3.Connection, learner: str, pending_id: str, now: datetime) -> bool:
+def retry_dead(connection: sqlite3.Connection, learner: str, pending_id: str, now: datetime) -> bool:
     """Make a dead letter pending again."""
     done = connection.execute(
         "UPDATE ace_pending SET state = 'pending', attempts = 0, free_at = ?, lease = NULL "
@@ -184,7 +184,7 @@ def revive(connection: sqlite3.Connection, learner: str, pending_id: str, now: d
 def read_items(
     connection: sqlite3.Connection, learner: str | None, dead: bool | None, limit: int
 ) -> tuple[PendingItem, ...]:
-    """Return the items in the order in which they are next; a negative limit means all."""
+    """Return the items in the order of the queue; a negative limit means all."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM ace_pending "  # noqa: S608  as above
         "WHERE (?1 IS NULL OR user_id = ?1) AND (?2 IS NULL OR (state = 'dead') = ?2) "

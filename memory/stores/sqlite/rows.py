@@ -1,6 +1,6 @@
-"""The statements of the SQLite store: rows in, values out, and back.
+"""The SQL of the SQLite store for learners, deltas and turns: from rows to values, and back.
 
-Does not: begin or end transactions, or decide anything. The store does.
+The caller begins and ends the transactions.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from ace_graph.memory.serialization import (
     load_report,
 )
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.compaction import Marks
+from ace_graph.memory.stores.compaction import CompactionMarks
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
     "Head",
-    "Prepared",
+    "SerializedPlan",
     "delete_learner",
+    "read_description",
     "read_head",
     "read_history",
     "read_report",
@@ -45,16 +46,16 @@ __all__ = [
 
 
 class Head(NamedTuple):
-    """The small part of a learner's state that a commit compares."""
+    """The small part of a learner's state that a commit compares with its base."""
 
     version: Version = Version()
     access_clock: int = 0
-    marks: Marks = Marks()
+    marks: CompactionMarks = CompactionMarks()
     keys_from: float | None = None
 
 
-class Prepared:
-    """A plan and the texts it is stored as: made before the write lock is taken."""
+class SerializedPlan:
+    """A plan and its serialized form, which is made before the write lock is taken."""
 
     def __init__(self, plan: Plan, record: TurnRecord | None) -> None:
         self.plan = plan
@@ -78,7 +79,7 @@ def read_report(connection: sqlite3.Connection, learner: str, op_id: str) -> Rep
 
 
 def read_head(connection: sqlite3.Connection, learner: str) -> Head:
-    """Return version, clock, marks, and since when keys are kept; of an absent learner what a new one has."""
+    """Return version, clock, compaction marks and the start of the keys; defaults for an absent learner."""
     row = connection.execute(
         "SELECT epoch, version, etag, access_clock, base_version, next_base_version, keys_from "
         "FROM ace_learners WHERE user_id = ?",
@@ -87,11 +88,11 @@ def read_head(connection: sqlite3.Connection, learner: str) -> Head:
     if row is None:
         return Head()
     epoch, n, etag, clock, base, next_base, keys_from = row
-    return Head(Version(epoch, n, etag), clock, Marks(base, next_base), keys_from)
+    return Head(Version(epoch, n, etag), clock, CompactionMarks(base, next_base), keys_from)
 
 
 def read_snapshot(connection: sqlite3.Connection, learner: str, known: Snapshot | None) -> Snapshot:
-    """Return the newest snapshot in one statement; content that is `known` is not read.
+    """Return the newest snapshot in one statement; the content is not read where `known` has it.
 
     Raises CorruptPayload, NewerFormat.
     """
@@ -104,8 +105,8 @@ def read_snapshot(connection: sqlite3.Connection, learner: str, known: Snapshot 
     ).fetchone()
     if row is None:
         return Snapshot()
-    epoch, n, etag, access_json, torn, memory_json = row
-    if torn:
+    epoch, n, etag, access_json, is_incomplete, memory_json = row
+    if is_incomplete:
         raise CorruptPayload("the stored playbook is missing: restore the database from a backup")
     version = Version(epoch, n, etag)
     content = None if known is None else known.playbook
@@ -150,22 +151,28 @@ def read_turns(connection: sqlite3.Connection, learner: str, limit: int) -> tupl
 
 
 def write(
-    connection: sqlite3.Connection, learner: str, prepared: Prepared, marks: Marks, history_kept: int
+    connection: sqlite3.Connection,
+    learner: str,
+    serialized: SerializedPlan,
+    marks: CompactionMarks,
+    history_kept: int,
 ) -> None:
-    """Write what was prepared, onto the state it was planned for; `marks` are those of that state."""
-    n = prepared.plan.snapshot.version.n
-    marks_after = marks.after(n, history_kept) if prepared.plan.content_changed else marks
-    _write_state(connection, learner, prepared, marks_after)
-    if prepared.record is not None:
-        _write_turn(connection, learner, prepared, prepared.record)
-    if prepared.plan.content_changed or prepared.record is None:
-        _write_delta(connection, learner, prepared)
+    """Write a plan onto the state that it was made from; `marks` are those of that state."""
+    n = serialized.plan.snapshot.version.n
+    marks_after = marks.after(n, history_kept) if serialized.plan.content_changed else marks
+    _write_state(connection, learner, serialized, marks_after)
+    if serialized.record is not None:
+        _write_turn(connection, learner, serialized, serialized.record)
+    if serialized.plan.content_changed or serialized.record is None:
+        _write_delta(connection, learner, serialized)
     if marks_after != marks:
-        _compact(connection, learner, prepared, marks_after)
+        _compact(connection, learner, serialized, marks_after)
 
 
-def _write_state(connection: sqlite3.Connection, learner: str, prepared: Prepared, marks: Marks) -> None:
-    snapshot, now = prepared.plan.snapshot, prepared.plan.effect.now.isoformat()
+def _write_state(
+    connection: sqlite3.Connection, learner: str, serialized: SerializedPlan, marks: CompactionMarks
+) -> None:
+    snapshot, now = serialized.plan.snapshot, serialized.plan.effect.now.isoformat()
     version = snapshot.version
     connection.execute(
         "INSERT INTO ace_learners (user_id, id, access_json, access_clock, version, epoch, etag, "
@@ -176,7 +183,7 @@ def _write_state(connection: sqlite3.Connection, learner: str, prepared: Prepare
         (
             learner,
             str(uuid4()),
-            prepared.access_json,
+            serialized.access_json,
             snapshot.access.access_clock,
             version.n,
             version.epoch,
@@ -189,12 +196,12 @@ def _write_state(connection: sqlite3.Connection, learner: str, prepared: Prepare
     connection.execute(
         "INSERT INTO ace_playbooks (user_id, memory_json) VALUES (?1, coalesce(?2, '{}')) "
         "ON CONFLICT (user_id) DO UPDATE SET memory_json = ?2 WHERE ?2 IS NOT NULL",
-        (learner, prepared.memory_json),
+        (learner, serialized.memory_json),
     )
 
 
-def _write_delta(connection: sqlite3.Connection, learner: str, prepared: Prepared) -> None:
-    effect: Effect = prepared.plan.effect
+def _write_delta(connection: sqlite3.Connection, learner: str, serialized: SerializedPlan) -> None:
+    effect: Effect = serialized.plan.effect
     connection.execute(
         "INSERT INTO ace_deltas (key, user_id, op_id, version, content_changed, at, author, reason, source, "
         "report_json, effect_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -202,20 +209,22 @@ def _write_delta(connection: sqlite3.Connection, learner: str, prepared: Prepare
             commit_key(learner, effect.op_id),
             learner,
             effect.op_id,
-            prepared.plan.snapshot.version.n,
-            prepared.plan.content_changed,
+            serialized.plan.snapshot.version.n,
+            serialized.plan.content_changed,
             effect.now.isoformat(),
             effect.author,
             effect.reason,
             effect.source,
-            prepared.report_json,
-            prepared.effect_json,
+            serialized.report_json,
+            serialized.effect_json,
         ),
     )
 
 
-def _write_turn(connection: sqlite3.Connection, learner: str, prepared: Prepared, record: TurnRecord) -> None:
-    op_id = prepared.plan.effect.op_id
+def _write_turn(
+    connection: sqlite3.Connection, learner: str, serialized: SerializedPlan, record: TurnRecord
+) -> None:
+    op_id = serialized.plan.effect.op_id
     connection.execute(
         "INSERT INTO ace_turns (key, user_id, op_id, turn_id, conversation_id, mode, topic, status, verdict, "
         "started_at, completed_at, report_json, record_json, agent, task_type, parent_id, has_steps) "
@@ -232,8 +241,8 @@ def _write_turn(connection: sqlite3.Connection, learner: str, prepared: Prepared
             record.verdict,
             record.started_at.isoformat(),
             None if record.completed_at is None else record.completed_at.isoformat(),
-            prepared.report_json,
-            prepared.record_json,
+            serialized.report_json,
+            serialized.record_json,
             record.agent,
             record.task_type,
             record.parent_id,
@@ -242,10 +251,12 @@ def _write_turn(connection: sqlite3.Connection, learner: str, prepared: Prepared
     )
 
 
-def _compact(connection: sqlite3.Connection, learner: str, prepared: Prepared, marks: Marks) -> None:
+def _compact(
+    connection: sqlite3.Connection, learner: str, serialized: SerializedPlan, marks: CompactionMarks
+) -> None:
     connection.execute(
         "INSERT INTO ace_bases (user_id, version, memory_json) VALUES (?, ?, ?)",
-        (learner, marks.next, prepared.memory_json),
+        (learner, marks.next, serialized.memory_json),
     )
     connection.execute("DELETE FROM ace_bases WHERE user_id = ? AND version < ?", (learner, marks.base))
     connection.execute(
@@ -253,6 +264,14 @@ def _compact(connection: sqlite3.Connection, learner: str, prepared: Prepared, m
         "WHERE user_id = ? AND version <= ? AND content_changed AND effect_json IS NOT NULL",
         (learner, marks.base),
     )
+
+
+def read_description(connection: sqlite3.Connection) -> str:
+    """Return the versions of SQLite and of the schema, and the number of learners."""
+    learners, schema = connection.execute(
+        "SELECT (SELECT count(*) FROM ace_learners), (SELECT max(name) FROM ace_migrations)"
+    ).fetchone()
+    return f"SQLite {sqlite3.sqlite_version}, schema {schema}, learners: {learners}"
 
 
 def delete_learner(connection: sqlite3.Connection, learner: str) -> bool:

@@ -1,11 +1,10 @@
 """The embedded default: every learner in one SQLite file, no set-up, any number of processes.
 
-Reads and writes have a lane each: a thread with a connection of its own. A commit is planned before the
-write lock is taken, from the newest snapshot this process knows; under the lock it is compared, and only
-where another process was faster it is planned once more from what is stored.
+Reads and writes each have a thread with its own connection (connection.py). A commit is planned before the
+write lock is taken, from the newest snapshot that this process knows. Under the lock it is compared with the
+stored state, and planned again only where another process was faster (commit.py).
 
-Does not: hold SQL (`sqlite_rows`, `sqlite_pending`), what a commit does (`sqlite_jobs`), threads and
-connections (`sqlite_lane`) or tables (`sqlite_migrations`).
+SQL is in rows.py, pending.py and cleaning.py, tables are in migrations.py.
 """
 
 from __future__ import annotations
@@ -28,34 +27,34 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
-    CommitQueue,
     LearnerExport,
     LearnerSummary,
     StoreSizes,
     checked_learner_id,
     random_token,
 )
+from ace_graph.memory.stores.commit_queue import CommitQueue, CommitRequest
 from ace_graph.memory.stores.sqlite.cleaning import (
     Batch,
-    begin_duty,
+    begin_cleaning,
     clean_batch,
     count_batch,
     list_learners,
     read_sizes,
 )
-from ace_graph.memory.stores.sqlite.commit import Job, erase, read_export, write_job
-from ace_graph.memory.stores.sqlite.connection import PATIENCE, Lane, reading, writing
+from ace_graph.memory.stores.sqlite.commit import delete_all, read_export, write_commit
+from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT, SQLiteThread, reading, writing
 from ace_graph.memory.stores.sqlite.pending import (
     amend_turn,
     claim_next,
     count_items,
     find_turns,
-    give_back,
     read_items,
+    release,
     renew_lease,
-    revive,
+    retry_dead,
 )
-from ace_graph.memory.stores.sqlite.rows import read_history, read_snapshot, read_turns
+from ace_graph.memory.stores.sqlite.rows import read_description, read_history, read_snapshot, read_turns
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal
@@ -68,8 +67,8 @@ T = TypeVar("T")
 class SQLiteStore:
     """A `Store` (see `ace_graph.memory.stores.base`) in the file at `path`.
 
-    Making one does no I/O. The file is created at the first call, readable by its owner only; its folder
-    too with `make_folder`. A call waits at most `patience` seconds for the locks of other processes.
+    The constructor does no I/O. The first call creates the file, readable by its owner only, and with
+    `make_folder` its folder. A call waits at most `lock_timeout` seconds for the locks of other processes.
     """
 
     name = "SQLite"
@@ -80,17 +79,17 @@ class SQLiteStore:
         policy: Policy | None = None,
         *,
         make_folder: bool = False,
-        patience: float = PATIENCE,
+        lock_timeout: float = LOCK_TIMEOUT,
         new_token: NewToken = random_token,
     ) -> None:
         self.path = Path(path).absolute()
         self.policy = policy or Policy()
         self._make_folder = make_folder
-        self._patience = patience
+        self._lock_timeout = lock_timeout
         self._new_token = new_token
-        self._open: _Lanes | None = None
-        self._last_resort: weakref.finalize[[], SQLiteStore] | None = None
-        self._inherited: list[_Lanes] = []
+        self._open: _Connections | None = None
+        self._finalizer: weakref.finalize[[], SQLiteStore] | None = None
+        self._inherited: list[_Connections] = []
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         """Return the newest snapshot; see `Store.load`."""
@@ -106,40 +105,41 @@ class SQLiteStore:
         pending: Pending | PendingItem | None = None,
     ) -> Commit:
         """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
-        job = Job(checked_learner_id(learner_id), delta, base, record, pending, self.policy, self._new_token)
-        return await portal().run(self._commit(job), whole=True)
+        learner = checked_learner_id(learner_id)
+        request = CommitRequest(learner, delta, base, record, pending, self.policy, self._new_token)
+        return await portal().run(self._commit(request), shielded=True)
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
         """Change a turn's record; see `PendingStore.amend`."""
         learner = checked_learner_id(learner_id)
-        return await self._change(lambda connection: amend_turn(connection, learner, amend))
+        return await self._write(lambda connection: amend_turn(connection, learner, amend))
 
     async def find_turns(
         self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
     ) -> tuple[TurnRecord, ...]:
-        """Return the turns that are meant; see `PendingStore.find_turns`."""
+        """Return the turns that match; see `PendingStore.find_turns`."""
         learner = checked_learner_id(learner_id)
         return await self._read(lambda link: find_turns(link, learner, wanted, max(0, limit), max(0, skip)))
 
     async def claim(
         self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
     ) -> PendingItem | None:
-        """Lease the item that is next; see `PendingStore.claim`."""
+        """Lease the next item; see `PendingStore.claim`."""
         token = self._new_token()
-        return await self._change(lambda link: claim_next(link, owner, now, seconds, learner_id, token))
+        return await self._write(lambda link: claim_next(link, owner, now, seconds, learner_id, token))
 
     async def renew(self, item: PendingItem, until: datetime) -> bool:
         """Extend the lease; see `PendingStore.renew`."""
-        return await self._change(lambda connection: renew_lease(connection, item, until))
+        return await self._write(lambda connection: renew_lease(connection, item, until))
 
     async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-        """Give the item back with the error; see `PendingStore.fail`."""
-        return await self._change(lambda connection: give_back(connection, item, error, retry_at))
+        """Release the item with the error; see `PendingStore.fail`."""
+        return await self._write(lambda connection: release(connection, item, error, retry_at))
 
     async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
         """Make a dead letter pending again; see `PendingStore.retry`."""
         learner = checked_learner_id(learner_id)
-        return await self._change(lambda connection: revive(connection, learner, pending_id, now))
+        return await self._write(lambda connection: retry_dead(connection, learner, pending_id, now))
 
     async def list_pending(
         self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
@@ -169,7 +169,7 @@ class SQLiteStore:
     async def forget(self, learner_id: str) -> bool:
         """Delete everything stored about the learner; see `Store.forget`."""
         learner = checked_learner_id(learner_id)
-        return await portal().run(self._forget(learner), whole=True)
+        return await portal().run(self._forget(learner), shielded=True)
 
     async def clean(
         self,
@@ -180,19 +180,19 @@ class SQLiteStore:
         most: int = 200,
         dry_run: bool = False,
     ) -> Cleaned:
-        """Do one batch of a cleaning; see `CleanableStore.clean`."""
+        """Clean one batch; see `CleanableStore.clean`."""
         batch = Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
         if dry_run:
             return await self._read(lambda connection: count_batch(connection, batch))
 
-        async def with_the_lock() -> Cleaned:
-            return await self._lanes().writer.run(lambda connection: clean_batch(connection, batch))
+        async def write() -> Cleaned:
+            return await self._connections().writer.run(lambda connection: clean_batch(connection, batch))
 
-        return await portal().run(with_the_lock(), whole=True)
+        return await portal().run(write(), shielded=True)
 
     async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Whether a cleaning is due; see `CleanableStore.begin_cleaning`."""
-        return await self._change(lambda connection: begin_duty(connection, now, every))
+        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
+        return await self._write(lambda connection: begin_cleaning(connection, now, every))
 
     async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
         """Return learners in the order of their ids; see `CleanableStore.learners`."""
@@ -202,9 +202,13 @@ class SQLiteStore:
         """Return how much is stored; see `CleanableStore.sizes`."""
         return await self._read(read_sizes)
 
+    async def describe(self) -> str:
+        """Return the versions of SQLite and of the schema, and the number of learners."""
+        return await self._read(read_description)
+
     async def close(self) -> None:
-        """Close both connections once the calls under way have ended; the next call opens them again."""
-        await portal().run(self._close(), whole=True)
+        """Close both connections when the current calls have ended; the next call opens them again."""
+        await portal().run(self._close(), shielded=True)
 
     async def __aenter__(self) -> Self:
         return self
@@ -213,64 +217,66 @@ class SQLiteStore:
         await self.close()
 
     async def _read(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        async def in_one_moment() -> T:
-            return await self._lanes().reader.run(partial(_within, reading, job))
+        async def read() -> T:
+            return await self._connections().reader.run(partial(_within, reading, job))
 
-        return await portal().run(in_one_moment())
+        return await portal().run(read())
 
-    async def _change(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        async def with_the_lock() -> T:
-            return await self._lanes().writer.run(partial(_within, writing, job))
+    async def _write(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        async def write() -> T:
+            return await self._connections().writer.run(partial(_within, writing, job))
 
-        return await portal().run(with_the_lock(), whole=True)
+        return await portal().run(write(), shielded=True)
 
-    async def _commit(self, job: Job) -> Commit:
-        lanes, began = self._lanes(), time.monotonic()
-        async with lanes.queue.place(job.learner, job.base) as place:
-            start = place.base
-            done = await lanes.writer.run(
-                lambda connection: write_job(connection, job, start),
-                began=began,  # so that a queue before a locked file fails together, not one by one
+    async def _commit(self, request: CommitRequest) -> Commit:
+        connections, began = self._connections(), time.monotonic()
+        async with connections.queue.slot(request.learner, request.base) as slot:
+            start = slot.base
+            commit = await connections.writer.run(
+                lambda connection: write_commit(connection, request, start),
+                began=began,  # so that all commits queued for a locked file fail together, not one by one
             )
-            place.result = done.snapshot
-        return done
+            slot.result = commit.snapshot
+        return commit
 
     async def _forget(self, learner: str) -> bool:
-        return await self._lanes().writer.run(lambda connection: erase(connection, learner))
+        return await self._connections().writer.run(lambda connection: delete_all(connection, learner))
 
-    def _lanes(self) -> _Lanes:
-        """Both lanes of this process. A forked child makes its own and leaves the parent's alone."""
+    def _connections(self) -> _Connections:
+        """Return this process's connections. A forked child opens its own and never uses the parent's."""
         if self._open is not None and self._open.pid != os.getpid():
             self._inherited.append(self._open)
             self._open = None
         if self._open is None:
-            self._open = _Lanes(self.path, make_folder=self._make_folder, patience=self._patience)
-            self._last_resort = weakref.finalize(self, self._open.abandon)
+            self._open = _Connections(
+                self.path, make_folder=self._make_folder, lock_timeout=self._lock_timeout
+            )
+            self._finalizer = weakref.finalize(self, self._open.close_now)
         return self._open
 
     async def _close(self) -> None:
-        lanes, self._open = self._open, None
-        if lanes is not None and lanes.pid == os.getpid():
-            await lanes.reader.close()
-            await lanes.writer.close()
-            if self._last_resort is not None and self._open is None:
-                self._last_resort.detach()
+        connections, self._open = self._open, None
+        if connections is not None and connections.pid == os.getpid():
+            await connections.reader.close()
+            await connections.writer.close()
+            if self._finalizer is not None and self._open is None:
+                self._finalizer.detach()
 
 
-class _Lanes:
-    """What one process holds open."""
+class _Connections:
+    """The threads and the commit queue of one process."""
 
-    def __init__(self, path: Path, *, make_folder: bool, patience: float) -> None:
+    def __init__(self, path: Path, *, make_folder: bool, lock_timeout: float) -> None:
         self.pid = os.getpid()
-        self.reader = Lane(path, make_folder=make_folder, patience=patience)
-        self.writer = Lane(path, make_folder=make_folder, patience=patience)
+        self.reader = SQLiteThread(path, make_folder=make_folder, lock_timeout=lock_timeout)
+        self.writer = SQLiteThread(path, make_folder=make_folder, lock_timeout=lock_timeout)
         self.queue = CommitQueue()
 
-    def abandon(self) -> None:
-        """Close what a store that nobody closed has left, in the process that opened it."""
+    def close_now(self) -> None:
+        """Close what a store that was never closed has left open, in the process that opened it."""
         if self.pid == os.getpid():
-            self.reader.abandon()
-            self.writer.abandon()
+            self.reader.close_now()
+            self.writer.close_now()
 
 
 def _within(

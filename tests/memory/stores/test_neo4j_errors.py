@@ -20,7 +20,7 @@ from ace_graph.errors import (
     StoreUrlError,
 )
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.neo4j.errors import explained, worth_retrying
+from ace_graph.memory.stores.neo4j.errors import is_retryable, translated
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.testing.conformance.writing import adding
 
@@ -84,7 +84,7 @@ async def test_a_store_that_failed_can_be_closed_and_tried_again() -> None:
         ("Neo.ClientError.Security.CredentialsExpired", StoreAuthError, "first password"),
         ("Neo.ClientError.Security.Forbidden", StoreAuthError, "does not allow"),
         ("Neo.ClientError.Database.DatabaseNotFound", StoreUnavailable, "NEO4J_DATABASE"),
-        ("Neo.TransientError.Transaction.DeadlockDetected", CommitContention, "made again"),
+        ("Neo.TransientError.Transaction.DeadlockDetected", CommitContention, "make the same commit again"),
         ("Neo.TransientError.General.DatabaseUnavailable", StoreUnavailable, "log"),
         ("Neo.DatabaseError.General.UnknownError", StoreUnavailable, "log"),
         ("Neo.ClientError.Schema.ConstraintValidationFailed", StoreError, "refused"),
@@ -92,7 +92,7 @@ async def test_a_store_that_failed_can_be_closed_and_tried_again() -> None:
 )
 def test_what_the_server_says_names_the_setting(code: str, kind: type[StoreError], named: str) -> None:
     said = Neo4jError._hydrate_neo4j(code=code, message=f"about {_SECRET}")  # pyright: ignore[reportPrivateUsage] the driver's only way to make one
-    error = explained(said, "db:7687", "ada", "notes")
+    error = translated(said, "db:7687", "ada", "notes")
     assert type(error) is kind
     assert named in str(error)
     assert "db:7687" in str(error)
@@ -100,10 +100,10 @@ def test_what_the_server_says_names_the_setting(code: str, kind: type[StoreError
 
 
 def test_only_what_can_pass_is_tried_again() -> None:
-    assert worth_retrying(ServiceUnavailable("gone"))
-    assert worth_retrying(TransientError("deadlock"))
-    assert not worth_retrying(ClientError("syntax"))
-    assert not worth_retrying(ValueError("ours"))
+    assert is_retryable(ServiceUnavailable("gone"))
+    assert is_retryable(TransientError("deadlock"))
+    assert not is_retryable(ClientError("syntax"))
+    assert not is_retryable(ValueError("ours"))
 
 
 async def _unavailable(call: object, place: str, reason: str = "") -> None:

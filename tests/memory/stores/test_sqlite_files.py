@@ -20,7 +20,7 @@ import pytest
 
 from ace_graph.errors import CorruptPayload, NewerFormat, StoreUnavailable
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.sqlite.connection import PATIENCE
+from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.testing.conformance.writing import adding, contents, record, write
@@ -30,7 +30,7 @@ _NOBODY = 65534
 
 
 async def _refused_by(path: Path, error: type[Exception], *, says: str) -> None:
-    async with SQLiteStore(path, patience=0.2) as store:
+    async with SQLiteStore(path, lock_timeout=0.2) as store:
         for call in (store.load("alice"), store.commit("alice", adding("Draw a bar"), Snapshot())):
             with pytest.raises(error, match=says) as caught:
                 await call
@@ -98,7 +98,7 @@ async def test_a_locked_file_is_an_error_when_patience_ends(tmp_path: Path) -> N
     await _learn(path, "Draw a bar")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        async with SQLiteStore(path, patience=0.2) as store:
+        async with SQLiteStore(path, lock_timeout=0.2) as store:
             base = await store.load("alice")
             with pytest.raises(StoreUnavailable, match="is locked by another process") as caught:
                 await store.commit("alice", adding("Name the unit"), base)
@@ -117,7 +117,7 @@ async def test_a_file_locked_from_the_start_is_an_error_too(tmp_path: Path) -> N
 
 
 def test_patience_ends_within_ten_seconds() -> None:
-    assert PATIENCE < 10
+    assert LOCK_TIMEOUT < 10
 
 
 @pytest.fixture

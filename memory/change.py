@@ -1,0 +1,31 @@
+"""One change of a playbook at somebody's request: committed as a whole, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ace_graph.errors import AceError
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.effect import Rejection
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+
+__all__ = ["commit_checked"]
+
+
+async def commit_checked(
+    store: Store, learner_id: str, delta: Delta, base: Snapshot, refused: Callable[[Rejection], AceError]
+) -> Commit:
+    """Commit `delta`. Where an operation can't be applied, nothing is written, not even the access clock.
+
+    The delta is resolved first without writing. Raises the error that `refused` returns for the first
+    rejection; where a concurrent commit is the reason, the other operations are committed nevertheless.
+    """
+    for rejection in resolve(base, delta, store.policy).report.rejected:
+        raise refused(rejection)
+    commit = await store.commit(learner_id, delta, base)
+    for rejection in commit.report.rejected:
+        raise refused(rejection)
+    return commit
