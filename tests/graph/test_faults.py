@@ -59,6 +59,8 @@ async def test_a_commit_that_fails_keeps_the_answer_and_hands_the_delta_back(
     statuses = [(await commit_unsaved(store, out["learning"]["unsaved"])).status for _ in range(2)]
     assert statuses == ["applied", "repeated"]
     assert len((await store.now("alice")).playbook) == 1
+    (turn,) = await store.turns("alice")
+    assert turn.task == "Remember that I like tea."
 
 
 async def test_an_unsaved_turn_never_brings_a_forgotten_learner_back(

@@ -43,6 +43,7 @@ def learn(*calls: ToolCallRecord, outcome: Outcome = "success") -> tuple[str, fl
         ([call("read_file", "tests/test_a.py"), call("bash", "make test")], ("testing", 0.70)),
         ([call("bash", "pip install -r r.txt"), call("bash", "python app.py")], ("shell_commands", 0.80)),
         ([call("bash", "pip install x"), call("bash", "sh deploy.sh")], ("shell_commands", 0.80)),
+        ([call("bash", "python3 -m pip install x"), call("bash", "sh deploy.sh")], ("shell_commands", 0.80)),
         ([call("bash", "make"), call("bash", "ctest")], ("shell_commands", 0.75)),
         ([call("bash", "npm ci && npm start"), call("bash", "true")], ("shell_commands", 0.80)),
         ([call("bash", "cargo build"), call("bash", "cargo test")], ("shell_commands", 0.75)),
@@ -78,6 +79,7 @@ def test_the_first_rule_that_matches_gives_the_lesson(
         [call("get_weather", "Oslo"), call("get_weather", "Rome")],
         [call("bash", "ls"), call("bash", "cargo test")],
         [call("bash", "pip install x"), call("bash", "sh")],
+        [call("bash", "python app.py install"), call("bash", "sh deploy.sh")],
     ],
 )
 def test_other_orders_and_single_reads_teach_nothing(calls: list[ToolCallRecord]) -> None:

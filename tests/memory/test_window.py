@@ -97,6 +97,12 @@ def test_the_current_question_in_the_history_is_not_what_it_refers_to() -> None:
     assert queries(window) == ["Query 1", "Query 9", question]
 
 
+def test_of_two_that_a_question_refers_to_the_later_one_counts() -> None:
+    question = "the same pytest command as before"
+    messages = [*with_old_command(), *turn(10, "pytest -q tests/unit"), HumanMessage(question)]
+    assert queries(select_window(messages, 3, question=question)) == ["Query 9", "Query 10", question]
+
+
 @pytest.mark.parametrize(
     "question", ["run the pytest command", "the same zebra as before", "as before", "what next?", ""]
 )

@@ -236,3 +236,11 @@ def _told(*messages: str) -> Playbook:
         delta = Delta(op_id=f"op{n}", now=NOW, operations=tuple(operations))
         playbook = apply(playbook, resolve(Snapshot(playbook), delta, Policy()))
     return playbook
+
+
+def test_five_things_are_forgotten_in_one_sentence_and_no_sixth() -> None:
+    names = ("a dog", "a cat", "a cow", "a horse", "a parrot", "a snake")
+    told = [f"Remember that I have {name}." for name in names]
+    five = "Forget my dog, my cat, my cow, my horse and my parrot."
+    assert [b.content for b in _told(*told, five).bullets()] == ["Learner says: I have a snake"]
+    assert len(_told(*told, five.replace(" and", ", my snake and"))) > 0

@@ -216,3 +216,15 @@ def test_a_long_question_still_finds_its_lesson() -> None:
 
 def test_an_endless_question_ends() -> None:
     assert ask(SCHOOL, " ".join(f"word{n}" for n in range(20_000))) == Retrieval()
+
+
+def test_a_bullet_without_a_vector_gains_nothing_from_cosines() -> None:
+    bullets = [
+        bullet("a", "Adding fractions: common denominators"),
+        bullet("b", "Adding fractions: pizza slices"),
+    ]
+    known = ask(bullets, "adding fractions", semantic={"a": 0.2, "b": 0.0}).retrieved
+    unknown = ask(bullets, "adding fractions", semantic={"a": 0.2}).retrieved
+    assert [(each.bullet.id, each.score) for each in unknown] == [
+        (each.bullet.id, each.score) for each in known
+    ]

@@ -28,6 +28,7 @@ SPELLED = "secret: a password or key that is spelled out"
         "Пин-код карты 4711",
         "Die PIN meiner Karte ist 4711.",
         "password: 12345678",
+        "password: 123456",
     ],
 )
 def test_a_password_is_found_in_six_languages(text: str) -> None:
@@ -47,6 +48,7 @@ def test_a_password_is_found_in_six_languages(text: str) -> None:
         "Пароль: это слово.",
         "密码是用来保护账户的。",
         "token: 4096",
+        "password: 12345",
     ],
 )
 def test_what_follows_the_name_and_is_no_secret_passes(text: str) -> None:
