@@ -27,6 +27,7 @@ from _pytest.capture import CaptureManager
 
 from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
 from tests.plugins.neo4j_source import VERSIONS, Means, look_around
+from tests.plugins.sizes import HEAVY
 
 FIXTURES = ("neo4j", "own_neo4j")
 NONE_HERE = (
@@ -94,7 +95,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     given = {str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")}
-    one = metafunc.definition.get_closest_marker("heavy") and "ACE_TEST_HEAVY" not in os.environ
+    one = metafunc.definition.get_closest_marker("heavy") and not HEAVY
     versions = VERSIONS[:1] if one else VERSIONS
     for name in FIXTURES:
         if name in metafunc.fixturenames and name not in given:

@@ -10,7 +10,6 @@ test starts only stands in for it.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+
+from tests.plugins.sizes import HEAVY
 
 _HERE = Path(__file__).resolve().parent
 
@@ -39,7 +40,7 @@ def cold_python(*arguments: str) -> list[str]:
 @pytest.fixture(scope="session")
 def warm_python() -> Generator[WarmPython]:
     """Makes commands of Python that start at once; the first one waits until there is something to fork."""
-    if "ACE_TEST_HEAVY" in os.environ:
+    if HEAVY:
         yield cold_python
         return
     with ExitStack() as until_the_end:

@@ -22,17 +22,16 @@ from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.memory.stores.neo4j.writer_process import Work, command, lesson
 from tests.plugins.neo4j_process import RECIPE, LocalServer
 from tests.plugins.neo4j_server import Neo4jServer, OwnNeo4j
+from tests.plugins.sizes import sized
 
 _PASSWORD = "a-password-of-the-tests"
 
 
 @pytest.mark.heavy
-async def test_8_processes_start_on_a_new_server_and_lose_nothing_when_it_is_killed(
-    own_neo4j: OwnNeo4j, learner: str
-) -> None:
+async def test_writers_lose_nothing_when_a_new_server_is_killed(own_neo4j: OwnNeo4j, learner: str) -> None:
     server = own_neo4j()
     await asyncio.to_thread(server.start)
-    writers, turns = 8, 6
+    writers, turns = sized(3, 8), sized(4, 6)
     work = Work(server.uri, learner, writers, turns, patient=True)
     running = await asyncio.create_subprocess_exec(*command(work), stdout=PIPE)
     await _until_done(running, 2 * writers)
@@ -88,7 +87,7 @@ async def _a_newer_schema_is_refused(subject: Neo4jSubject) -> None:
 
 
 @pytest.mark.heavy
-async def test_a_login_that_is_wrong_is_said_and_a_right_one_works(own_neo4j: OwnNeo4j, learner: str) -> None:
+async def test_a_wrong_login_is_reported_and_a_right_one_works(own_neo4j: OwnNeo4j, learner: str) -> None:
     server = own_neo4j(auth=True)
     await asyncio.to_thread(server.start)
     await _refused(Neo4jStore(server.uri, username="neo4j", password="neo4j"), "first password")
