@@ -1,9 +1,4 @@
-"""From a prompt to an answer in words: the solution, told the way this learner wants it told.
-
-The calculator's result beside the tutor's own.
-
-Does not: solve (solver.py does) or put the answer into the prompt's form (tutor.py does).
-"""
+"""From a prompt to an answer in words: the solution, presented as this learner wants it."""
 
 from __future__ import annotations
 
@@ -33,34 +28,9 @@ from ace_graph.offline_tutor.solver import Solution, solve
 from ace_graph.offline_tutor.why import asked_number, explain_number
 from ace_graph.tools.calculator import parse_result
 
-__all__ = ["Answer", "Check", "answer", "check", "problem_of"]
-
+__all__ = ["Answer", "answer", "problem_of"]
 
 _CLOSE = Fraction(1, 10**9)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What to say about the calculator's result; '' when it was not asked."""
-
-    text: str = ""
-
-
-def check(calculated: str | None, solution: Solution) -> Check:
-    """Compare the text that the calculator gave, None for none, with `solution`."""
-    if calculated is None:
-        return Check()
-    text = calculated.strip()
-    if text.startswith("Error"):
-        return Check("The calculator could not help here, so this is my own working.")
-    value = parse_result(text)
-    if value is None or abs(value - solution.value) > _CLOSE * (1 + abs(solution.value)):
-        return Check(
-            f"The calculator says {text[:80]}, which differs from my own working; check the question."
-        )
-    return Check(f"The calculator agrees: {solution.question} = {solution.answer}.")
-
-
 _MAX_CAUTIONS = 2
 _GOES_ON = re.compile(
     r"\b(?:it|that|this|again|draw|picture|explain|shorter|why|how come|steps?|the same)\b", re.IGNORECASE
@@ -85,8 +55,8 @@ def problem_of(prompt: Prompt) -> Problem | None:
     if len(prompt.question.split()) > _GOES_ON_WORDS or not _GOES_ON.search(prompt.question):
         return None
     said = prompt.question
-    told = is_statement(said) or is_approval(said) or explain_idea(said) is not None
-    if told and asked_number(said) is None:
+    other = is_statement(said) or is_approval(said) or explain_idea(said) is not None
+    if other and asked_number(said) is None:
         return None  # a wish for the future, praise, or a question about the idea: not about that problem
     for earlier in prompt.earlier_questions:
         found = find_problem(earlier)
@@ -122,7 +92,7 @@ def _why(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer | None:
 
 def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
     used = _Used(wishes, prompt)
-    checked = check(prompt.calculated, solution)
+    checked = _compare_with_calculator(prompt.calculated, solution)
     cautions = _cautions(solution, wishes, used)
     steps = [] if wishes.short else list(solution.steps)
     used.wish("short" if wishes.short else "steps")
@@ -130,46 +100,53 @@ def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
     if picture is not None:
         used.wish("pictures")
     used.add(*followed(prompt.items, solution))
-    told = _in_words(solution, prompt, wishes, used)
+    result, correction = _result(solution, prompt, wishes, used)
     lines = [
         *used.opening(),
         *read_noted(prompt.system).beside,
-        *([defended] if (defended := defence(prompt.system)) is not None else []),
-        *told.opening,
+        *_lines(defence(prompt.system), correction),
         *cautions,
         *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
-        *([picture] if picture is not None else []),
-        *([checked.text] if checked.text and not wishes.short else []),
+        *_lines(picture, None if wishes.short else checked),
         *_language(wishes),
-        " ".join(["The answer is", f"{told.answer}.", *used.closing()]),
-        *([still_open] if (still_open := left_open(prompt.question)) is not None else []),
+        " ".join(["The answer is", f"{result}.", *used.closing()]),
+        *_lines(left_open(prompt.question)),
     ]
     return Answer("\n".join(lines), _working(solution, wishes, checked), used.ids())
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """The result in the form that is wanted, and what is said about that before the steps."""
-
-    answer: str
-    opening: tuple[str, ...] = ()
+def _lines(*texts: str | None) -> list[str]:
+    return [text for text in texts if text is not None]
 
 
-def _in_words(solution: Solution, prompt: Prompt, wishes: Wishes, used: _Used) -> _Told:
-    """The result as this message corrects it, as the playbook wants it, or as it came out."""
+def _compare_with_calculator(calculated: str | None, solution: Solution) -> str | None:
+    """What to say about the calculator's result, None when it was not called."""
+    if calculated is None:
+        return None
+    text = calculated.strip()
+    if text.startswith("Error"):
+        return "The calculator could not help here, so this is my own working."
+    value = parse_result(text)
+    if value is None or abs(value - solution.value) > _CLOSE * (1 + abs(solution.value)):
+        return f"The calculator says {text[:80]}, which differs from my own working; check the question."
+    return f"The calculator agrees: {solution.question} = {solution.answer}."
+
+
+def _result(solution: Solution, prompt: Prompt, wishes: Wishes, used: _Used) -> tuple[str, str | None]:
+    """The result in the form that is wanted, and what to say where the learner corrected that form."""
     if solution.symbol is None:  # a comparison, or a conversion, which names its form itself
-        return _Told(solution.answer)
+        return solution.answer, None
     corrected = None if find_problem(prompt.question) else restated(prompt.question, solution.value)
     if corrected is not None and corrected.written != solution.answer:
         if in_form(solution.value, corrected.form) is None:
-            return _Told(solution.answer)
-        opening = f"You are right, {solution.answer} should be written {corrected.written} here."
-        return _Told(corrected.written, (opening,))
+            return solution.answer, None
+        said = f"You are right, {solution.answer} should be written {corrected.written} here."
+        return corrected.written, said
     wanted = in_form(solution.value, wishes.form) if wishes.form is not None else None
     if wanted is None:
-        return _Told(solution.answer)
+        return solution.answer, None
     used.wish("form")
-    return _Told(wanted)
+    return wanted, None
 
 
 def _refused(reason: str, prompt: Prompt, wishes: Wishes) -> Answer:
@@ -198,8 +175,8 @@ def _said(prompt: Prompt, name: str | None, used: _Used) -> str:
         used.wish("name")
         return f"You are called {name}." if name is not None else "You have not told me your name yet."
     idea = explain_idea(question)
-    telling = is_statement(question) and not asks_about_memory(question)
-    recalled = None if telling else recall(question, prompt.items)
+    statement = is_statement(question)
+    recalled = None if statement and not asks_about_memory(question) else recall(question, prompt.items)
     if recalled is not None and (idea is None or recalled.sure):
         used.add(*recalled.ids)
         return recalled.text
@@ -208,7 +185,7 @@ def _said(prompt: Prompt, name: str | None, used: _Used) -> str:
     known = small_talk(question) or idea
     if known is not None:
         return known
-    if is_statement(question):
+    if statement:
         return NOTHING_KEPT
     return f"I can't look at pictures. {CANNOT}" if prompt.has_picture else CANNOT
 
@@ -230,14 +207,11 @@ def _language(wishes: Wishes) -> list[str]:
     return [f"(I can only write English, not {wishes.language}.)"] if wishes.language else []
 
 
-def _working(solution: Solution, wishes: Wishes, checked: Check) -> str:
-    wanted = [
-        *(["pictures"] if wishes.pictures else []),
-        *(["a short answer"] if wishes.short else []),
-        *(["a voice"] if wishes.voice else []),
-    ]
-    asked = f" Wanted: {', '.join(wanted)}." if wanted else ""
-    return f"{solution.kind}: {solution.question} = {solution.answer}.{asked} {checked.text}".strip()
+def _working(solution: Solution, wishes: Wishes, checked: str | None) -> str:
+    known = {"pictures": wishes.pictures, "a short answer": wishes.short, "a voice": wishes.voice}
+    wanted = ", ".join(name for name, wish in known.items() if wish)
+    asked = f" Wanted: {wanted}." if wanted else ""
+    return f"{solution.kind}: {solution.question} = {solution.answer}.{asked} {checked or ''}".strip()
 
 
 class _Used:

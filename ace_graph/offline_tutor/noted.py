@@ -1,14 +1,11 @@
-"""What the tutor says of the memory: what the program told it was kept or forgotten, and nothing else.
+"""What the program says that it stored, forgot or checked, in sentences for the learner.
 
-Without such a word (outside the graph, or where no rule knows the statement) it has kept nothing, and says
-so.
-
-Does not: keep or forget anything.
+Without such a block in the prompt nothing was stored, and the tutor says so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ace_graph.models.reply import find_json_object
 from ace_graph.offline_tutor.prompt_reader import block
@@ -18,8 +15,14 @@ __all__ = ["NOTHING_KEPT", "Noted", "defence", "read_noted"]
 NOTHING_KEPT = "I have kept nothing of that. What shall we work out?"
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+_CHANGES = {
+    "not_kept": 'I have not kept "{text}"{why}.',
+    "forgotten": 'I have forgotten: "{text}".',
+    "not_forgotten": 'I have not forgotten "{text}"{why}.',
+}
+
+
+class Noted(NamedTuple):
     """Sentences on what the message changed; `beside` are those that an answer to a question needs, too.
 
     `forgot`: something was forgotten, which may be the name to greet with.
@@ -32,10 +35,14 @@ class Noted:
 
 def read_noted(system: str) -> Noted:
     """Return what the block <memory_changes> of a prompt says, in sentences for the learner."""
-    found = [find_json_object(line) or {} for line in block(system, "memory_changes").splitlines()]
-    changes = [{name: str(text) for name, text in change.items()} for change in found]
+    changes = [find_json_object(line) or {} for line in block(system, "memory_changes").splitlines()]
     kept = [f'"{change["kept"]}"' for change in changes if "kept" in change]
-    others = tuple(told for change in changes if (told := _sentence(change)))
+    others = tuple(
+        sentence.format(text=change[name], why=f" ({change['why']})" if "why" in change else "")
+        for change in changes
+        for name, sentence in _CHANGES.items()
+        if name in change
+    )
     remembered = (f"I will remember: {'; '.join(kept)}.",) if kept else ()
     return Noted((*remembered, *others), others, any("forgotten" in change for change in changes))
 
@@ -50,16 +57,3 @@ def defence(system: str) -> str | None:
         return "I have looked at it again: the answer was checked, and it was right."
     other = f", not {claimed}" if claimed else ""
     return f"I have checked it again: {calculation} = {value}{other}."
-
-
-def _sentence(change: dict[str, str]) -> str:
-    why = f" ({change['why']})" if "why" in change else ""
-    match change:
-        case {"not_kept": words}:
-            return f'I have not kept "{words}"{why}.'
-        case {"forgotten": words}:
-            return f'I have forgotten: "{words}".'
-        case {"not_forgotten": words}:
-            return f'I have not forgotten "{words}"{why}.'
-        case _:
-            return ""

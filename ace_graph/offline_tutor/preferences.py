@@ -1,18 +1,15 @@
-"""What the playbook, and the learner's own message, say about how this learner wants to be answered.
+"""How a learner wants to be answered, as their playbook and their own message say it.
 
-Wishes are recognised by a few words each. The later of two that contradict each other wins, and the
-message at hand comes last.
-
-The few voices the tutor can speak in. A voice changes the greeting and the farewell, never the numbers.
-
-Does not: guess; an item that no rule knows is left alone, and is not claimed to have been followed.
+A preference is recognised by a few words. The later of two that contradict each other wins, and the message
+at hand comes last. An item that no rule knows is not used.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ace_graph.numerals import Form
 from ace_graph.offline_tutor.number_forms import form_wanted
@@ -21,9 +18,8 @@ from ace_graph.offline_tutor.prompt_reader import Item
 __all__ = ["VOICES", "Voice", "Wishes", "find_voice", "read_wishes"]
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """`opening` has a place for a name; `friend` is used where none is known."""
+class Voice(NamedTuple):
+    """A greeting with a place for a name, what to call a learner without one, and a farewell."""
 
     opening: str
     friend: str
@@ -38,12 +34,7 @@ VOICES: Mapping[str, Voice] = {
     "pirate": Voice("Arr, {name}!", "matey", "Fair winds to ye!"),
     "robot": Voice("Beep. Input received, {name}.", "human", "Computation complete."),
     "wizard": Voice("By my staff, {name}!", "young apprentice", "Such is the magic of numbers."),
-    "cowboy": Voice("Howdy, {name}!", "partner", "Happy trails!"),
-    "detective": Voice("The case is open, {name}.", "colleague", "Case closed."),
-    "coach": Voice("Let's go, {name}!", "champ", "Well played!"),
-    "knight": Voice("Well met, {name}!", "good squire", "Onward!"),
 }
-
 _NAMED = re.compile(rf"\b({'|'.join(VOICES)})s?\b", re.IGNORECASE)
 
 
@@ -99,12 +90,12 @@ _LANGUAGE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wishes:
-    """How the learner wants to be answered, and the item behind each wish.
+    """How the learner wants to be answered.
 
     `sources` holds, for name, voice, pictures, short, steps and form, the id of the playbook item that says
-    so.
+    so; a wish of the message at hand has none.
     """
 
     name: str | None = None
@@ -114,81 +105,49 @@ class Wishes:
     steps: bool = False
     language: str | None = None
     form: Form | None = None
-    misconceptions: tuple[Item, ...] = ()
+    misconceptions: list[Item] = field(default_factory=list[Item])
     sources: dict[str, str] = field(default_factory=dict[str, str])
 
-
-def read_wishes(items: Sequence[Item], voice_asked: str = "") -> Wishes:
-    """Return the wishes in `items`, of which the last is the newest. `voice_asked` names a voice, or ''."""
-    found = _Found()
-    for item in items:
-        found.take(item)
-    asked = find_voice(voice_asked)
-    if asked is not None:
-        found.voice = asked
-        found.sources.pop("voice", None)
-    return Wishes(
-        found.name,
-        found.voice,
-        found.pictures,
-        found.short,
-        found.steps,
-        found.language,
-        found.form,
-        tuple(found.misconceptions),
-        found.sources,
-    )
-
-
-class _Found:
-    """Wishes while the items are read."""
-
-    def __init__(self) -> None:
-        self.name: str | None = None
-        self.voice: Voice | None = None
-        self.pictures = False
-        self.short = False
-        self.steps = False
-        self.language: str | None = None
-        self.form: Form | None = None
-        self.misconceptions: list[Item] = []
-        self.sources: dict[str, str] = {}
-
-    def take(self, item: Item) -> None:
+    def read(self, item: Item) -> None:
+        """Take up what `item` says."""
         text = item.text
         name = _NAME.search(text)
         if name is not None and name[1].casefold() not in _NO_NAMES:
             self.name = name[1].strip()
-            self._source("name", item)
-        voice = find_voice(text) if _VOICE.search(text) else None
-        if voice is not None:
+            self._set_source("name", item)
+        if _VOICE.search(text) and (voice := find_voice(text)) is not None:
             self.voice = None if _AGAINST.search(text) else voice
-            self._source("voice", item)
+            self._set_source("voice", item)
         if (picture := _PICTURES.search(text)) is not None:
             self.pictures = _AGAINST.search(text[: picture.start()]) is None
-            self._source("pictures", item)
-        self._take_length(item)
-        form = form_wanted(text)
-        if form is not None:
+            self._set_source("pictures", item)
+        if _SHORT.search(text):
+            self.short, self.steps = True, False
+            self._set_source("short", item)
+        elif _STEPS.search(text):
+            self.steps, self.short = _AGAINST.search(text) is None, False
+            self._set_source("steps", item)
+        if (form := form_wanted(text)) is not None:
             self.form = form
-            self._source("form", item)
-        language = _LANGUAGE.search(text)
-        if language is not None:
+            self._set_source("form", item)
+        if (language := _LANGUAGE.search(text)) is not None:
             self.language = language[1].capitalize()
         if _MISCONCEPTION.search(text) or _NEVER_ADD.search(text):
             self.misconceptions.append(item)
 
-    def _take_length(self, item: Item) -> None:
-        if _SHORT.search(item.text):
-            self.short, self.steps = True, False
-            self._source("short", item)
-        elif _STEPS.search(item.text):
-            self.steps, self.short = _AGAINST.search(item.text) is None, False
-            self._source("steps", item)
-
-    def _source(self, wish: str, item: Item) -> None:
-        """Remember who asked; a wish of the message at hand needs no item."""
-        if item.id is None:
-            self.sources.pop(wish, None)
-        else:
+    def _set_source(self, wish: str, item: Item) -> None:
+        self.sources.pop(wish, None)
+        if item.id is not None:
             self.sources[wish] = item.id
+
+
+def read_wishes(items: Iterable[Item], voice_asked: str = "") -> Wishes:
+    """Return the wishes in `items`, of which the last is the newest. `voice_asked` names a voice, or ''."""
+    wishes = Wishes()
+    for item in items:
+        wishes.read(item)
+    asked = find_voice(voice_asked)
+    if asked is not None:
+        wishes.voice = asked
+        wishes.sources.pop("voice", None)
+    return wishes

@@ -1,9 +1,4 @@
-"""The tutor as a reflector: a lesson only where there is evidence, and nothing but what it shows.
-
-An object that fits a JSON schema: lessons where it has a place for them, the emptiest value elsewhere.
-
-Does not: judge the answer itself, or make up advice.
-"""
+"""The tutor as a reflector: at most one lesson, from the evidence, as an object of the schema asked for."""
 
 from __future__ import annotations
 
@@ -31,44 +26,39 @@ _CONTENT_NAMES = ("content", "lesson", "text", "insight", "summary")
 
 
 def fill(schema: JsonSchema, lessons: Sequence[Lesson]) -> JsonSchema:
-    """Return an object for `schema` in which `lessons`, if it has such a list, holds `lessons`."""
-    filled = _Filler(schema, lessons).value(schema, 0)
+    """Return an object for `schema`: `lessons` in the list of that name, the emptiest value elsewhere."""
+    definitions = _as_schema(schema.get("$defs")) or _as_schema(schema.get("definitions"))
+    filled = _Filler(definitions, lessons).value(schema, 0)
     return filled if isinstance(filled, dict) else {}
 
 
+@dataclass(frozen=True, slots=True)
 class _Filler:
-    """Walks a schema; knows its definitions."""
+    """Makes values for the parts of one schema, which may refer to its definitions."""
 
-    def __init__(self, root: JsonSchema, lessons: Sequence[Lesson]) -> None:
-        self._root = root
-        self._lessons = lessons
+    definitions: JsonSchema
+    lessons: Sequence[Lesson]
 
-    def value(self, schema: JsonSchema, depth: int) -> JsonValue:
-        schema = self._resolved(schema)
-        if "default" in schema:
-            return schema["default"]
-        if "const" in schema:
-            return schema["const"]
-        choices = schema.get("enum")
+    def value(self, schema: JsonValue, depth: int) -> JsonValue:
+        kind = self._resolved(schema)
+        for fixed in ("default", "const"):
+            if fixed in kind:
+                return kind[fixed]
+        choices, options = kind.get("enum"), kind.get("anyOf") or kind.get("oneOf")
         if isinstance(choices, list) and choices:
             return choices[0]
-        options = schema.get("anyOf") or schema.get("oneOf")
         if isinstance(options, list) and options:
-            kinds = [_as_schema(option) for option in options]
-            empty = any(kind.get("type") == "null" for kind in kinds)
-            return None if empty else self.value(kinds[0], depth + 1)
-        return self._by_type(schema, depth)
-
-    def _by_type(self, schema: JsonSchema, depth: int) -> JsonValue:
-        match schema.get("type"):
+            optional = any(_as_schema(option).get("type") == "null" for option in options)
+            return None if optional else self.value(options[0], depth + 1)
+        match kind.get("type"):
             case "object" if depth < _MAX_DEPTH:
-                return self._object(schema, depth)
+                return self._object(kind, depth)
             case "array":
                 return []
             case "string":
-                return "-" * _whole(schema.get("minLength"))
+                return "-" * _whole(kind.get("minLength"))
             case "integer" | "number":
-                return _whole(schema.get("minimum"))
+                return _whole(kind.get("minimum"))
             case "boolean":
                 return False
             case _:
@@ -79,32 +69,30 @@ class _Filler:
         filled: JsonSchema = {}
         for name, kind in _as_schema(schema.get("properties")).items():
             if name == "lessons":
-                filled[name] = [self._lesson(lesson, _as_schema(kind)) for lesson in self._lessons]
+                item = self._resolved(_as_schema(kind).get("items"))
+                filled[name] = [self._lesson(lesson, item) for lesson in self.lessons]
             elif name in required:
-                filled[name] = self.value(_as_schema(kind), depth + 1)
+                filled[name] = self.value(kind, depth + 1)
         return filled
 
-    def _lesson(self, lesson: Lesson, array: JsonSchema) -> JsonValue:
-        item = self._resolved(_as_schema(array.get("items")))
+    def _lesson(self, lesson: Lesson, item: JsonSchema) -> JsonValue:
         properties = _as_schema(item.get("properties"))
         if not properties:
             return lesson.content
-        made = self._object(item, 1)
+        content = next((name for name in _CONTENT_NAMES if name in properties), "content")
         known: JsonSchema = {
-            next((name for name in _CONTENT_NAMES if name in properties), "content"): lesson.content,
-            "section": "strategies",
+            content: lesson.content,
             "topic": lesson.topic,
+            "section": "strategies",
             "memory_type": "procedural",
         }
-        return made | {name: value for name, value in known.items() if name in properties}
+        filled = self._object(item, 1)
+        return filled | {name: value for name, value in known.items() if name in properties}
 
-    def _resolved(self, schema: JsonSchema) -> JsonSchema:
-        reference = schema.get("$ref")
-        if not isinstance(reference, str):
-            return schema
-        name = reference.rpartition("/")[2]
-        definitions = _as_schema(self._root.get("$defs")) or _as_schema(self._root.get("definitions"))
-        return _as_schema(definitions.get(name))
+    def _resolved(self, schema: JsonValue) -> JsonSchema:
+        reference = _as_schema(schema).get("$ref")
+        name = reference.rpartition("/")[2] if isinstance(reference, str) else None
+        return _as_schema(schema if name is None else self.definitions.get(name))
 
 
 def _as_schema(value: JsonValue) -> JsonSchema:
@@ -137,11 +125,10 @@ _METHODS: dict[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A reusable sentence, the topic it is about, and what kind of advice it is."""
+    """A reusable sentence, and the topic it is about."""
 
     content: str
     topic: str
-    failed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +146,7 @@ def reflect(prompt: str) -> list[Lesson]:
     solution = _solution(block(prompt, "question"))
     kind = solution.kind if solution is not None else None
     content = _form_lesson(judged, solution, block(prompt, "ground_truth")) or _content(judged, kind)
-    return [Lesson(content, kind or "conversation", judged.failed)] if content else []
+    return [Lesson(content, kind or "conversation")] if content else []
 
 
 def _form_lesson(judged: _Evidence, solution: Solution | None, truth: str) -> str | None:

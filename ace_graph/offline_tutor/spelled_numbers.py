@@ -1,7 +1,4 @@
-"""One spelling for what learners write in many: "three quarters times 12" becomes "3/4 * 12".
-
-Does not: understand a sentence; it replaces words and signs one by one.
-"""
+"""Replaces number words and signs by digits and operators: "three quarters times 12" becomes "3/4 * 12"."""
 
 from __future__ import annotations
 
@@ -14,33 +11,12 @@ from ace_graph.memory.search.normal_form import normal_form
 __all__ = ["plain"]
 
 _UNITS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"),
+    *("twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_VALUES = {
-    **{word: number for number, word in enumerate(_UNITS)},
-    **{word: 10 * number for number, word in enumerate(_TENS, 2)},
-}
-_PARTS = {
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_VALUES = {word: n for n, word in enumerate(_UNITS)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+_DENOMINATORS = {
     "half": 2,
     "halves": 2,
     "third": 3,
@@ -61,9 +37,9 @@ _SIGNS = str.maketrans(
 _NUMBER_WORD = re.compile(
     rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_UNITS[1:10])}))?|({'|'.join(_UNITS)}))\b"
 )
-_PART_WORD = re.compile(rf"\b(?:(\d+)[- ]|(an?)\s+)({'|'.join(_PARTS)})s?\b")
+_PART_WORD = re.compile(rf"\b(?:(\d+)[- ]|(an?)\s+)({'|'.join(_DENOMINATORS)})s?\b")
 _HALF_OF = re.compile(r"\b(half|third|quarter)\s+(?=of\b)|\bhalf(?=\s+\d)")
-_AND_PART = re.compile(rf"\b(\d+) and (?:an? |one |1 )({'|'.join(_PARTS)})\b")
+_AND_PART = re.compile(rf"\b(\d+) and (?:an? |one |1 )({'|'.join(_DENOMINATORS)})\b")
 _WORDS = tuple(
     (re.compile(pattern), sign)
     for pattern, sign in (
@@ -91,16 +67,15 @@ _SPACES = re.compile(r"\s+")
 def plain(text: str) -> str:
     """Return the first 2,000 characters of `text` in lower case, with digits and signs for words.
 
-    Spaces are single, and numbers of more than 40 digits are left out: nobody works with them, and the
-    patterns that follow would take forever.
+    Spaces are single. Numbers of more than 40 digits are left out, which bounds the patterns that follow.
     """
     said = text[:_MAX_CHARS]
     said = re.sub(r"[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]", _vulgar, said.translate(_SIGNS)).lower()
     said = _THOUSANDS.sub("", normal_form("NFKC", said))
     said = _NUMBER_WORD.sub(_spelled, said)
-    said = _AND_PART.sub(lambda mixed: f"{mixed[1]} 1/{_PARTS[mixed[2]]}", said)
-    said = _PART_WORD.sub(lambda part: f"{part[1] or 1}/{_PARTS[part[3]]}", said)
-    said = _HALF_OF.sub(lambda part: f"1/{_PARTS[part[1] or 'half']} ", said)
+    said = _AND_PART.sub(lambda mixed: f"{mixed[1]} 1/{_DENOMINATORS[mixed[2]]}", said)
+    said = _PART_WORD.sub(lambda part: f"{part[1] or 1}/{_DENOMINATORS[part[3]]}", said)
+    said = _HALF_OF.sub(lambda part: f"1/{_DENOMINATORS[part[1] or 'half']} ", said)
     for pattern, sign in _WORDS:
         said = pattern.sub(sign, said)
     return _SPACES.sub(" ", _LONG_NUMBER.sub(" ", said))[:_MAX_CHARS]

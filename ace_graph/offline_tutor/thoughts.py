@@ -1,7 +1,4 @@
-"""Tree of thoughts by rule: a few ways to go about a problem, and how promising each is.
-
-Does not: explore. The ways are known beforehand, and the best one first.
-"""
+"""Tree of thoughts by rule: the ways to solve a kind of problem, best first, and a score for each."""
 
 from __future__ import annotations
 
@@ -19,27 +16,30 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _MAX_THOUGHTS = 10
 _DEFAULT_COUNT = 3
 
-_FOR_SUMS = (
-    "Give the numbers one common form, such as the smallest common denominator, and calculate exactly.",
-    "Draw the numbers as bars of equal cells and count the cells.",
-    "Estimate the size of the result first, so that a slip shows.",
-    "Work it out backwards from the result as a check.",
-)
-_FOR_COMPARISONS = (
-    "Give both numbers the same denominator and compare the tops.",
-    "Draw both as bars of equal length.",
-    "Compare each with one half.",
-)
-_FOR_FORMS = (
-    "Divide the top and the bottom by their greatest common divisor.",
-    "Divide the top by the bottom and look at the remainder.",
-    "Write the number in hundredths.",
-)
-_FOR_WORDS = (
-    f"Say plainly what is possible: {WHO_I_AM}",
-    "Look in the playbook for something that answers the question, and quote it.",
-    "Ask for the numbers, so that there is something to calculate.",
-)
+_WAYS: dict[type[Problem] | None, tuple[str, ...]] = {
+    Compute: (
+        "Give the numbers one common form, such as the smallest common denominator, and calculate exactly.",
+        "Draw the numbers as bars of equal cells and count the cells.",
+        "Estimate the size of the result first, so that a slip shows.",
+        "Work it out backwards from the result as a check.",
+    ),
+    Compare: (
+        "Give both numbers the same denominator and compare the tops.",
+        "Draw both as bars of equal length.",
+        "Compare each with one half.",
+    ),
+    Convert: (
+        "Divide the top and the bottom by their greatest common divisor.",
+        "Divide the top by the bottom and look at the remainder.",
+        "Write the number in hundredths.",
+    ),
+    None: (
+        f"Say plainly what is possible: {WHO_I_AM}",
+        "Look in the playbook for something that answers the question, and quote it.",
+        "Ask for the numbers, so that there is something to calculate.",
+    ),
+}
+_SAME_WAYS: dict[type[Problem] | None, type[Problem]] = {Factor: Compute, Simplify: Convert}
 _CHECK = "Check the result in another way, number {number}."
 _GOOD_SIGNS = ("common denominator", "common form", "exactly", "greatest common divisor", "same denominator")
 
@@ -76,15 +76,8 @@ def _score(thought: str, question: set[str]) -> float:
 
 
 def _ways(problem: Problem | None) -> tuple[str, ...]:
-    match problem:
-        case None:
-            return _FOR_WORDS
-        case Compute() | Factor():
-            return _FOR_SUMS
-        case Compare():
-            return _FOR_COMPARISONS
-        case Simplify() | Convert():
-            return _FOR_FORMS
+    kind = type(problem) if problem is not None else None
+    return _WAYS[_SAME_WAYS.get(kind, kind)]
 
 
 def _words(text: str) -> set[str]:

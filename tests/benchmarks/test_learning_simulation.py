@@ -8,7 +8,7 @@ from statistics import mean
 from ace_graph.memory.policy import Policy
 from benchmarks.quality.lies import Lies
 from benchmarks.quality.results import replace_section
-from benchmarks.quality.simulate import Variant, live
+from benchmarks.quality.simulate import Life, Variant, live
 from benchmarks.quality.solver import Outcome, solve
 from benchmarks.quality.world import Lesson, Setting, make_world
 
@@ -17,8 +17,19 @@ SEEDS = range(3)
 NOTHING = Variant("no memory", "no memory")
 
 
+_LIVES: dict[str, Life] = {}
+
+
+def lived(setting: Setting, seed: int, variant: Variant) -> Life:
+    """Return a simulated life; several tests look at the same ones."""
+    key = repr((setting, seed, variant))
+    if key not in _LIVES:
+        _LIVES[key] = live(setting, seed, variant)
+    return _LIVES[key]
+
+
 def share(setting: Setting, variant: Variant, start: int = 0) -> float:
-    return mean(live(setting, seed, variant).mean(start) for seed in SEEDS)
+    return mean(lived(setting, seed, variant).mean(start) for seed in SEEDS)
 
 
 def test_a_seed_gives_one_world_and_one_life() -> None:
@@ -34,7 +45,7 @@ def test_the_memory_is_far_better_than_none_and_than_the_newest_lessons() -> Non
 
 def test_contest_lets_less_outdated_advice_into_prompts() -> None:
     def outdated(contests: bool) -> int:
-        return sum(live(SHORT, seed, Variant("ours", contests=contests)).outdated for seed in SEEDS)
+        return sum(lived(SHORT, seed, Variant("ours", contests=contests)).outdated for seed in SEEDS)
 
     assert outdated(True) < 0.9 * outdated(False)
 
@@ -74,10 +85,10 @@ def test_wrong_advice_is_counted_when_it_is_shown_after_two_evidenced_failures()
 
 def test_advice_that_failed_twice_is_not_shown_again_while_no_success_names_it() -> None:
     lies = Setting(skills=12, turns=240, lies=1 / 3)
-    lives = [live(lies, seed, Variant("ours")) for seed in SEEDS]
+    lives = [lived(lies, seed, Variant("ours")) for seed in SEEDS]
     patient = Variant("patient", policy=Policy(setbacks_allowed=99))
     assert sum(life.late_lies for life in lives) == 0
-    assert any(live(lies, seed, patient).late_lies for seed in range(8))
+    assert any(lived(lies, seed, patient).late_lies for seed in range(8))
 
 
 def test_a_benchmark_replaces_its_own_section_only(tmp_path: Path) -> None:

@@ -4,18 +4,18 @@
 milliseconds what takes a cold Python two seconds, for it is forked from one that has imported nearly all
 (see `warm_server`). With ACE_TEST_HEAVY=1 it is `[sys.executable, ...]`: a cold start for all of them.
 
-Does not: suit a test that kills the process from outside, sets its limits or gives it a terminal: what the
-test starts only stands in for it.
+A test that kills the process from outside, sets its limits or gives it a terminal needs `cold_python`: what
+the test starts here only stands in for the process.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -38,36 +38,25 @@ def cold_python(*arguments: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def warm_python() -> Generator[WarmPython]:
+def warm_python(testrun_uid: str) -> WarmPython:
     """Makes commands of Python that start at once; the first one waits until there is something to fork."""
-    if HEAVY:
-        yield cold_python
-        return
-    with ExitStack() as until_the_end:
-
-        @cache
-        def path() -> str:
-            folder = tempfile.TemporaryDirectory(prefix="ace-warm-")
-            return until_the_end.enter_context(_server(until_the_end.enter_context(folder)))
-
-        def command(*arguments: str) -> list[str]:
-            return [sys.executable, "-IS", str(_HERE / "warm_client.py"), path(), *arguments]
-
-        yield command
+    return cold_python if HEAVY else partial(_warm_command, testrun_uid)
 
 
-@contextmanager
-def _server(folder: str) -> Generator[str]:
-    """Run a server until the block ends; give the path of its socket."""
-    path = f"{folder}/socket"
-    started = subprocess.Popen(
-        [sys.executable, "-P", str(_HERE / "warm_server.py"), path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # Ctrl-C is for pytest
-    )
-    with started as server:
-        assert server.stdout is not None
-        assert server.stdout.readline() == "ready\n", "it said what is wrong"
-        yield path
+def _warm_command(run: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-IS", str(_HERE / "warm_client.py"), _socket(run), *arguments]
+
+
+@cache
+def _socket(run: str) -> str:
+    """Return the socket of the run's server, which all workers share; the first one starts it."""
+    folder = Path(tempfile.gettempdir()) / f"ace-warm-{run}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / "socket"
+    owner = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            server = [sys.executable, "-P", str(_HERE / "warm_server.py"), str(path), str(owner)]
+            subprocess.run(server, check=True, stdin=subprocess.DEVNULL, start_new_session=True)
+    return str(path)

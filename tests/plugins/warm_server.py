@@ -1,13 +1,12 @@
 """A Python that has imported already what most programs import, and forks a process for each that asks.
 
-    python -P tests/plugins/warm_server.py SOCKET
+    python -P tests/plugins/warm_server.py SOCKET OWNER
 
 A process is what `warm_client` asks for: arguments as Python takes them (`-c CODE ...` or `-m MODULE ...`),
 with the client's environment, folder and three streams. It ends as any Python does, and the client ends as
-it ended; if the client is gone, it is killed with all its group. The server says `ready`, and ends with its
-standard input.
-
-Does not: share anything between two processes but what was imported before either began.
+it ended; if the client is gone, it is killed with all its group. Two processes share nothing but what was
+imported before either began. The server goes to the background once it listens, and ends when the process
+OWNER has ended.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -55,28 +55,31 @@ class Request:
     streams: list[int]
 
 
-def main(path: str) -> None:
-    """Serve until standard input ends; in a forked process, be what was asked for."""
+def main(path: str, owner: int) -> None:
+    """Serve until `owner` has ended; in a forked process, be what was asked for."""
     for name in IMPORTED:
         import_module(name)
     gc.collect()
     gc.freeze()  # or every child would copy all of it at its first collection
-    request = _serve(path)
+    request = _serve(path, owner)
     if request is not None:
         _become(request)
 
 
-def _serve(path: str) -> Request | None:
-    """Return in the server when its input has ended (None), and in a new process with what it is to be."""
+def _serve(path: str, owner: int) -> Request | None:
+    """Return None in the server when `owner` has ended, and in a new process the request that it is for."""
     running: list[int] = []
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen(64)
-        print("ready", flush=True)
+        _go_to_background()
         while True:
-            ready, _, _ = select.select([listening, 0], [], [])
-            if 0 in ready:
+            ready, _, _ = select.select([listening], [], [], 1)
+            if not _is_running(owner):
+                shutil.rmtree(os.path.dirname(path), ignore_errors=True)
                 return None
+            if not ready:
+                continue
             connection, _ = listening.accept()
             with connection:
                 running.append(os.fork())
@@ -84,6 +87,24 @@ def _serve(path: str) -> Request | None:
                     listening.close()
                     return _attend(connection)
             running = [pid for pid in running if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+
+
+def _go_to_background() -> None:
+    """Let the process that was started end, and go on in a child without its streams."""
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _attend(connection: socket.socket) -> Request:
@@ -151,4 +172,4 @@ def _become(request: Request) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))
