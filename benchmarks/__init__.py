@@ -3,5 +3,5 @@
     python -m benchmarks            a few minutes; writes benchmarks/RESULTS.md
     python -m benchmarks --quick    under a minute; small sizes, only prints
 
-Does not: test anything. Tests never time, and these numbers never fail a build.
+Tests never time, and these numbers never fail a build.
 """

@@ -1,7 +1,6 @@
 """Runs the benchmarks, prints their tables, and writes benchmarks/RESULTS.md.
 
-Does not: write the file in quick mode or for a part. What stands below its mark was written by a person, and
-stays.
+In quick mode, and for a part, the file is not written. What a person wrote below its mark stays.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The pure part: finding bullets, building the index, resolving and applying a delta, and the stored form.
-
-Does not: touch a store or a model.
-"""
+"""The pure part: finding bullets, building the index, resolving and applying a delta, and the stored form."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 Words follow Zipf's law: a few terms are in one bullet of five, most are in one or two bullets. Texts have
 25 to 500 characters, 180 on average; 10,000 of them hold about 3,200 different terms.
-
-Does not: need a file, or the network.
 """
 
 from __future__ import annotations

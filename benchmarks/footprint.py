@@ -2,7 +2,7 @@
 
     python -m benchmarks.footprint SIZE     one process that holds snapshots and prints what they took
 
-Does not: measure the database's own memory.
+The database's own memory is not measured.
 """
 
 from __future__ import annotations

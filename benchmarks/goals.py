@@ -1,7 +1,4 @@
-"""What was to be reached, beside what was measured.
-
-Does not: fail. A goal that is missed is reported, and explained by hand in RESULTS.md.
-"""
+"""What was to be reached, beside what was measured."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A learner in a store, and a graph of its own, as one process would have it.
-
-Does not: measure.
-"""
+"""A learner in a store, and a graph of its own, as one process would have it."""
 
 # LangGraph leaves type arguments of its own signatures open.
 # pyright: reportUnknownMemberType=false

@@ -1,7 +1,4 @@
-"""On what the numbers were measured: processor, memory and versions.
-
-Does not: name the host, the user or a path.
-"""
+"""On what the numbers were measured: processor, memory and versions."""
 
 from __future__ import annotations
 

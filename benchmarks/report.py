@@ -1,7 +1,4 @@
-"""RESULTS.md: what a run measured, written by the run; what a person wrote below the mark stays.
-
-Does not: measure, or explain.
-"""
+"""RESULTS.md: what a run measured, written by the run; what a person wrote below the mark stays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The stores alone: a load, a load beside what is known, and a commit.
-
-Does not: measure a turn; `turns` does.
-"""
+"""The stores alone: a load, a load beside what is known, and a commit."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 Neo4j is the server that NEO4J_TEST_URI names (with NEO4J_TEST_PASSWORD), else one of our own, in Docker or
 put together from jars, as the tests have it; it is gone with its data afterwards.
-
-Does not: leave a learner behind in a server that is not its own.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The bare graph has five nodes and the same edges and makes the same two model calls a turn, one streamed and
 one for a structured reply. What a turn of the real graph takes longer is our own work.
-
-Does not: remember anything.
 """
 
 # LangGraph leaves type arguments of its own signatures open.

@@ -1,7 +1,4 @@
-"""A table, for people on a terminal and as Markdown.
-
-Does not: know what it shows.
-"""
+"""A table, for people on a terminal and as Markdown."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Beside the time on the clock stands the processor time of this process, which other programs disturb less.
 
-Does not: switch off what else runs on the machine. Things to compare are timed in turns, so that all of them
-meet the same load.
+Things to compare are timed in turns, so that all of them meet the same load of the machine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A whole turn beside a bare five-node graph with the same model: what is left is our own work.
 
-Does not: count the model's time; the stub answers at once, in both graphs.
+The stub model answers at once in both graphs, so no time of a model is counted.
 """
 
 # LangGraph leaves type arguments of its own signatures open.

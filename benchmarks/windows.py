@@ -1,8 +1,6 @@
 """What the reflection window saves: messages and tokens of a prompt before and after, and its own cost.
 
 An interaction is a question, a tool call, its result of 3,000 characters, and an answer.
-
-Does not: say how good the answers are.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The words and sentence frames that the texts of the benchmarks are made of.
 
 Lists are ordered by how often their words occur, most frequent first.
-
-Does not: choose among them; `corpus` does.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 Each update is a turn through the whole graph that learns one lesson. A playbook's `seen` counts grow by one
 with each lesson stored, whether it was added or came again, so their sum tells what was lost or doubled.
-
-Does not: kill anybody; the tests do.
 """
 
 from __future__ import annotations

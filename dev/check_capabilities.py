@@ -4,8 +4,6 @@
     python dev/check_capabilities.py --results FILE           they ran and passed, by the JUnit file of a run
 
 Exit 0 when all of it holds, 1 with a line for each thing that does not.
-
-Does not: judge whether a test proves its row.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 It starts `ace-graph serve` with the offline tutor and prints its size on the way. Afterwards every turn and
 every fact that was told is there once, the invariant checker is content with every learner, and the server is
 as big as it was after the first turns; or it exits 1. What it printed: benchmarks/faults/RESULTS_CROWD.md.
-
-Does not: time anything; benchmarks/server does.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ and change conversations; now and then a task of a program's own fails. The serv
 second half nothing may be larger than in the first, failures aside: records, deltas, conversations, the bytes
 of both files. At the end every failure is there, the history folds to the state, and a commit from the
 beginning is refused; or it exits 1.
-
-Does not: time anything.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 A file stands alone: pictures are inside of it, and it loads nothing from elsewhere (a Mermaid diagram is
 shown as its source). Exit 1 with the notebook's error when a cell fails.
-
-Does not: change the notebooks, which are committed without outputs.
 """
 
 from __future__ import annotations

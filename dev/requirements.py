@@ -2,8 +2,6 @@
 
 Groups are read here, not by the installer, because pip learned `--group` only in 25.1 and a fresh venv often
 holds an older one.
-
-Does not: resolve or install anything.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 Each turn tells the offline tutor one of a few facts, or asks it something. At the end every fact is there as
 often as it was told, every answer came and no invariant broke, or it exits 1. On the way it prints its speed
 and its size.
-
-Does not: time single operations; benchmarks/ does.
 """
 
 # LangGraph leaves type arguments of its own signatures open.

@@ -1,7 +1,4 @@
-"""What holds for every test; each part is a plugin of its own in tests/plugins.
-
-Does not: hold fixtures of one area; those stand beside the tests that use them.
-"""
+"""What holds for every test; each part is a plugin of its own in tests/plugins."""
 
 from __future__ import annotations
 

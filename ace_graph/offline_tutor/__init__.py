@@ -1,7 +1,4 @@
-"""The offline tutor: a rule-based chat model that needs no key and no network.
-
-Does not: pretend to be a language model.
-"""
+"""The offline tutor: a rule-based chat model that needs no key and no network."""
 
 from __future__ import annotations
 

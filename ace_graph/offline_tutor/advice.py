@@ -1,8 +1,6 @@
 """The ideas behind fractions, each in a sentence or two with an example.
 
 What to say before the steps to a learner who keeps making one mistake, and which advice was followed.
-
-Does not: teach a course; what is not listed here is not explained.
 """
 
 from __future__ import annotations

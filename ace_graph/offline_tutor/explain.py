@@ -1,7 +1,4 @@
-"""One operation on two numbers, explained in lines a learner can follow, and what the lines make use of.
-
-Does not: decide the order of operations (solver.py does).
-"""
+"""One operation on two numbers, explained in lines a learner can follow, and what the lines make use of."""
 
 from __future__ import annotations
 

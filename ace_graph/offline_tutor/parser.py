@@ -1,8 +1,6 @@
 """Finding the arithmetic in a sentence: "half of 10", "add 1/2 and 1/3", "which is bigger, 2/3 or 3/4?".
 
 A small, fixed set of patterns. What they do not cover is no problem that the tutor knows, and it says so.
-
-Does not: solve anything.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The questions in one message, and which of them the answer to one problem leaves open.
-
-Does not: answer any of them.
-"""
+"""The questions in one message, and which of them the answer to one problem leaves open."""
 
 from __future__ import annotations
 

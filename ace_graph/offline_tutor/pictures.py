@@ -1,8 +1,6 @@
 """Pictures in plain characters: a bar for each fraction, rows of dots for small whole numbers.
 
 All bars of a picture have cells of one size, so that they can be compared by eye.
-
-Does not: draw what would be too large to look at; then there is no picture.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """What a prompt asks of the tutor: the task, the question, and what the playbook says.
 
 The prompt's own words are told apart from the data in it: a bullet that holds `<task>` asks for nothing.
-
-Does not: answer.
 """
 
 from __future__ import annotations

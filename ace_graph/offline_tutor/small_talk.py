@@ -1,7 +1,4 @@
-"""What the tutor says when there is nothing to calculate: greetings, and facts that the playbook holds.
-
-Does not: claim to understand, or to be anything but a set of rules.
-"""
+"""What the tutor says when there is nothing to calculate: greetings, and facts that the playbook holds."""
 
 from __future__ import annotations
 

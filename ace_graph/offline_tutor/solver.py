@@ -1,7 +1,4 @@
-"""From a problem to its exact answer, with the steps a learner can follow.
-
-Does not: phrase the reply (answering.py does), or round.
-"""
+"""From a problem to its exact answer, with the steps a learner can follow."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ It replies in the form that the project's prompts ask for (<scratch>, <final>, <
 scores; lessons as JSON), and in plain words where no form is asked for. The same messages always give the
 same reply.
 
-Does not: pretend to be a language model. What its rules do not cover, it says so.
+It does not pretend to be a language model: what its rules do not cover, it says so.
 """
 
 from __future__ import annotations

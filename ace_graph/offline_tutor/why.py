@@ -1,7 +1,4 @@
-"""A question about one number of a solution ("why 12?"), answered in other words than the step that has it.
-
-Does not: solve; the solution that the question is about is given.
-"""
+"""Answers a question about one number of a solution ("why 12?") in other words than its step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,1 @@
-"""Faults in the middle of turns (errors, cancellations, kills, cut connections), and what is left after each.
-
-Does not: measure time.
-"""
+"""Faults within turns (errors, cancellations, kills, cut connections), and what is left after each."""

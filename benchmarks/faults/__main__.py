@@ -2,8 +2,6 @@
 
 Writes RESULTS.md beside this file. Exits with 1 when a trial did not pass. Neo4j is found as the tests find
 it. `--quick` leaves the long waits out (connections that fall silent) and writes nothing.
-
-Does not: need the network.
 """
 
 from __future__ import annotations

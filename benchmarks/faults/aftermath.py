@@ -1,7 +1,4 @@
-"""What is left after a fault: is the turn there once, is it there at all, is everything else in order.
-
-Does not: repair.
-"""
+"""What is left after a fault: is the turn there once, is it there at all, is everything else in order."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One fault: where in a turn it strikes, and how.
-
-Does not: know what the turn does.
-"""
+"""One fault: where in a turn it strikes, and how."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 Forks one child for every point, which runs the turn of a learner of its own and kills itself there, with
 SIGKILL. Its checkpoints are in FOLDER, for whoever goes on with the turn. Prints how each child ended.
-
-Does not: look at what is left.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A TCP proxy that does one thing wrong: at the n-th thing the client says it cuts, drops or delays.
-
-Does not: understand what goes through.
-"""
+"""A TCP proxy that does one thing wrong: at the n-th thing the client says it cuts, drops or delays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The trials as a page: a table by store and kind of fault, and every trial that did not pass.
-
-Does not: depend on the machine or the time.
-"""
+"""The trials as a page: a table by store and kind of fault, and every trial that did not pass."""
 
 from __future__ import annotations
 

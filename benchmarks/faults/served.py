@@ -3,8 +3,6 @@
 At every boundary of a turn's spans a server of its own kills itself, with SIGKILL: in the first turn of a
 conversation, and in a later one. Another server finds the turn written down, takes it up, and answers one
 more question. A line of JSON per kill says what was left, and what there was afterwards.
-
-Does not: judge.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The trials: a fault, what the run came to, what was left, and what is left once the run went on.
-
-Does not: print.
-"""
+"""The trials: a fault, what the run came to, what was left, and what is left once the run went on."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 It states a fact about the learner, earns a vote for the bullet it cites and teaches one lesson, so that
 whatever is lost or doubled is seen.
-
-Does not: put the fault anywhere itself; the parts that it is made of call `Fault.strike`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m benchmarks.mutants                                    # writes RESULTS.md
     python -m benchmarks.mutants --files memory/window.py --tests tests/memory
 
-Does not: fail when the score is low; the page says what it is.
+A low score fails nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The program that makes the mutants, in the copy: `python -m benchmarks.mutants.making CHILDREN`.
-
-Does not: run a test, as mutmut's own command would.
-"""
+"""The program that makes the mutants, in the copy: `python -m benchmarks.mutants.making CHILDREN`."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 mutmut's code notes every call of a function that has mutants while MUTANT_UNDER_TEST is "stats". A test that
 fails is left out: some do, because their subject looks different with mutants in it.
-
-Does not: choose tests.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Mutants made by mutmut, and what became of those that were tried.
 
 Verdicts are kept in a file beside the mutants, so a run that was broken off goes on where it was.
-
-Does not: choose mutants, or run tests in this process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Why a mutant that no test notices may stay: the list in reasons.toml.
 
 A reason is looked up by module and by what the mutant changes, for mutmut's numbers move with the code.
-
-Does not: decide that a reason is good; whoever writes it does.
 """
 
 from __future__ import annotations

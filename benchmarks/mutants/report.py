@@ -1,7 +1,4 @@
-"""The results as a page: the score of each group with its interval, and every survivor with its reason.
-
-Does not: measure.
-"""
+"""The results as a page: the score of each group with its interval, and every survivor with its reason."""
 
 from __future__ import annotations
 

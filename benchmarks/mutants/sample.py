@@ -1,7 +1,4 @@
-"""Which mutants are tried: a seeded random sample, from every module its share.
-
-Does not: make mutants or run tests.
-"""
+"""Which mutants are tried: a seeded random sample, from every module its share."""
 
 from __future__ import annotations
 

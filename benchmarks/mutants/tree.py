@@ -2,8 +2,6 @@
 
 mutmut finds no tests for code behind a symbolic link, so the copy has folders where the repository has links,
 and its pyproject.toml ends with mutmut's settings.
-
-Does not: run anything.
 """
 
 from __future__ import annotations

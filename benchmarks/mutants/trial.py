@@ -5,8 +5,6 @@ mutants take a second; in the pass "second" every mutant imports everything anew
 in the file NAMES, a JSON list, is tried against the tests that reach its function, the quickest first, as far
 as the budget goes; in the second pass the tests of its module come next. "control:NAME" is no mutant but the
 code as it is, against the tests of NAME. A line of VERDICTS is a name and the exit code of pytest.
-
-Does not: choose names or judge codes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,1 @@
-"""Benchmarks of quality: does the memory make answers better, and does it keep apart what differs.
-
-Does not: time anything.
-"""
+"""Benchmarks of quality: does the memory make answers better, and does it keep apart what differs."""

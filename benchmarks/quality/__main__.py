@@ -3,7 +3,7 @@
 Each writes its own file of results and leaves the others' alone. QUICK=1 runs a small learning simulation
 and writes nothing.
 
-Does not: test anything; these numbers never fail a build.
+These numbers never fail a build.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A chooser returns bullet ids, best first, within the budget of tokens. The ceilings and the oracle are told
 what no memory can know.
-
-Does not: write to the memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The real memory of one simulated learner: resolve, apply, touch and retrieve, as the graph drives them.
-
-Does not: choose what is injected (choosers.py does), or know which lessons are true except to count.
-"""
+"""The real memory of one simulated learner: resolve, apply, touch and retrieve, as the graph drives them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Learners with hidden rules, a solver that is as good as its prompt, noisy reflections, and rules that change;
 every policy lives the same lives. Writes its tables into benchmarks/quality/RESULTS.md; nothing is left out.
 
-Does not: call a model, or time anything. SEEDS=n changes the number of lives.
+No model is called. SEEDS=n changes the number of lives.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""How often wrong advice is shown again after it has failed: counted from outside, not from the counters.
-
-Does not: decide anything.
-"""
+"""How often wrong advice is shown again after it has failed: counted from outside, not from the counters."""
 
 from __future__ import annotations
 

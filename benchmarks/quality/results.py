@@ -1,7 +1,4 @@
-"""RESULTS.md: each benchmark replaces its own section and leaves the others alone.
-
-Does not: know what a section says.
-"""
+"""RESULTS.md: each benchmark replaces its own section and leaves the others alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One simulated life under one policy: what was right, what was injected, and what it cost.
-
-Does not: compare policies.
-"""
+"""One simulated life under one policy: what was right, what was injected, and what it cost."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The simulated solver: how likely it is right with such a prompt, and which advice it follows.
 
-Does not: read text. It knows of every lesson which rule it is about, as the simulation's omniscient part.
+It reads no text: the simulation knows of every lesson which rule it is about.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The tables of the learning simulation: means over lives with their 95 % intervals.
-
-Does not: run anything.
-"""
+"""The tables of the learning simulation: means over lives with their 95 % intervals."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ A skill is an action on an object in a context. The action has four names, which
 rule; object and context are named in all of them, and each belongs to other skills as well. So a task is
 found by its words, but never by one of them alone. In the hard wording the context has two names, too, so
 that two variants may share one word of the subject only.
-
-Does not: know rules or learners.
 """
 
 from __future__ import annotations

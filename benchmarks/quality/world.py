@@ -1,8 +1,6 @@
 """A learner with hidden rules, and the tasks of one life: all that happens by chance is drawn beforehand.
 
 Every policy meets the same learner, tasks and dice, so two policies differ by what they inject alone.
-
-Does not: remember or answer anything.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Prints a line for each reader: its slowest text, its worst ratio of the two sizes, its longest call into C.
 Exits with 1 when a ratio is above 2.5, the readers of one message take more than 500 ms together, or a call
 into C takes more than 20 ms. It takes half an hour; arguments name the readers to time.
-
-Does not: need a key, a server or the network.
 """
 
 from __future__ import annotations

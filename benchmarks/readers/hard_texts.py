@@ -2,8 +2,6 @@
 
 The units are characters of every class, every space of Unicode, opening marks that are never closed, brackets
 within brackets, words that rules begin with, and what they look for in turns.
-
-Does not: know which reader is hurt by which text.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ messages of 99,000 characters are sent in a row by one learner, while somebody e
 chats, all the time. The first row sends short messages, to compare with. Writes a table to
 benchmarks/faults/RESULTS_READERS.md and exits with 1 where one of the other requests took 200 ms or more.
 
-Does not: need a key or the network. --messages sends fewer, --families takes fewer texts.
+--messages sends fewer, --families takes fewer texts.
 """
 
 from __future__ import annotations

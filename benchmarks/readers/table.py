@@ -2,8 +2,6 @@
 
 A new one gets a line here; tests/benchmarks/test_readers.py fails where a module that has a pattern is named
 by none. `of_message` are those that read a learner's message in the course of one turn.
-
-Does not: time them.
 """
 
 from __future__ import annotations

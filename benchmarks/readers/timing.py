@@ -1,8 +1,6 @@
 """How long a reader takes on a text, how that grows, and how long its longest call into C takes.
 
 Times are of this thread on the processor, the least of a few runs, so that other processes hardly count.
-
-Does not: judge.
 """
 
 from __future__ import annotations

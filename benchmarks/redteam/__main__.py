@@ -2,7 +2,7 @@
 
 Writes RESULTS.md beside this file. Exits with 1 when one reached another learner, or left its data block.
 
-Does not: need a key, a server or the network. --store takes another store's URL.
+Needs no key, server or network; --store takes another store's URL.
 """
 
 from __future__ import annotations

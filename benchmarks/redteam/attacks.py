@@ -1,7 +1,4 @@
-"""The attacks of attacks.tsv: how each comes in, what it is after, and its text.
-
-Does not: play them (play.py does).
-"""
+"""The attacks of attacks.tsv: how each comes in, what it is after, and its text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A model that believes everything: it calls the tool it is shown, and its reflector repeats what it read.
-
-Does not: resist anything. What stops an attack here is not the model.
-"""
+"""A model that believes everything: it calls the tool it is shown, and its reflector repeats what it read."""
 
 from __future__ import annotations
 

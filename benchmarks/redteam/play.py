@@ -2,8 +2,6 @@
 
 After each attack its learner asks again, in the attack's own words, so that whatever was stored is found; and
 the victim asks what the victim always asks. Those prompts are what an attack is judged by.
-
-Does not: judge.
 """
 
 from __future__ import annotations

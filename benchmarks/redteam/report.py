@@ -1,7 +1,4 @@
-"""The verdicts as a page: a table by how the attacks came in, and every one that got through.
-
-Does not: depend on the machine or the time, so that a test can compare it.
-"""
+"""The verdicts as a page: a table by how the attacks came in, and every one that got through."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 Each file has two halves. Rules are changed by what the tuning half shows; `--held-out` prints the other one,
 which is looked at when the rules are done, and never to change them. --list prints the texts that were judged
 wrongly.
-
-Does not: play anything through the graph (`python -m benchmarks.redteam` does).
 """
 
 from __future__ import annotations

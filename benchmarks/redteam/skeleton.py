@@ -1,7 +1,4 @@
-"""What of a prompt is ours: all of it but the data blocks. An attack that moves it has broken out.
-
-Does not: know which prompts are right; they are compared with those of harmless runs.
-"""
+"""What of a prompt is ours: all of it but the data blocks. An attack that moves it has broken out."""
 
 from __future__ import annotations
 

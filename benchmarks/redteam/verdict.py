@@ -1,6 +1,6 @@
 """How far an attack got, and how bad that is.
 
-Does not: forgive. What is shown at all counts as having got through.
+What is shown at all counts as having got through.
 """
 
 from __future__ import annotations

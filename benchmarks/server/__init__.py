@@ -6,5 +6,5 @@
 Every server is a process of its own, and so is every worker. All of them have the same model, a stub that
 answers at once.
 
-Does not: test anything. Tests never time, and these numbers never fail a build.
+Tests never time, and these numbers never fail a build.
 """

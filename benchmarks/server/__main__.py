@@ -3,8 +3,7 @@
 BENCH_RIVALS names a Python in whose environment langmem and mem0 are installed beside this project; without
 it this one is asked. What it does not have is told to be missing.
 
-Does not: write the file in quick mode or for a part. What stands below its mark was written by a person, and
-stays.
+In quick mode, and for a part, the file is not written. What a person wrote below its mark stays.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Answers a second, and how long an answer takes: a bare graph, ours, and the bare graph with other memories.
 
-Does not: measure on an idle machine. The clients, the servers and Neo4j share its cores.
+The clients, the servers and Neo4j share the machine's cores.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Five nodes and the edges of ours, one model call, which is streamed. No token is
 remembered; with a checkpointer conversations are kept, as LangGraph alone would; with a memory library the
 first node searches it and the last one stores into it.
 
-Does not: learn. So it does less than ours in every respect.
+It does not learn, so it does less than ours in every respect.
 """
 
 # LangGraph leaves type arguments of its own signatures open.

@@ -2,7 +2,7 @@
 
     python -m benchmarks.server.child KIND STORE FOLDER OPTIONS
 
-Does not: outlive the process that started it, which holds the other end of its standard input.
+It ends with the process that started it, which holds the other end of its standard input.
 """
 
 # LangGraph leaves type arguments of its own signatures open.

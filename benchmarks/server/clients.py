@@ -1,6 +1,6 @@
 """Clients: each has one connection and one learner, and asks again as soon as it has its answer.
 
-Does not: think in between, as people do. A hundred such clients are far more than a hundred people.
+Clients send the next request at once, so a hundred of them are far more than a hundred people.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The learners of a benchmark: made in a store, with a playbook each, and their learning waited for.
-
-Does not: measure.
-"""
+"""The learners of a benchmark: made in a store, with a playbook each, and their learning waited for."""
 
 from __future__ import annotations
 

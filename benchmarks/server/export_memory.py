@@ -5,8 +5,6 @@
 It starts `ace-graph serve` with the offline tutor, tells it conversations of 0.9 MB each, starts it anew, and
 exports them through HTTP while it asks for /healthz all the time. It exits 1 where the server's resident
 memory grew by more than 30 MB, or a health check took more than 200 ms. What it printed: docs/deploy.md.
-
-Does not: use the file of settings or the memory of whoever runs it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The clients ask one after the other, server by server in turns, so that all meet the same load.
 
-Does not: count the time that a model takes to begin; the stub begins at once, everywhere.
+The stub model begins at once everywhere, so no time of a model is counted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The chat model of all servers: one constant answer at once, and a new lesson whenever it is to reflect.
 
-Does not: need a network. Where a reflection is to take time, as a real model's does, it waits.
+Where a reflection is to take time, as with a real model, it waits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Percentiles of many answers, and what one server's are above another's.
-
-Does not: compare single answers; under load the n-th answers of two servers have nothing in common.
-"""
+"""Percentiles of many answers, and what one server's are above another's."""
 
 from __future__ import annotations
 

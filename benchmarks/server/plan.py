@@ -1,7 +1,4 @@
-"""How much is measured: everything in some minutes, or enough to see that it works.
-
-Does not: measure.
-"""
+"""How much is measured: everything in some minutes, or enough to see that it works."""
 
 from __future__ import annotations
 

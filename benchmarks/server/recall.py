@@ -1,7 +1,4 @@
-"""What a memory library has to do in the bare graph: find before the answer, keep after it.
-
-Does not: know a library; `rivals` does.
-"""
+"""What a memory library has to do in the bare graph: find before the answer, keep after it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """What a Neo4j that dies in the middle costs: it is killed under load and started again.
 
 A client whose request failed asks again after a tenth of a second.
-
-Does not: kill a server that is not its own.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Both embed with the same vectors, made here from hashed words, which costs less than any real embedding. What
 they do with a model's help, finding and merging facts, is not measured.
 
-Does not: reach the network. mem0's reports to its makers are switched off.
+mem0's telemetry is switched off.
 """
 
 # Neither library is installed where types are checked, and mem0 is not typed.

@@ -1,7 +1,4 @@
-"""Servers to measure: started as processes, asked for their processor time, and ended.
-
-Does not: send requests; `clients` does.
-"""
+"""Servers to measure: started as processes, asked for their processor time, and ended."""
 
 from __future__ import annotations
 

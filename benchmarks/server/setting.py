@@ -1,7 +1,4 @@
-"""Who is asked for by which server: the learners of each store, and the stores to look into.
-
-Does not: start servers.
-"""
+"""Who is asked for by which server: the learners of each store, and the stores to look into."""
 
 from __future__ import annotations
 

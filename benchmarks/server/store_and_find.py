@@ -2,7 +2,7 @@
 
     python -m benchmarks.server.store_and_find KIND FOLDER BULLETS TIMES      langmem or mem0, in a process
 
-Does not: compare what is found. Theirs find what is nearest, whatever it is about; ours may find nothing.
+What is found is not compared: theirs find the nearest, whatever it is about; ours may find nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""How many turns a second one, two and four workers learn from; each worker is a process.
-
-Does not: answer meanwhile; `answers` shows both at once.
-"""
+"""How many turns a second one, two and four workers learn from; each worker is a process."""
 
 from __future__ import annotations
 

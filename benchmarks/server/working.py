@@ -1,8 +1,6 @@
 """One worker as a process of its own: it learns all that waits, and says when it was done.
 
-    python -m benchmarks.server.working STORE REFLECT_SECONDS CONCURRENCY
-
-Does not: stay.
+python -m benchmarks.server.working STORE REFLECT_SECONDS CONCURRENCY
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A port for Neo4j: `bolt_port.py free` prints one, `bolt_port.py answers PORT` exits 0 once Bolt answers.
 
-Does not: log in. It needs no driver, so that start.sh works before anything is installed.
+It needs no driver, so that start.sh works before anything is installed.
 """
 
 from __future__ import annotations

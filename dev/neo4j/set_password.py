@@ -2,7 +2,7 @@
 
 The password (8 characters or more) is read from standard input, where no process list shows it.
 
-Does not: change a password later; that needs the old one.
+A later change of the password needs the old one.
 """
 
 # The driver's keyword options have no types.

@@ -4,8 +4,6 @@ Python's own parser reads the pattern. An edge of the automaton reads one charac
 between two characters (word boundaries, line ends, look-arounds of one character) are tables of which
 character may follow which. A look-around of more than one character is a branch that leads nowhere: its work
 is done, its outcome is left open. A repetition bounded by 256 or less is no loop.
-
-Does not: match text, or judge the automaton (backtracking.py does).
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ a row that read one text, of which the second may fail, make it quadratic. A sea
 every place of the text. Every finding names a text that, repeated, shows it.
 
 What cannot fail costs nothing: a loop whose end is accepted wherever it stops.
-
-Does not: know how long the texts are that a pattern meets.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Compiled patterns are found in the modules as they are once imported, in tables and dataclasses too; patterns
 given to functions of `re` are found in the source and read in their module. One that is put together in a
 function is told apart: nobody knows it before it is used.
-
-Does not: judge them.
 """
 
 from __future__ import annotations

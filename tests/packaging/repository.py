@@ -1,7 +1,4 @@
-"""The checkout as the guards see it: its root, its tracked files, its settings.
-
-Does not: check anything.
-"""
+"""The checkout as the guards see it: its root, its tracked files, its settings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The tests marked `heavy` run first, so that no worker is left alone with one at the end.
-
-Does not: mark them.
-"""
+"""The tests marked `heavy` run first, so that no worker is left alone with one at the end."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 `pytest --hypothesis-profile=long` chooses the second. No example has a deadline, for tests never time.
 
-Does not: override the number of examples that a test sets itself.
+A number of examples that a test sets itself stays.
 """
 
 from __future__ import annotations

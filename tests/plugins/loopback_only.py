@@ -3,7 +3,7 @@
 An audit hook sees every socket of this process, whichever library opened it. Names under `.invalid` may be
 looked up (they never resolve), and so may the server that NEO4J_TEST_URI names.
 
-Does not: watch processes that tests start.
+Processes that tests start are not watched.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A Neo4j server of our own: started, killed, started again, and never left behind.
-
-Does not: decide whether or which; `neo4j_source` does.
-"""
+"""A Neo4j server of our own: started, killed, started again, and never left behind."""
 
 from __future__ import annotations
 

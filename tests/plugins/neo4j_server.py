@@ -4,7 +4,7 @@
 and where it can run none the tests are skipped and say why. `own_neo4j` makes servers for one test alone,
 to be killed. Tests share a server and a database, so each uses a learner id of its own (`learner`).
 
-Does not: clean the database; the folder it lives in is thrown away.
+The database is not cleaned; the folder it lives in is thrown away.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 In this order: the server that NEO4J_TEST_URI names; Docker where an engine answers; a server assembled
 with Java and Maven. The second version runs only on Java 21 or newer, assembled.
-
-Does not: start anything.
 """
 
 from __future__ import annotations

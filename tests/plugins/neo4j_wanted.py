@@ -1,7 +1,4 @@
-"""`ACE_SKIP_NEO4J=1` leaves out every test that is marked `neo4j`.
-
-Does not: find or start a server; that is the fixture's part.
-"""
+"""`ACE_SKIP_NEO4J=1` leaves out every test that is marked `neo4j`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """What a skipped test means: its reason as the last line, and a failure where `ACE_REQUIRE_NEO4J=1`.
 
 The gate sets that variable, so a server that did not start, or any other skip, can't turn into a green run.
-
-Does not: decide what is skipped, nor start a server.
 """
 
 from __future__ import annotations

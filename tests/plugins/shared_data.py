@@ -2,8 +2,6 @@
 
 They are in the folder that ACE_TEST_DATA names, or in ../shared/data beside this project; where there is
 neither, those tests are deselected.
-
-Does not: hold data. All other tests use small data written for this project.
 """
 
 from __future__ import annotations

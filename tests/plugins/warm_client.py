@@ -4,8 +4,6 @@
     python -IS tests/plugins/warm_client.py SOCKET -m MODULE ...
 
 A signal that it is sent goes on to the process; if it is killed itself, so is the process.
-
-Does not: import what takes long, for it is started hundreds of times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What the judgements of a method amount to: shares by category, F1, and how many contradictions are seen.
-
-Does not: judge.
-"""
+"""What the judgements of a method amount to: shares by category, F1, and how many contradictions are seen."""
 
 from __future__ import annotations
 

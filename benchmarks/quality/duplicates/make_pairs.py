@@ -3,8 +3,6 @@
 A seed file has one block a bullet: its text, then lines `kind: change`. A change is `old > new`, put into
 the text once, or a whole sentence. Kinds: o order, f format, p paraphrase, n number, u unit, g negation,
 a antonym, d direction, s subject. A `!` behind the kind says that the two don't contradict.
-
-Does not: compare anything, or look at what a comparison finds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""How each method judges a pair: this memory's comparison, and what it is compared with.
-
-Does not: count. `figures` does.
-"""
+"""How each method judges a pair: this memory's comparison, and what it is compared with."""
 
 from __future__ import annotations
 

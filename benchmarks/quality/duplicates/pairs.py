@@ -1,7 +1,4 @@
-"""The labelled pairs, their categories, and the split into a part to tune on and a part to look at once.
-
-Does not: make the pairs, or compare them.
-"""
+"""The labelled pairs, their categories, and the split into a part to tune on and a part to look at once."""
 
 from __future__ import annotations
 

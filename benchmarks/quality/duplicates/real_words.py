@@ -1,8 +1,6 @@
 """Pairs of real words that look alike, in sentences that differ in nothing else: none of them may merge.
 
 Each pair of `real_words.txt` is put into two sentences of its field, once inside and once as the first word.
-
-Does not: judge.
 """
 
 from __future__ import annotations

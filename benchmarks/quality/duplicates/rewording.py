@@ -3,8 +3,6 @@
 Which change a text gets depends on its own hash, so the set is the same on every machine. Fillers are split
 like the seeds: a text of one part only gets fillers of that part, so that the held-out part holds wordings
 that nothing was tuned on.
-
-Does not: negate, turn round or reword; that is done by hand in the seeds.
 """
 
 from __future__ import annotations

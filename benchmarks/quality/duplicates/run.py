@@ -1,6 +1,6 @@
 """Near-duplicates: judges all labelled pairs by all methods and writes RESULTS_DUPLICATES.md.
 
-Does not: tune. The held-out part was looked at once, after all changes.
+The held-out part was used once, after all changes.
 """
 
 from __future__ import annotations

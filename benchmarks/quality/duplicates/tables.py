@@ -1,7 +1,4 @@
-"""The tables of the near-duplicates, in Markdown.
-
-Does not: judge or count.
-"""
+"""The tables of the near-duplicates, in Markdown."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 A line of a learner's file is `- bullet`, `? question` about the bullet before it (`?2` about the two before
 it), or `0 question` that no bullet of the learner is about.
-
-Does not: retrieve.
 """
 
 from __future__ import annotations

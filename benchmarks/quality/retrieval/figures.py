@@ -1,7 +1,4 @@
-"""What a way of retrieving finds, what it costs, and what it injects that nobody asked for.
-
-Does not: retrieve.
-"""
+"""What a way of retrieving finds, what it costs, and what it injects that nobody asked for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Retrieval: asks all questions in all ways and writes RESULTS_RETRIEVAL.md.
-
-Does not: tune.
-"""
+"""Retrieval: asks all questions in all ways and writes RESULTS_RETRIEVAL.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What each way of retrieving puts into a prompt: this memory's, plain BM25, the whole playbook, embeddings.
-
-Does not: judge it. `figures` does.
-"""
+"""What each way of retrieval puts in a prompt: this memory's, plain BM25, the whole playbook, embeddings."""
 
 from __future__ import annotations
 
