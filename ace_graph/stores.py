@@ -6,12 +6,12 @@ Does not: connect when a store is opened, or create a file. A store does that at
 from __future__ import annotations
 
 import logging
-import re
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from ace_graph.errors import StoreUnavailable, StoreUrlError
 from ace_graph.memory.policy import DecayRates, Policy
+from ace_graph.memory.screening.secrets import redact_query
 from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
@@ -29,8 +29,6 @@ _FORMS = (
     "sqlite:///ace.db (a relative path), sqlite:////srv/ace.db (an absolute one), memory://, "
     f"{', '.join(f'{scheme}://host:7687' for scheme in _NEO4J)}"
 )
-
-_SECRET_PARTS = re.compile(r"(?i)(password|secret|token|key)=[^&]*")
 
 
 def open_store(
@@ -112,4 +110,4 @@ def redacted_url(url: str) -> str:
     if "@" not in parts.netloc and not parts.query:
         return url
     host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=host, query=_SECRET_PARTS.sub(r"\1=***", parts.query)))
+    return urlunsplit(parts._replace(netloc=host, query=redact_query(parts.query)))

@@ -8,7 +8,6 @@ Does not: call or retry anything.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -16,6 +15,7 @@ from langchain_core.runnables import RunnableBinding
 from pydantic import BaseModel, SecretStr
 
 from ace_graph.errors import ModelError
+from ace_graph.memory.screening.secrets import redact
 
 __all__ = ["is_transient", "model_error", "redacted", "secrets_of", "status_of"]
 
@@ -31,15 +31,6 @@ _CONNECTION_NAMES = frozenset(
         "ClientConnectionError",
         "ModelConnectionError",
     }
-)
-_KEY_LIKE = re.compile(
-    r"""AIza[\w-]{10,}                                   # Google
-    | \b(?:sk|pk|gsk|tvly|xai)-[\w-]{8,}                  # OpenAI and others
-    | (?<=[?&])(?:key|api_?key|access_token)=[^&\s'"]+    # in a URL
-    | \bBearer\s+[\w.~+/=-]+                              # in a header
-    | (?<=://)[^/\s@:]+:[^/\s@]+(?=@)                     # user and password of a URL
-    """,
-    re.VERBOSE | re.IGNORECASE,
 )
 _HIDDEN = "[hidden]"
 _DETAIL_CHARS = 300
@@ -99,7 +90,7 @@ def redacted(text: str, secrets: frozenset[str] = frozenset()) -> str:
     """Return `text` as one line in which `secrets`, and all that looks like a key, are replaced."""
     for secret in secrets:
         text = text.replace(secret, _HIDDEN)
-    return " ".join(_KEY_LIKE.sub(_HIDDEN, text).split())
+    return " ".join(redact(text).split())
 
 
 def secrets_of(model: object) -> frozenset[str]:

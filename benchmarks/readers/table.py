@@ -41,6 +41,7 @@ from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.screening.screen import screen
+from ace_graph.memory.screening.secrets import redact
 from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.search.tokenize import content_words, language_of, terms
 from ace_graph.memory.similarity.compare import compare
@@ -297,7 +298,7 @@ _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity
 _SCREEN = tuple(
     f"ace_graph.memory.screening.{part}"
     for part in (
-        *("account_numbers", "demands", "disguise", "foreign", "joined_words", "links", "passwords"),
+        *("account_numbers", "disguise", "joined_words", "links", "passwords"),
         *("prompt_injection", "rules", "screen", "secrets"),
     )
 )
@@ -352,6 +353,7 @@ READERS: tuple[Reader, ...] = (
     Reader("parse_scores", _parse_scores, ("ace_graph.reasoning.tot",)),
     Reader("parse_thoughts", _parse_thoughts),
     _reader(find_json_object),
+    _reader(redact),
     _reader(redacted),
     _reader(labels_of),
     Reader("calculate", calculate, ("ace_graph.tools.calculator", "ace_graph.arithmetic")),

@@ -1,16 +1,18 @@
 """Every regular expression of a package, with how it is used.
 
 Compiled patterns are found in the modules as they are once imported, in tables and dataclasses too; patterns
-given to functions of `re` are found in the source and read in their module. One that is put together in a
-function is told apart: nobody knows it before it is used.
+given to functions of `re` are found in the source and evaluated in their module. A module that makes patterns
+from data files has a public function `patterns` that returns all of them. Any other pattern that is put
+together in a function has no text here: it is not known before it is used.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -77,7 +79,15 @@ def patterns_of(module: ModuleType) -> list[Found]:
         for name, value in named.items()
         for pattern in _compiled(value)
     ]
-    return [*found, *_given_to_re(tree, module)]
+    return [*found, *_from_data(module), *_given_to_re(tree, module)]
+
+
+def _from_data(module: ModuleType) -> Iterator[Found]:
+    function = getattr(module, "patterns", None)
+    if not inspect.isfunction(function) or function.__module__ != module.__name__:
+        return
+    for pattern in cast("Callable[[], Iterable[re.Pattern[str]]]", function)():
+        yield Found(module.__name__, "patterns()", pattern.pattern, pattern.flags, frozenset({"search"}))
 
 
 def _assigned(statement: ast.stmt) -> Iterator[str]:
@@ -138,7 +148,7 @@ def _given_to_re(tree: ast.Module, module: ModuleType) -> Iterator[Found]:
             flags = node.args[2] if len(node.args) > 2 else None
         name, text = ast.unparse(node.args[0]), _value(node.args[0], module)
         if isinstance(text, str):
-            if function.attr != "compile":
+            if function.attr != "compile" or not _at_top(tree, node):
                 yield Found(module.__name__, name, text, _flags(flags, module), uses)
         elif function.attr != "compile" or not _at_top(tree, node):
             yield Found(module.__name__, name, None, 0, uses)

@@ -1,44 +1,67 @@
-"""A rule of the screening tables, and how a table is matched: with what excuses a match.
+"""Rules of the screening: read from the TOML files in data, and matched with what excuses a match.
 
-A rule is four texts: what it is about, words of which a text must hold one, the pattern, and what excuses a
-match. All of them are folded as the readings of a text are (screen_reading.folded), so that a table may be
-written with accents. No pattern repeats anything without a bound, so the work is linear in the text.
-
-Does not: hold rules.
+A rule has words of which a text must hold one, a pattern, and what excuses a match. All of them are folded as
+the readings of a text are (`disguise.folded`), so that a file may be written with accents. A pattern is
+compiled when a text first holds one of the words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import cast
 
 from ace_graph.memory.screening.disguise import folded
+from ace_graph.memory.tables import read_toml
 
-__all__ = ["Rule", "first", "rule"]
+__all__ = ["Rule", "first_kind", "patterns_of", "read_rules"]
 
+_PACKAGE = "ace_graph.memory.screening"
 _CONTEXT = 60
+_PART = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What kind of danger it is, what a text must hold one of, the pattern, and what excuses a match.
+    """What kind of danger it is, what a text must hold one of, and the texts of the patterns.
 
-    `unless_before` is looked for at the end of what stands before a match, `unless_after` at the start of
-    what follows it.
+    `before` is looked for at the end of what stands before a match, `after` at the start of what follows it:
+    either excuses the match. "" stands for no pattern.
     """
 
     kind: str
     needs: tuple[str, ...]
-    pattern: re.Pattern[str]
-    unless_before: re.Pattern[str] | None = None
-    unless_after: re.Pattern[str] | None = None
+    text: str
+    before: str = ""
+    after: str = ""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What the rule looks for."""
+        return re.compile(self.text)
+
+    @cached_property
+    def unless_before(self) -> re.Pattern[str] | None:
+        """What excuses a match that it stands before."""
+        return re.compile(rf"(?:{self.before})$") if self.before else None
+
+    @cached_property
+    def unless_after(self) -> re.Pattern[str] | None:
+        """What excuses a match that it follows."""
+        return re.compile(self.after) if self.after else None
 
     def matches(self, text: str) -> bool:
         """Whether a short text meets the rule somewhere without an excuse."""
-        if not any(need in text for need in self.needs):
-            return False
-        return any(not self._excused(match) for match in self.pattern.finditer(text))
+        return self._applies(text) and any(not self._excused(each) for each in self.pattern.finditer(text))
+
+    def find(self, text: str) -> Iterator[re.Match[str]]:
+        """Yield the matches in a text, excused ones too."""
+        return self.pattern.finditer(text) if self._applies(text) else iter(())
+
+    def _applies(self, text: str) -> bool:
+        return not self.needs or any(need in text for need in self.needs)
 
     def _excused(self, match: re.Match[str]) -> bool:
         before = match.string[max(0, match.start() - _CONTEXT) : match.start()]
@@ -49,17 +72,37 @@ class Rule:
         )
 
 
-def rule(kind: str, needs: str, pattern: str, *, unless_before: str = "", unless_after: str = "") -> Rule:
-    """Return a rule; `needs` are words apart from each other by spaces, of which a text must hold one."""
-    return Rule(
-        kind,
-        tuple(folded(needs).split()),
-        re.compile(folded(pattern)),
-        re.compile(rf"(?:{folded(unless_before)})$") if unless_before else None,
-        re.compile(folded(unless_after)) if unless_after else None,
-    )
+@cache
+def read_rules(path: str, table: str = "rule") -> tuple[Rule, ...]:
+    """Return the rules of a file in data: the entries of `[[rule]]`, or of another table."""
+    data = read_toml(_PACKAGE, path)
+    parts: dict[str, str] = {}
+    for name, text in cast("Mapping[str, str]", data.get("parts", {})).items():
+        parts[name] = _expanded(text, parts)
+    return tuple(_rule(entry, parts) for entry in cast("Sequence[Mapping[str, str]]", data.get(table, ())))
 
 
-def first(rules: Sequence[Rule], text: str) -> str | None:
+def first_kind(rules: Iterable[Rule], text: str) -> str | None:
     """Return the kind of the first rule that `text` meets, None where it meets none."""
     return next((each.kind for each in rules if each.matches(text)), None)
+
+
+def patterns_of(rules: Iterable[Rule]) -> Iterator[re.Pattern[str]]:
+    """Yield every pattern of the rules."""
+    for each in rules:
+        yield each.pattern
+        yield from filter(None, (each.unless_before, each.unless_after))
+
+
+def _rule(entry: Mapping[str, str], parts: Mapping[str, str]) -> Rule:
+    pattern, before, after = (
+        folded(_expanded(entry.get(name, ""), parts)) for name in ("pattern", "unless_before", "unless_after")
+    )
+    return Rule(entry["kind"], tuple(folded(entry.get("needs", "")).split()), pattern, before, after)
+
+
+def _expanded(text: str, parts: Mapping[str, str]) -> str:
+    """Return a text as one line, with the parts that it names."""
+    lines = text.splitlines()
+    joined = text if len(lines) < 2 else "".join(map(str.strip, lines))
+    return _PART.sub(lambda part: parts[part[1]], joined)

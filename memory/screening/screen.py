@@ -15,11 +15,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ace_graph.memory.bullet import Danger
 from ace_graph.memory.screening.disguise import as_latin, folded, readings
-from ace_graph.memory.screening.foreign import foreign_order_in
-from ace_graph.memory.screening.joined_words import disguised_order_in
+from ace_graph.memory.screening.joined_words import find_disguised_instruction
 from ace_graph.memory.screening.links import has_link
-from ace_graph.memory.screening.prompt_injection import order_in
-from ace_graph.memory.screening.secrets import secret_in
+from ace_graph.memory.screening.prompt_injection import find_instruction
+from ace_graph.memory.screening.secrets import find_secret
 from ace_graph.memory.text import clean_line
 
 __all__ = ["is_reason", "screen"]
@@ -28,7 +27,7 @@ _PIECE_CHARS = 2_000
 """How much is read at once. A match holds the interpreter, so none may take long; a bullet has no more."""
 _OVERLAP = 300
 """What two pieces share, which is more than nearly all rules span."""
-_SECRET, _LINK, _ORDER = "secret: ", "link", "instruction: "
+_SECRET, _LINK, _INSTRUCTION = "secret: ", "link", "instruction: "
 
 
 def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
@@ -42,7 +41,7 @@ def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
 
 def is_reason(why: str | None) -> bool:
     """Whether a reason for a quarantine is one that this screen gives, and no person's."""
-    return why is not None and (why == _LINK or why.startswith((_SECRET, _ORDER)))
+    return why is not None and (why == _LINK or why.startswith((_SECRET, _INSTRUCTION)))
 
 
 def _pieces(line: str) -> Iterator[str]:
@@ -56,19 +55,18 @@ def _pieces(line: str) -> Iterator[str]:
 def _screened(piece: str, vouched: Collection[Danger]) -> str | None:
     plain = folded(piece)
     written = dict.fromkeys((plain, as_latin(plain)))
-    if "secret" not in vouched and (kind := _first(map(secret_in, written))) is not None:
+    if "secret" not in vouched and (kind := _first(map(find_secret, written))) is not None:
         return _SECRET + kind
     if "link" not in vouched and any(has_link(each.casefold()) for each in written):
         return _LINK
-    if "instruction" not in vouched and (kind := _order_in(plain)) is not None:
-        return _ORDER + kind
+    if "instruction" not in vouched and (kind := _instruction_in(plain)) is not None:
+        return _INSTRUCTION + kind
     return None
 
 
-def _order_in(plain: str) -> str | None:
+def _instruction_in(plain: str) -> str | None:
     read = tuple(readings(plain))
-    named = (order_in(each) or foreign_order_in(each) for each in read)
-    return _first(named) or _first(map(disguised_order_in, read))
+    return _first(map(find_instruction, read)) or _first(map(find_disguised_instruction, read))
 
 
 def _first(found: Iterable[str | None]) -> str | None:

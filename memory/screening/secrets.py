@@ -1,6 +1,7 @@
-"""Which texts hold a secret: what well-known keys look like, passwords that are spelled out, and chance.
+"""Secrets in texts: which text holds one, and a text without those that it holds.
 
-Does not: tell what the secret is. What is returned names the kind only.
+Found are what well-known keys look like (data/secrets.toml), passwords that are spelled out, numbers of cards
+and bank accounts, seed phrases, and what only chance writes. A kind is named, never the secret.
 """
 
 from __future__ import annotations
@@ -8,48 +9,23 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
+from typing import cast
 
 from ace_graph.memory.screening.account_numbers import has_bank_account, has_card
-from ace_graph.memory.screening.passwords import password_in
-from ace_graph.memory.screening.rules import Rule, first, rule
+from ace_graph.memory.screening.passwords import has_password
+from ace_graph.memory.screening.rules import Rule, first_kind, patterns_of, read_rules
+from ace_graph.memory.tables import read_toml
 
-__all__ = ["entropy", "secret_in"]
+__all__ = ["entropy", "find_secret", "patterns", "redact", "redact_query"]
 
-_KINDS: tuple[Rule, ...] = (
-    rule("a private key", "PRIVATE", r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY"),
-    rule("an AWS key", "AKIA ASIA ABIA ACCA", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
-    rule(
-        "a GitHub token",
-        "gho_ ghp_ ghu_ ghs_ ghr_ github_pat_",
-        r"\b(?:gh[pousr]_[A-Za-z0-9]{20}|github_pat_\w{22})",
-    ),
-    rule("a GitLab token", "glpat-", r"\bglpat-[\w-]{20}"),
-    rule("a Google key", "AIza ya29. GOCSPX", r"\bAIza[\w-]{30}|\bya29\.[\w-]{20}|\bGOCSPX-[\w-]{20}"),
-    rule("a Slack token", "xox", r"\bxox[abeoprs]-[\w-]{10}"),
-    rule("a Stripe key", "k_live_ k_test_", r"\b[rsp]k_(?:live|test)_\w{16}"),
-    rule(
-        "a model provider's key",
-        "sk- pk- sk_ pk_ gsk_ tvly- pplx- lsv2_ r8_ hf_ nvapi- xai-",
-        r"\b(?:sk|pk|gsk|tvly|pplx|lsv2|r8|hf|nvapi|xai)[-_](?=[\w-]{0,200}\d)[\w-]{18}",
-    ),
-    rule("a package registry's token", "pypi-Ag npm_ dckr_pat_", r"\b(?:pypi-Ag|npm_|dckr_pat_)[\w-]{20}"),
-    rule("a SendGrid key", "SG.", r"\bSG\.[\w-]{16,80}\.[\w-]{16}"),
-    rule("a Discord token", ".", r"(?<![\w.-])[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,45}(?![\w.-])"),
-    rule("a Telegram token", ":AA", r"(?<!\d)\d{8,10}:AA[\w-]{32}"),
-    rule("an age key", "AGE-SECRET-KEY-1 age-secret-key-1", r"(?i:\bage-secret-key-1[0-9a-z]{50})"),
-    rule("a signed token", "eyJ", r"(?<![\w-])eyJ[\w-]{8,1200}\.eyJ[\w-]{8,1200}\.[\w-]{4}"),
-    rule(
-        "a login in an address",
-        "://",
-        r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@]{1,100}:[^\s:/@]{3,100}@",
-    ),
-    rule(
-        "an authorization header",
-        "uthorization UTHORIZATION",
-        r"(?i:\bauthorization ?: ?(?:bearer|basic) [\w.+/=-]{8})",
-    ),
-)
+_FILE = "secrets.toml"
+_HIDDEN = "[hidden]"
+_TAIL = re.compile(r"[\w+/=-]*")
+"""What still belongs to a key behind the part by which it is known."""
+
 _TOKEN = re.compile(r"(?<![\w/+=.-])[A-Za-z0-9+/_=-]{20,}(?![\w/+-])")
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]{3,}")
 _HEX = re.compile(r"(?<!\w)[0-9a-fA-F]{32,}(?!\w)")
@@ -62,22 +38,31 @@ _SEED_NAMED = re.compile(
     r"(?i:\b(?:seed|recovery|mnemonic|wallet|backup) (?:phrase|words?|seed)|\bmnemonic\b)"
 )
 _SEED_SIZES = frozenset({12, 15, 18, 21, 24})
-_SENTENCE_WORDS = (
-    "and are any because been before being between but can does don each every for from get give had has have"
-    " her his how into its let make may more most must new not our out over per say see she should some such"
-    " take than that the their them then there these they think this those too under use used using was were"
-    " what when where which while who why will with without would write you your"
-    " aber als auch auf aus bei das dem den der des die ein eine einen einer eines erst fur hat ist kann man"
-    " mit nach nicht noch nur oder sich sie sind und von vor was wenn werden wie wird zum zur"
-    " avec dans des elle est les mais par pas plus pour que qui sont sur une vous"
-    " como con del desde donde ella entre esta las los mas muy para pero por que ser sin sobre son una uno"
-)
-_PROSE = frozenset(_SENTENCE_WORDS.split())
 
 
-def secret_in(text: str) -> str | None:
+def find_secret(text: str) -> str | None:
     """Return what kind of secret a folded text seems to hold, None for none."""
-    return first(_KINDS, text) or _judged(text)
+    return first_kind(read_rules(_FILE), text) or _kind_by_checks(text)
+
+
+def redact(text: str) -> str:
+    """Return `text` with "[hidden]" for all that looks like a key, a token or a login."""
+    for rule in read_rules(_FILE, "loose"):
+        text = rule.pattern.sub(_HIDDEN, text)
+    for rule in read_rules(_FILE):
+        text = _without_matches(rule, text)
+    return text
+
+
+def redact_query(query: str) -> str:
+    """Return the query of an address with "***" for the values of parameters that hold a secret."""
+    return _secret_parameter().sub(r"\1=***", query)
+
+
+def patterns() -> Iterator[re.Pattern[str]]:
+    """Yield every pattern that is made of the data."""
+    yield from patterns_of([*read_rules(_FILE), *read_rules(_FILE, "loose")])
+    yield _secret_parameter()
 
 
 def entropy(text: str) -> float:
@@ -86,9 +71,9 @@ def entropy(text: str) -> float:
     return -sum(n / size * math.log2(n / size) for n in Counter(text).values()) if size else 0.0
 
 
-def _judged(text: str) -> str | None:
-    """What a text holds that a pattern alone does not tell."""
-    if password_in(text):
+def _kind_by_checks(text: str) -> str | None:
+    """What kind of secret a text holds that a pattern alone does not tell."""
+    if has_password(text):
         return "a password or key that is spelled out"
     if has_card(text):
         return "a card number"
@@ -104,7 +89,7 @@ def _judged(text: str) -> str | None:
 def _is_seed_phrase(found: re.Match[str]) -> bool:
     """Whether a row of short words is no sentence, and called a seed phrase, or alone and as long as one."""
     words = re.findall(r"[a-z]{3,8}", found.group())
-    if sum(word in _PROSE for word in words) > 1:
+    if sum(word in _sentence_words() for word in words) > 1:
         return False
     named = _SEED_NAMED.search(found.string[max(0, found.start() - 60) : found.start()])
     alone = len(found.group()) * 5 >= len(found.string) * 4
@@ -122,3 +107,24 @@ def _is_random(token: str) -> bool:
 
 def _kind(char: str) -> int:
     return 0 if char.islower() else 1 if char.isupper() else 2 if char.isdigit() else 3
+
+
+def _without_matches(rule: Rule, text: str) -> str:
+    kept, end = list[str](), 0
+    for match in rule.find(text):
+        if match.start() >= end:
+            kept += (text[end : match.start()], _HIDDEN)
+            tail = _TAIL.match(text, match.end())
+            end = match.end() if tail is None else tail.end()
+    return "".join((*kept, text[end:]))
+
+
+@cache
+def _secret_parameter() -> re.Pattern[str]:
+    names = cast(str, read_toml("ace_graph.memory.screening", _FILE)["secret_parameters"])
+    return re.compile(rf"(?i)({'|'.join(names.split())})=[^&]*")
+
+
+@cache
+def _sentence_words() -> frozenset[str]:
+    return frozenset(cast(str, read_toml("ace_graph.memory.screening", _FILE)["sentence_words"]).split())

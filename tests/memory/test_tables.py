@@ -17,7 +17,7 @@ TABLES = sorted(path.relative_to(ROOT) for path in ROOT.glob("*/data/**/*.*"))
 @pytest.mark.parametrize("path", TABLES, ids=str)
 def test_every_table_begins_with_its_format(path: Path) -> None:
     header = (ROOT / path).read_text("utf-8").partition("\n\n")[0]
-    assert all(line.startswith("# ") for line in header.splitlines())
+    assert all(line.startswith("#") for line in header.splitlines())
     assert "Format:" in header
 
 

@@ -6,14 +6,19 @@ A pattern that a text cut to a fixed length is matched with may stand in BOUNDED
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import product
+from typing import cast
 
 import pytest
 
 from dev.regexes.backtracking import Use, slow_text
 from dev.regexes.found import Found, modules_of, patterns_of
+from tests.packaging.repository import ROOT
+
+PATTERN_KEYS = {"pattern", "unless_before", "unless_after"}
 
 BOUNDED = {
     "ace_graph.arithmetic:LEARNER": 300,
@@ -34,12 +39,20 @@ BOUNDED = {
 """Where a pattern is, and how many characters it is shown at most: bullets and the tutor's questions."""
 
 MADE_AT_IMPORT = {
-    "ace_graph.memory.screening.rules:f'(?:{folded(unless_before)})$'",
-    "ace_graph.memory.screening.rules:folded(pattern)",
-    "ace_graph.memory.screening.rules:folded(unless_after)",
     "ace_graph.offline_tutor.preferences:f\"\\\\b(?:{'|'.join(alternatives)})\\\\b\"",
 }
 """Put together in a function that runs when its module is imported, and found in the module then."""
+
+MADE_FROM_DATA = {
+    "ace_graph.memory.screening.rules:self.text",
+    "ace_graph.memory.screening.rules:f'(?:{self.before})$'",
+    "ace_graph.memory.screening.rules:self.after",
+    "ace_graph.memory.screening.secrets:f\"(?i)({'|'.join(names.split())})=[^&]*\"",
+}
+"""Compiled when a data file is first used; `patterns()` of the module that uses it returns them."""
+
+MADE_OF_WORDS = 3
+"""Patterns that are made of lists of words in data files: two of joined words, one of secret parameters."""
 
 TABLES = {"ace_graph.memory.classify:pattern": ("_TOPICS", "_FRACTION_TOPICS")}
 """Tables of texts that are compiled when they are first used."""
@@ -55,9 +68,27 @@ def test_every_pattern_is_linear() -> None:
     assert not listed - found_slow, "a pattern that is linear needs no bound"
 
 
+def test_every_pattern_of_the_data_files_is_checked() -> None:
+    """No rule of a file escapes: each of its patterns is among those that the modules return."""
+    found = (each for module in modules_of("ace_graph") for each in patterns_of(module))
+    shown = sum(each.name == "patterns()" for each in found)
+    written = 0
+    for path in (ROOT / "memory").rglob("data/**/*.toml"):
+        tables = tomllib.loads(path.read_text("utf-8")).values()
+        rules = [rule for table in tables if isinstance(table, list) for rule in cast("list[object]", table)]
+        written += sum(len(PATTERN_KEYS & cast("dict[str, str]", rule).keys()) for rule in rules)
+    assert written > 100
+    assert shown == written + MADE_OF_WORDS
+
+
+def test_a_rule_of_a_data_file_that_backtracks_is_refused() -> None:
+    slow = Found("ace_graph.memory.screening.links", "patterns()", r"\s+x", 0, frozenset({"search"}))
+    assert dict(_complaints(slow))
+
+
 def _complaints(found: Found) -> Iterator[tuple[str, str]]:
     texts = [found.text] if found.text is not None else list(_of_tables(found))
-    if not texts and found.place not in MADE_AT_IMPORT:
+    if not texts and found.place not in MADE_AT_IMPORT | MADE_FROM_DATA:
         yield found.place, f"{found.place}: compile it at the top of the module, or do without"
     for text, use in product(texts, found.uses):
         shown = slow_text(text, found.flags, use)
