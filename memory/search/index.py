@@ -1,10 +1,8 @@
-"""The search index of one playbook: posting lists with BM25 weights, as an immutable value.
+"""The inverted index of one playbook: posting lists with BM25 weights, as an immutable value.
 
 A posting's weight depends on its own bullet alone: lengths are compared with a fixed typical length, not
-with the mean of the playbook. So adding a bullet touches only the lists of its own terms, and an index
-after any changes equals one built from scratch.
-
-Does not: hold bullets, counters or anything that a vote changes, and does not decide what is shown.
+with the mean of the playbook. So adding a bullet changes only the lists of its own terms, and an index after
+any changes equals one built from scratch. Votes change nothing in it.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ _TYPICAL_LENGTH = 16
 """Content terms of a typical bullet."""
 
 _PRIOR_BULLETS = 100
-"""Bullets imagined beside the real ones, so that in a small playbook a term that occurs is not worthless."""
+"""Added to the number of bullets, so that in a small playbook a term that occurs is not worthless."""
 
 _NOMINATION_SHARE = 0.4
 _EPSILON = 1e-9
@@ -77,22 +75,22 @@ class Index:
     def changed(self, removed: Iterable[Bullet], added: Iterable[Bullet]) -> Index:
         """Return the index without `removed` and with `added`; a bullet in both was replaced.
 
-        Bullets that the index does not hold are not missed. Costs time in proportion to the number of
-        terms and to the lists of the bullets' own terms; a change of counters alone returns the same index.
+        A removed bullet need not be in the index. Takes time in proportion to the number of terms and to the
+        lists of the bullets' own terms; a change of counters alone returns the same index.
         """
         before = {bullet.id: bullet for bullet in removed}
         after = {bullet.id: bullet for bullet in added}
-        moved = {key for key in before.keys() & after.keys() if _same_entry(before[key], after[key])}
-        gone = [key for key in {**before, **after} if key not in moved and key in self.documents]
-        new = [bullet for key, bullet in after.items() if key not in moved]
-        if not gone and not new:
+        unchanged = {key for key in before.keys() & after.keys() if _same_entry(before[key], after[key])}
+        outdated = [key for key in {**before, **after} if key not in unchanged and key in self.documents]
+        new = [bullet for key, bullet in after.items() if key not in unchanged]
+        if not outdated and not new:
             return self
-        draft = _Draft(self)
-        for key in gone:
-            draft.remove(key)
+        builder = _Builder(self)
+        for key in outdated:
+            builder.remove(key)
         for bullet in new:
-            draft.add(bullet)
-        return draft.finished()
+            builder.add(bullet)
+        return builder.index()
 
     def frequency(self, term: str) -> int:
         """Return how many bullets have the term."""
@@ -101,8 +99,8 @@ class Index:
     def covering(self, weights: Mapping[str, float], floor: float) -> dict[str, float]:
         """Return the bullets whose terms weigh at least `floor` together, with that weight.
 
-        Terms are processed from the shortest list on. A bullet that no list has named before the weight
-        that is left falls under the floor can't reach it, so the long lists are only looked into.
+        Terms are processed from the shortest list on. Once the weight of the remaining terms is below the
+        floor, a bullet that is not found yet can't reach it, so the long lists are only looked up.
         """
         order = sorted(weights, key=lambda term: (self.frequency(term), term))
         left = sum(weights.values())
@@ -152,15 +150,15 @@ class Index:
         weights = {term: idf(self.frequency(term), len(self)) for term in wanted}
         covered = self.covering(weights, _NOMINATION_SHARE * sum(weights.values())) if wanted else {}
 
-        def likeness(key: str) -> float:
+        def similarity(key: str) -> float:
             lengths = sorted((len(wanted), len(self.documents[key].content)))
             return covered[key] * lengths[0] / lengths[1]
 
-        return tuple(sorted(covered, key=lambda key: (-likeness(key), key))[:limit])
+        return tuple(sorted(covered, key=lambda key: (-similarity(key), key))[:limit])
 
 
-class _Draft:
-    """Mutable only inside one call of `changed`; copies a posting list before it first writes to it."""
+class _Builder:
+    """The next index while it is made: copies a posting list before it first writes to it."""
 
     def __init__(self, index: Index) -> None:
         self._postings = dict(index.postings)
@@ -181,7 +179,7 @@ class _Draft:
         if bullet.core:
             self._core.add(bullet.id)
 
-    def finished(self) -> Index:
+    def index(self) -> Index:
         for term, postings in self._own.items():
             if postings:
                 self._postings[term] = postings
@@ -208,7 +206,7 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
 
 
 def _entry(bullet: Bullet) -> tuple[Document, dict[str, float]]:
-    """Return the terms of a bullet and their weights: its text, and once each what it is labelled with."""
+    """Return the terms of a bullet and their weights: its text, and each of its labels once."""
     language = language_of(bullet.content)
     counted = Counter(terms(bullet.content, language))
     length = sum(counted.values())

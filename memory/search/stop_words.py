@@ -1,6 +1,6 @@
 """Stop words by language, and a cheap guess which language a short text is in.
 
-The guess only chooses a stemmer and a stop list, so it may be wrong at no great cost: it must be the same
+The guess only chooses a stemmer and a stop list, so a wrong guess costs little as long as it is the same
 for a bullet and for the questions about it. English is the default and wins every tie. Only languages that
 have a stop list are guessed; the lists are in data/stop_words.
 """

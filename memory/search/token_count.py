@@ -1,6 +1,6 @@
-"""A count of tokens that never needs a tokeniser.
+"""An estimate of a text's tokens without a model's tokenizer.
 
-Does not: know a model's vocabulary. Pass a model's own counter where exact numbers matter.
+Where exact numbers matter, pass the model's own counter (`count_tokens`) instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def estimate_tokens(text: str) -> int:
     of punctuation, every run of line breaks, every indentation; and outside ASCII one less than the bytes of
     the character in UTF-8, so 2 for a Chinese, Japanese, Korean or Thai character and 1 for a Cyrillic one.
 
-    Why that is enough: byte-pair and unigram tokenisers with vocabularies of 100,000 and more know the
+    Why that is enough: byte-pair and unigram tokenizers with vocabularies of 100,000 and more know the
     usual English words whole, with the space before them; here longer words count twice or more. They join
     digits by three at most, or not at all, and they join punctuation; here every digit and mark counts. Names
     in code are cut at a change of case and at an underscore, which is counted too. A Chinese character costs

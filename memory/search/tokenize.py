@@ -1,4 +1,4 @@
-"""Text as search sees it: content terms, the same for a bullet and for a question.
+"""The tokenizer: a text as content terms, the same for a bullet and for a question.
 
 Words are case-folded, in Unicode's compatibility form, without stop words, stemmed by language and
 stripped of accents. Numbers stay whole (1/2, 3.14, 50%; 1,000 is 1000). Scripts without spaces (Chinese,
@@ -22,7 +22,7 @@ from ace_graph.memory.search.normal_form import normal_form
 from ace_graph.memory.search.stop_words import guess_language, script_language, stop_words
 from ace_graph.memory.tables import read_words
 
-__all__ = ["content_words", "fold", "language_of", "spaceless", "terms", "tokens"]
+__all__ = ["content_words", "fold", "is_spaceless", "language_of", "terms", "tokens"]
 
 # After fold() every digit is ASCII, and what is not ASCII is a letter or a mark.
 _TOKEN = re.compile(
@@ -39,7 +39,7 @@ _SPACELESS = re.compile(
     r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 _CACHED_CHARS = 64
-"""A longer token is no word that comes again: it is not kept."""
+"""A longer token is hardly a word that occurs again, so its terms are not cached."""
 
 _CLITICS = frozenset({"s", "ll", "ve", "re", "d", "m"})
 
@@ -54,16 +54,19 @@ def terms(text: str, language: str | None = None) -> tuple[str, ...]:
     `language` is one of PyStemmer's names; by default it is guessed from the text.
     """
     found = tokens(text)
-    spoken = language or guess_language([token.casefold() for token in found])
-    return tuple(term for token in found for term in _token_terms(token, spoken))
+    language = language or guess_language([token.casefold() for token in found])
+    return tuple(term for token in found for term in _token_terms(token, language))
 
 
 def content_words(text: str, language: str | None = None) -> dict[str, str]:
     """Return term -> the word of `text` that it came from, so that a word can be kept and found again."""
     found = tokens(text)
-    spoken = language or guess_language([token.casefold() for token in found])
+    language = language or guess_language([token.casefold() for token in found])
     return {
-        term: word for token in found for word in (token.casefold(),) for term in _token_terms(token, spoken)
+        term: word
+        for token in found
+        for word in (token.casefold(),)
+        for term in _token_terms(token, language)
     }
 
 
@@ -77,7 +80,7 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(fold(text))
 
 
-def spaceless(word: str) -> bool:
+def is_spaceless(word: str) -> bool:
     """Whether `word` holds characters of a script that puts no spaces between words."""
     return not word.isascii() and _SPACELESS.search(word) is not None
 
@@ -85,12 +88,13 @@ def spaceless(word: str) -> bool:
 def fold(text: str) -> str:
     """Return `text` in compatibility form: ASCII digits and apostrophes, other punctuation as spaces.
 
-    ASCII text is returned as it is. A vulgar fraction or a superscript is parted from the number before it.
+    ASCII text is returned as it is. A space separates a vulgar fraction or a superscript from the number
+    before it.
     """
     if text.isascii():
         return text
-    parted = _SUPERSCRIPT.sub("^", _VULGAR_FRACTION.sub(" ", text))
-    return "".join(map(_fold_char, normal_form("NFKC", parted)))
+    separated = _SUPERSCRIPT.sub("^", _VULGAR_FRACTION.sub(" ", text))
+    return "".join(map(_fold_char, normal_form("NFKC", separated)))
 
 
 @lru_cache(maxsize=4096)
@@ -130,13 +134,12 @@ def _new_terms(token: str, language: str) -> tuple[str, ...]:
 
 def _word_terms(word: str, language: str) -> tuple[str, ...]:
     base = _without_clitics(word) if "'" in word else word
-    script = script_language(base[0]) if base else None
-    spoken = script or language
-    if not base or base in stop_words(spoken) or base in stop_words("english"):
+    language = (script_language(base[0]) if base else None) or language
+    if not base or base in stop_words(language) or base in stop_words("english"):
         return ()
-    if spaceless(base):
-        return _pairs(base, spoken)
-    stem = _without_accents(_stem(base, spoken))
+    if is_spaceless(base):
+        return _pairs(base, language)
+    stem = _without_accents(_stem(base, language))
     return (stem,) if stem else ()
 
 

@@ -24,7 +24,7 @@ from types import MappingProxyType
 
 from rapidfuzz.distance import OSA
 
-from ace_graph.memory.search.tokenize import spaceless, tokens
+from ace_graph.memory.search.tokenize import is_spaceless, tokens
 from ace_graph.memory.similarity.lexicon import lexicon, number_of, unit_of
 from ace_graph.memory.similarity.word_list import has_list, is_word
 from ace_graph.memory.tables import pairs, word_sets
@@ -57,7 +57,7 @@ def is_typo(x: str, y: str, languages: Iterable[str] = ("english",)) -> bool:
     Real words often differ in the first letter (weight, height), mistyped ones seldom. In other languages
     than English the end of a word is its grammar, so there a slip is looked for before the last two letters.
     """
-    if min(len(x), len(y)) < _SHORTEST or not (x.isalpha() and y.isalpha()) or spaceless(x + y):
+    if min(len(x), len(y)) < _SHORTEST or not (x.isalpha() and y.isalpha()) or is_spaceless(x + y):
         return False
     spoken = tuple(languages)
     if not all(map(has_list, spoken)) or OSA.distance(x, y, score_cutoff=1) != 1 or not _same_start(x, y):
