@@ -1,13 +1,12 @@
 """Relevance of bullets to a question: an absolute gate, then BM25, blended with embeddings if there are any.
 
-The gate asks for a share of the question's content terms, weighed by how rare they are. It comes before
-any normalising: a normalised score would make the best of an irrelevant lot look perfect.
+A bullet passes the gate if it covers a share of the question's content terms, weighted by how rare they are.
+The gate is absolute: a normalised score would make the best of several irrelevant bullets look perfect.
 
-One word in common tells little, so alone it must be a good share of all that was asked. Several words
-together tell a subject: then terms that no bullet has (names, days, small talk) hardly count, and one
-sentence of a long message is enough.
-
-Does not: know what a bullet is worth. Strength, topic and what stands beside it come later.
+One shared word says little, so it must be a good share of the whole question. Several shared words identify a
+subject: then terms that no bullet has (names, days, small talk) hardly count, and covering one sentence of a
+long message is enough. Strength, topic and the comparison with other bullets come later (`retrieve`,
+`cutoff`).
 """
 
 from __future__ import annotations
@@ -22,25 +21,25 @@ from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.search.index import Index, idf, topic_term
 from ace_graph.memory.search.tokenize import language_of, terms
 
-__all__ = ["Hit", "Part", "Query", "read_question", "relevant"]
+__all__ = ["Hit", "Part", "Query", "parse_question", "relevant"]
 
 _GATE = 0.3
 """The share of the question's terms, by weight, that a bullet must cover, be it by one term."""
 
 _TOGETHER = 0.4
-"""The share for a bullet that covers two terms or more, of the terms that the playbook knows."""
+"""The share, of the terms that occur in the playbook, for a bullet that covers two terms or more."""
 
 _UNKNOWN = 0.4
-"""What a term that no bullet has counts for there: some, or anything would fit a new question."""
+"""The factor for terms that no bullet has. Above 0, or a question with new terms would match anything."""
 
 _FULL_QUESTION = 5
-"""Terms up to which a question is expected to be covered as a whole; of a longer one, less and less."""
+"""Terms up to which a bullet must cover the shares above; for a longer question they get smaller."""
 
 _NUMBER_WEIGHT = 0.5
-"""Numbers tell a question from others more than they tell what it is about."""
+"""The factor for numbers, which hardly say what a question is about."""
 
 _SENTENCES = 40
-"""So many sentences of a message are looked at on their own."""
+"""How many sentences of a message are matched on their own."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
 
@@ -53,8 +52,8 @@ class Hit(NamedTuple):
     """A bullet that passed the gate: the share of the question it covers (0-1), and its rank's score.
 
     `shares` are the shares of each part of the query by its words alone, 0 where it did not pass. `on_topic`
-    is the share of the whole with the topic as a term, 0 for a bullet of no or another topic. `likely`: an
-    embedding speaks for it, whatever its words.
+    is the share of the whole with the topic as a term, 0 for a bullet of no or another topic. `likely`: its
+    embedding is similar to the question's, whatever its words.
     """
 
     key: str
@@ -97,7 +96,7 @@ class Query:
         return self.parts[0].total
 
 
-def read_question(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]]) -> Query:
+def parse_question(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]]) -> Query:
     """Return what the question asks of a bullet.
 
     Where the question itself is about `topic`, its bullets cover that much of it, whatever their words.
@@ -161,20 +160,20 @@ def relevant(
     hits = [
         hit for index, of_base in indexes for hit in _passing(query, index, semantic, limit, of_base=of_base)
     ]
-    return _blended(hits, semantic) if semantic and hits else hits
+    return _blend(hits, semantic) if semantic and hits else hits
 
 
 def _passing(
     query: Query, index: Index, semantic: Mapping[str, float], limit: int, *, of_base: bool
 ) -> list[Hit]:
     """Return what passes the gate in any part; shares and scores are of 1 for the whole part."""
-    covered = [_through(part, index) for part in query.parts]
+    covered = [_through_gate(part, index) for part in query.parts]
     likely = {key for key, cosine in semantic.items() if cosine >= _SEMANTIC_GATE and key in index.documents}
     scores = index.scores(dict.fromkeys([*(key for part in covered for key in part), *likely]), query.weights)
     best: Iterable[str] = scores
     if len(scores) > limit:
         top = max(scores.values()) or 1.0
-        best = _greatest({k: s / top + semantic.get(k, 0.0) for k, s in scores.items()}, limit)
+        best = _top({k: s / top + semantic.get(k, 0.0) for k, s in scores.items()}, limit)
     on_topic: Mapping[str, float] = {}
     extra = 0.0
     if query.topic is not None:
@@ -194,7 +193,7 @@ def _shares(key: str, parts: Iterable[Part], covered: Iterable[Mapping[str, floa
     return (met.get(key, 0.0) / part.total for part, met in zip(parts, covered, strict=True))
 
 
-def _through(part: Part, index: Index) -> dict[str, float]:
+def _through_gate(part: Part, index: Index) -> dict[str, float]:
     """Return the bullets that pass the gate of one part, with the weight that they cover of it."""
     if not part.weights:
         return {}
@@ -208,21 +207,21 @@ def _through(part: Part, index: Index) -> dict[str, float]:
     }
 
 
-def _greatest(values: Mapping[str, float], limit: int) -> list[str]:
+def _top(values: Mapping[str, float], limit: int) -> list[str]:
     """Return the keys of the `limit` greatest values; of equal ones those that come first by name."""
     last = sorted(values.values(), reverse=True)[limit - 1]
     above = [key for key, value in values.items() if value > last]
     return above + sorted(key for key, value in values.items() if value == last)[: limit - len(above)]
 
 
-def _blended(hits: Sequence[Hit], semantic: Mapping[str, float]) -> list[Hit]:
+def _blend(hits: Sequence[Hit], semantic: Mapping[str, float]) -> list[Hit]:
     """Blend both scores, each divided by its greatest; that beats a fusion of the two ranks."""
     lexical = max(hit.score for hit in hits) or 1.0
-    likest = max(max(semantic.get(hit.key, 0.0), 0.0) for hit in hits) or 1.0
+    most_similar = max(max(semantic.get(hit.key, 0.0), 0.0) for hit in hits) or 1.0
     return [
         hit._replace(
             score=(1 - _SEMANTIC_SHARE) * hit.score / lexical
-            + _SEMANTIC_SHARE * max(semantic.get(hit.key, 0.0), 0.0) / likest
+            + _SEMANTIC_SHARE * max(semantic.get(hit.key, 0.0), 0.0) / most_similar
         )
         for hit in hits
     ]

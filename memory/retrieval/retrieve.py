@@ -2,11 +2,9 @@
 
 The core (pinned bullets and the profile) comes first, in a stable order. Then come the bullets that are
 relevant to this question. Relevance is an absolute gate: a bullet must cover a share of the question's
-content terms, weighed by how rare they are, so that a greeting or a question about something else gets
-nothing. What passes is ranked by BM25; strength, topic and memory type only lean on that rank. What falls
-far behind the best is left out, whatever the budget would hold (memory.narrowing).
-
-Does not: call a model, change what it reads, or render the prompt.
+content terms, weighted by how rare they are, so that a greeting or a question about something else gets
+nothing. What passes is ranked by BM25; strength, topic and memory type change that rank a little. Bullets far
+below the best are cut, even if the budget has room for them (`cutoff`).
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.cutoff import Retrievable, apply_cutoff
-from ace_graph.memory.retrieval.relevance import Hit, Query, read_question, relevant
+from ace_graph.memory.retrieval.relevance import Hit, Query, parse_question, relevant
 from ace_graph.memory.retrieval.selection import Candidate, Scored, Selection
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.search.token_count import estimate_tokens
@@ -31,7 +29,7 @@ from ace_graph.memory.trust import proven
 __all__ = ["Retrieval", "Scored", "estimate_tokens", "retrieve"]
 
 FRAME_TOKENS = 30
-"""What headings and delimiters around the lines may cost; part of the budget."""
+"""What headings and delimiters around the lines may cost, taken from the budget."""
 
 _SHORTLIST = 60
 _SHORT_LINE = 20
@@ -82,16 +80,16 @@ def retrieve(
     same bullets in another order give the same result.
     """
     scope = _Scope(playbook, base, access, policy, now, memory_types, proven_only)
-    query = read_question(question, topic, scope.indexes())
+    query = parse_question(question, topic, scope.indexes())
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
     core = selection.fill(scope.core(), room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}
     shortlist = max(_SHORTLIST, budget_tokens // _SHORT_LINE)
     hits = relevant(query, scope.indexes(), semantic or {}, shortlist)
-    usable = scope.usable(hits, taken)
-    worth = apply_cutoff(usable, query, lambda hit: scope.asked(hit, query), scope.terms)
-    retrieved = selection.fill(_ranked(worth, topic, scope), room=selection.room, limit=max_bullets)
+    retrievable = scope.retrievable(hits, taken)
+    kept = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
+    retrieved = selection.fill(_ranked(kept, topic, scope), room=selection.room, limit=max_bullets)
     if not core and not retrieved:
         return Retrieval()
     return Retrieval(
@@ -140,8 +138,8 @@ class _Scope:
         failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
         return bullet if bullet.injectable(self.now) and not withheld and not failing else None
 
-    def usable(self, hits: Iterable[Hit], taken: Collection[str]) -> list[Retrievable]:
-        """Return the hits that a prompt may hold and does not hold yet, strong enough where that matters."""
+    def retrievable(self, hits: Iterable[Hit], taken: Collection[str]) -> list[Retrievable]:
+        """Return the hits that a prompt may hold and does not hold yet, without the weak ones."""
         threshold = self.policy.prune_threshold
         found: list[Retrievable] = []
         for hit in hits:
@@ -194,13 +192,13 @@ def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
     return (_rank_in_core(bullet), bullet.created_at, bullet.id)
 
 
-def _ranked(worth: Iterable[Retrievable], topic: str | None, scope: _Scope) -> Iterator[Candidate]:
-    """Yield what is worth a line, best first; of equals the newer, then the smaller id."""
+def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: _Scope) -> Iterator[Candidate]:
+    """Yield the bullets, best first; of equals the newer, then the smaller id."""
     found: list[tuple[str, tuple[float, datetime], Retrievable, float]] = []
-    for item in worth:
+    for item in kept:
         hit, bullet = item
         strength = scope.strength(bullet)
-        score = hit.score * _leaning(bullet, strength, topic)
+        score = hit.score * _worth_factor(bullet, strength, topic)
         found.append((hit.key, (score, bullet.updated_at), item, strength))
     found.sort(key=itemgetter(0))
     found.sort(key=itemgetter(1), reverse=True)
@@ -209,8 +207,8 @@ def _ranked(worth: Iterable[Retrievable], topic: str | None, scope: _Scope) -> I
         yield Candidate(Scored(bullet, score, hit.covered, strength), terms, hit.of_base)
 
 
-def _leaning(bullet: Bullet, strength: float, topic: str | None) -> float:
-    """Return the factor by which a bullet's worth leans on its relevance."""
+def _worth_factor(bullet: Bullet, strength: float, topic: str | None) -> float:
+    """Return the factor by which strength, memory type and topic change the rank."""
     weight = 1 - _STRENGTH_SHARE + _STRENGTH_SHARE * strength / (1 + strength)
     own_topic = topic is not None and bullet.topic is not None and bullet.topic.casefold() == topic.casefold()
     return weight * _TYPE_BONUS[bullet.memory_type] * (_TOPIC_BOOST if own_topic else 1.0)

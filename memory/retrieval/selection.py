@@ -1,7 +1,4 @@
-"""Filling the budget: which of the ranked bullets are injected, at most one of any group of rivals.
-
-Does not: rank. The order it is given is the order it fills in.
-"""
+"""Filling the token budget with ranked bullets, at most one of any group of rivals."""
 
 from __future__ import annotations
 
@@ -17,13 +14,13 @@ from ace_graph.memory.similarity.compare import compare
 __all__ = ["Candidate", "Scored", "Selection", "line_tokens"]
 
 _NUMBERING_TOKENS = 5
-"""The number of a line, its point and the line break."""
+"""For the number of a line, the point after it and the line break."""
 
 _ESCAPE_TOKENS = 3
-"""What a character that a data block may have to escape costs more."""
+"""For each character that a data block may have to escape."""
 
-_PATIENCE = 20
-"""How many candidates in all may find no place before the search ends."""
+_MAX_MISSES = 20
+"""How many candidates may not fit before the search ends."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +39,15 @@ class Scored:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A scored bullet, the terms of its text (see `neighbours`), and whether it is of the base playbook."""
+    """A scored bullet, the terms of its text as `in_order`, and whether it is of the base playbook."""
 
     scored: Scored
     terms: tuple[str, ...]
     base: bool = False
 
     @property
-    def standing(self) -> tuple[bool, int, datetime]:
-        """By which rivals are judged: pinned, then the better evidence, then the newer."""
+    def rank(self) -> tuple[bool, int, datetime]:
+        """The higher of two rivals is kept: the pinned, then the one with better evidence, then the newer."""
         bullet = self.scored.bullet
         return (bullet.pinned, bullet.helpful - bullet.harmful, bullet.updated_at)
 
@@ -62,33 +59,33 @@ def line_tokens(bullet: Bullet, count_tokens: Callable[[str], int]) -> int:
 
 
 class Selection:
-    """The lines of one prompt while they are chosen: a token budget, and no two that exclude each other."""
+    """The bullets of one prompt while they are chosen: within a token budget, and without rivals."""
 
     def __init__(
         self, room: int, similarity: float, count_tokens: Callable[[str], int], common: Container[str] = ()
     ) -> None:
         """Start with `room` tokens; `common` are terms that most candidates share, those of the question."""
         self.room = room
-        self._similarity = similarity
+        self._indexity = similarity
         self._count_tokens = count_tokens
         self._settled: dict[str, Candidate] = {}
-        self._similar = PrefixFilter(common)
+        self._index = PrefixFilter(common)
 
     def fill(self, ranked: Iterable[Candidate], *, room: int, limit: int | None = None) -> list[Candidate]:
         """Return the candidates that fit into `room` tokens and `limit` lines, in the order they came.
 
-        One too long for what is left is passed over for shorter ones. Of two rivals the one that stands
-        better takes the place, whichever came first; what an earlier `fill` chose stays. The search ends
-        when nothing found a place for a while.
+        A candidate that is too long for the room left is skipped. Of two rivals the higher by `rank` is kept,
+        whichever came first; what an earlier `fill` chose stays. The search ends after _MAX_MISSES
+        candidates that did not fit.
         """
         room = min(room, self.room)
         chosen: dict[str, tuple[Candidate, int]] = {}
         misses = 0
         for candidate in ranked:
             bullet = candidate.scored.bullet
-            marks = self._similar.signature(candidate.terms, bullet.slot)
-            near = self._similar.candidates(candidate.terms, marks)
-            weaker = self._weaker_rivals(candidate, near, chosen) if near else []
+            signature = self._index.signature(candidate.terms, bullet.slot)
+            similar = self._index.candidates(candidate.terms, signature)
+            weaker = self._weaker_rivals(candidate, similar, chosen) if similar else []
             if weaker is None:
                 continue
             for key in weaker:
@@ -96,9 +93,9 @@ class Selection:
             tokens = line_tokens(bullet, self._count_tokens)
             if tokens <= room and (limit is None or len(chosen) < limit):
                 chosen[bullet.id] = (candidate, tokens)
-                self._similar.add(bullet.id, candidate.terms, marks)
+                self._index.add(bullet.id, candidate.terms, signature)
                 room -= tokens
-            elif (misses := misses + 1) >= _PATIENCE:
+            elif (misses := misses + 1) >= _MAX_MISSES:
                 break
         self.room -= sum(tokens for _, tokens in chosen.values())
         taken = [candidate for candidate, _ in chosen.values()]
@@ -106,26 +103,26 @@ class Selection:
         return taken
 
     def _weaker_rivals(
-        self, candidate: Candidate, near: Iterable[str], chosen: Mapping[str, tuple[Candidate, int]]
+        self, candidate: Candidate, similar: Iterable[str], chosen: Mapping[str, tuple[Candidate, int]]
     ) -> list[str] | None:
-        """Return what the candidate replaces among the chosen, None where it has to give way itself."""
-        settled = [self._settled[key] for key in near if key in self._settled]
+        """Return the chosen bullets that the candidate replaces, None where it is not chosen itself."""
+        settled = [self._settled[key] for key in similar if key in self._settled]
         if any(self._relation(candidate, other) for other in settled):
             return None
         weaker: list[str] = []
-        for key in near:
+        for key in similar:
             other = chosen[key][0] if key in chosen else None
             relation = None if other is None else self._relation(candidate, other)
             if other is None or relation is None:
                 continue
-            if candidate.base if relation == "same" else candidate.standing <= other.standing:
+            if candidate.base if relation == "same" else candidate.rank <= other.rank:
                 return None
             weaker.append(key)
         return weaker
 
     def _relation(self, a: Candidate, b: Candidate) -> Literal["same", "rival"] | None:
-        """How two bullets exclude each other; two of one playbook that say the same are both meant."""
-        outcome = compare(a.scored.bullet, b.scored.bullet, self._similarity).outcome
+        """How two bullets exclude each other, None if not; two of one playbook that say the same don't."""
+        outcome = compare(a.scored.bullet, b.scored.bullet, self._indexity).outcome
         if outcome == "different" or (outcome == "same" and a.base == b.base):
             return None
         return outcome

@@ -1,7 +1,4 @@
-"""Which texts hold the number of a payment card or of a bank account: told by their checksums.
-
-Does not: know whether the number was ever given out.
-"""
+"""Which texts hold the number of a payment card or of a bank account, by checksum."""
 
 from __future__ import annotations
 

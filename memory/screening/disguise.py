@@ -1,13 +1,11 @@
-"""How a reader takes a text that is disguised: as plain letters, with what sets them apart undone.
+"""Undoing disguises: a text as its readers may take it.
 
 `folded` gives plain letters: compatibility forms, accents, joiners and other invisible characters undone, and
 every letter that is a Latin one by its Unicode name (dotless, small capital, squared, with a stroke).
 `readings` goes on from there: look-alikes of other scripts, words joined by dots, underscores or capitals,
 letters set apart, digits for letters, Base64.
 
-All of it is linear: characters one by one, and patterns without a choice of where to begin.
-
-Does not: decide what is dangerous, or undo a cipher.
+All of it takes linear time.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from functools import lru_cache
 __all__ = ["as_latin", "folded", "joined", "letters_apart", "readings"]
 
 _NORMALISED_AT_ONCE = 500
-"""Normalising sorts marks, which is quadratic in a run of them."""
+"""Normalising sorts combining marks, which is quadratic in a run of them."""
 
 _LATIN_NAME = re.compile(
     r"(?:LATIN |NEGATIVE |SQUARED |CIRCLED |CROSSED |REGIONAL INDICATOR |MODIFIER )+"

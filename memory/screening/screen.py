@@ -1,12 +1,10 @@
-"""What may not reach a prompt by itself: text that gives orders to the agent, secrets, and links.
+"""The screen: which texts are kept out of prompts: instructions to the agent, secrets and links.
 
 Everything that is remembered was said by somebody: a learner, a web page, a model that read one. A text that
 is found here is stored in quarantine with the reason, shown to people, and never injected until somebody
-releases it. The rules are tables (screen_orders, screen_foreign, screen_secrets, screen_links), and all of
-them read the text as a reader would take it, after its disguises are undone (screen_reading).
-
-Does not: understand. A table stops what is common, not what is clever; docs/security.md says what got
-through, and the data block around every bullet does not depend on it.
+releases it. The rules (`prompt_injection`, `secrets`, `links`) match the text after its disguises are undone
+(`disguise`). They stop common attacks, not clever ones: docs/security.md says what got through, and the data
+block around every bullet does not depend on them.
 """
 
 from __future__ import annotations
@@ -24,9 +22,9 @@ from ace_graph.memory.text import clean_line
 __all__ = ["is_reason", "screen"]
 
 _PIECE_CHARS = 2_000
-"""How much is read at once. A match holds the interpreter, so none may take long; a bullet has no more."""
+"""How much is matched at once, because a match holds the interpreter; a bullet is not longer."""
 _OVERLAP = 300
-"""What two pieces share, which is more than nearly all rules span."""
+"""How much two pieces overlap: more than nearly all rules span."""
 _SECRET, _LINK, _INSTRUCTION = "secret: ", "link", "instruction: "
 
 
@@ -40,7 +38,7 @@ def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
 
 
 def is_reason(why: str | None) -> bool:
-    """Whether a reason for a quarantine is one that this screen gives, and no person's."""
+    """Whether the reason for a quarantine was given by this screen, not by a person."""
     return why is not None and (why == _LINK or why.startswith((_SECRET, _INSTRUCTION)))
 
 
@@ -54,10 +52,10 @@ def _pieces(line: str) -> Iterator[str]:
 
 def _screened(piece: str, vouched: Collection[Danger]) -> str | None:
     plain = folded(piece)
-    written = dict.fromkeys((plain, as_latin(plain)))
-    if "secret" not in vouched and (kind := _first(map(find_secret, written))) is not None:
+    spellings = dict.fromkeys((plain, as_latin(plain)))
+    if "secret" not in vouched and (kind := _first(map(find_secret, spellings))) is not None:
         return _SECRET + kind
-    if "link" not in vouched and any(has_link(each.casefold()) for each in written):
+    if "link" not in vouched and any(has_link(each.casefold()) for each in spellings):
         return _LINK
     if "instruction" not in vouched and (kind := _instruction_in(plain)) is not None:
         return _INSTRUCTION + kind
@@ -65,8 +63,8 @@ def _screened(piece: str, vouched: Collection[Danger]) -> str | None:
 
 
 def _instruction_in(plain: str) -> str | None:
-    read = tuple(readings(plain))
-    return _first(map(find_instruction, read)) or _first(map(find_disguised_instruction, read))
+    texts = tuple(readings(plain))
+    return _first(map(find_instruction, texts)) or _first(map(find_disguised_instruction, texts))
 
 
 def _first(found: Iterable[str | None]) -> str | None:

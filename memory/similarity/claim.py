@@ -1,13 +1,11 @@
-"""What a short text claims, as far as it can be read without understanding it.
+"""What a short text claims, as far as rules can tell.
 
-A reading keeps the content words by their roots and in their order, the numbers with their units, what is
+A claim keeps the content words by their roots and in their order, the numbers with their units, what is
 negated, and what each direction word (from, before, than ...) is bound to. Fillers, articles and auxiliary
-verbs are dropped. Two texts that say the same have equal readings; `guards` compares them.
+verbs are dropped. Two texts that say the same have equal claims; `guards` compares them.
 
-The tables are for English. Other languages are read word by word, so that there any word on one side
-only keeps two texts apart.
-
-Does not: judge whether a claim is true, or compare.
+The tables are mostly English. Other languages are parsed word by word, so that there any word that only one
+text has keeps two texts apart.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Claim:
-    """The reading of one text. Words are roots, in the order of the text.
+    """What one text claims. Words are roots, in the order of the text.
 
     `subject` is how many of the words belong to the subject for certain: those before the copula (is, means,
     =) where the text is `copular`, else the first one behind a leading article; and all that says when the
@@ -94,14 +92,14 @@ class Claim:
 
 @lru_cache(maxsize=4_096)
 def parse_claim(text: str) -> Claim:
-    """Return the reading of a text; what was read lately is not read again."""
-    reader = _Reader()
+    """Return the claim of a text."""
+    parser = _Parser()
     for token in normalized_tokens(text):
-        reader.take(token)
-    return reader.claim(text, clauses="," in text or ";" in text or reader.joined)
+        parser.take(token)
+    return parser.claim(text, clauses="," in text or ";" in text or parser.joined)
 
 
-class _Reader:
+class _Parser:
     """Mutable only inside one call of `parse_claim`."""
 
     def __init__(self) -> None:
@@ -177,7 +175,7 @@ class _Reader:
             self._waiting.append(word)
             self._before = word
         elif word in self._lexicon.copulas:
-            self._meet_copula()
+            self._take_copula()
         elif word in self._lexicon.articles or word in self._lexicon.fillers:
             if word == "and":
                 self._lists.append(len(self._words))
@@ -216,7 +214,7 @@ class _Reader:
         self._before = "number"
 
     def _names_number(self) -> bool:
-        """Whether what is before a number makes it a name or a condition: error 404, W-2, for 5."""
+        """Whether the word before a number makes it a name or a condition: error 404, W-2, for 5."""
         sets, before = self._lexicon, self._before
         amount = before == "of" and bool(self._words) and self._surfaces.get(self._words[-1]) in sets.amounts
         named = before in sets.labels or before in sets.places or len(before) == 1
@@ -227,13 +225,13 @@ class _Reader:
             self._numbers[-1] = replace(self._numbers[-1], unit="%")
             return
         if symbol == "=":
-            self._meet_copula()
+            self._take_copula()
         self._symbols.append(symbol)
         if symbol in ("-", "/", "<", ">", "<=", ">=", "->", "=>"):
             self._waiting.append(symbol)
         self._before = "currency" if symbol in _CURRENCIES else symbol
 
-    def _meet_copula(self) -> None:
+    def _take_copula(self) -> None:
         if not self._copula and not self._subordinate and (self._words or self._numbers):
             self._copula = True
             self._subject, self._subject_numbers = len(self._words), len(self._numbers)

@@ -1,10 +1,9 @@
 """Near-duplicates: do two bullets say the same?
 
 Similarity alone can't decide: texts that differ only in a number or a "not" are more alike than most
-paraphrases. So a pair that is similar enough is then read by the guards, and any doubt keeps it apart: a
-missed merge costs a line of the prompt, a wrong one loses knowledge.
-
-Does not: search for pairs. The index nominates, `compare` decides.
+paraphrases. So a pair that is similar enough is then checked by the guards, and any doubt keeps it apart: a
+missed merge costs a line of the prompt, a wrong one loses knowledge. The index nominates the pairs
+(`Index.nominate`).
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from ace_graph.memory.similarity.typos import correct_typos
 
 __all__ = ["Comparison", "compare", "mergeable_scope"]
 
-_ALIKE_IN_LETTERS = 0.6
-_ALIKE_IN_WORDS = 0.5
-"""Below both, two texts are different without a closer look."""
+_MIN_LETTER_SIMILARITY = 0.6
+_MIN_WORD_SIMILARITY = 0.5
+"""Below both, two texts are different without further checks."""
 
 _SENTENCE_WORDS = 5
 
@@ -47,17 +46,17 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> Comparison:
     slot are rivals whatever their words.
     """
     slotted = a.slot is not None and a.slot == b.slot
-    if not slotted and _share_hardly_a_word(a.content, b.content):
+    if not slotted and _hardly_overlap(a.content, b.content):
         return Comparison("different", 0.0)
     first, second = parse_claim(a.content), parse_claim(b.content)
     score = _similarity(first, second)
     if not score:
         return Comparison("rival", score, "slot") if slotted else Comparison("different", score)
     verdict = check_claims(first, second)
-    if verdict.guard is not None and score >= _ALIKE_IN_LETTERS:
+    if verdict.guard is not None and score >= _MIN_LETTER_SIMILARITY:
         verdict = _check_without_typos(a.content, b.content) or verdict
-    if verdict.guard is None and verdict.slips:
-        score = max(score, 1 - verdict.slips / min(len(first.key), len(second.key)))
+    if verdict.guard is None and verdict.typos:
+        score = max(score, 1 - verdict.typos / min(len(first.key), len(second.key)))
     if verdict.guard is None and score >= threshold:
         return Comparison("same", score)
     rival = slotted or (verdict.guard is not None and verdict.rival and _compatible_topics(a, b))
@@ -81,29 +80,29 @@ def mergeable_scope(a: Bullet, b: Bullet) -> bool:
     )
 
 
-def _share_hardly_a_word(a: str, b: str) -> bool:
-    """Whether two sentences have under a fifth of their words in common; a look before they are read."""
+def _hardly_overlap(a: str, b: str) -> bool:
+    """Whether two sentences share under a fifth of their words; a cheap check before they are parsed."""
     first, second = set(a.casefold().split()), set(b.casefold().split())
     fewer = min(len(first), len(second))
     return fewer >= _SENTENCE_WORDS and len(first & second) * 5 < fewer
 
 
 def _check_without_typos(a: str, b: str) -> Verdict | None:
-    """Return the verdict on two texts with slips in steering words put right, None where there are none."""
+    """Return the verdict on two texts with corrected steering words, None where there is no typo in them."""
     languages = {"english", parse_claim(a).language, parse_claim(b).language}
-    first, mine = correct_typos(a, b, languages)
-    second, yours = correct_typos(b, a, languages)
-    if not mine + yours:
+    first, in_first = correct_typos(a, b, languages)
+    second, in_second = correct_typos(b, a, languages)
+    if not in_first + in_second:
         return None
     verdict = check_claims(parse_claim(first), parse_claim(second))
-    return verdict._replace(slips=verdict.slips + mine + yours)
+    return verdict._replace(typos=verdict.typos + in_first + in_second)
 
 
 def _similarity(a: Claim, b: Claim) -> float:
-    """Return how alike two readings are, by letters or by words, whichever is more; 0 for unlike ones."""
+    """Return how similar two claims are, by letters or by words, whichever is more; 0 for unlike ones."""
     words = 2 * len(a.bag & b.bag) / (len(a.bag) + len(b.bag))
-    letters = fuzz.ratio(a.key, b.key, score_cutoff=100 * _ALIKE_IN_LETTERS) / 100
-    return max(letters, words) if letters or words >= _ALIKE_IN_WORDS else 0.0
+    letters = fuzz.ratio(a.key, b.key, score_cutoff=100 * _MIN_LETTER_SIMILARITY) / 100
+    return max(letters, words) if letters or words >= _MIN_WORD_SIMILARITY else 0.0
 
 
 def _compatible_topics(a: Bullet, b: Bullet) -> bool:

@@ -1,9 +1,8 @@
 """The guards that keep two similar texts apart: same words, another claim.
 
-Each guard names what differs between two readings. A guard that fires says whether the two are rivals
-(the same subject, another claim: one of them is wrong here) or simply different.
-
-Does not: measure similarity, or know bullets.
+Each guard names what differs between two claims: number, unit, negation, antonym, words, subject, direction,
+symbol or order. A guard that fires says whether the two are rivals (the same subject, another claim: one of
+them is wrong here) or simply different.
 """
 
 from __future__ import annotations
@@ -28,33 +27,34 @@ _LISTED_WORDS = 3
 class Verdict(NamedTuple):
     """The guard that fired, None when the claims are the same, and whether they contradict each other.
 
-    `slips` is how many slips of the pen were overlooked.
+    `typos` is how many typos were ignored.
     """
 
     guard: str | None
     rival: bool
-    slips: int = 0
+    typos: int = 0
 
 
 @dataclass(frozen=True)
 class _Difference:
-    """The words of each side that the other lacks, typos and compounds settled.
+    """The words of each claim that the other lacks, without typos and compounds.
 
-    `typos` maps words of the second text to those of the first, `compound` the parts of a word to the word.
+    `respelled` maps words of the second claim to the same words as the first one spells them, `compound` the
+    parts of a word to the word. `typos` counts the typos.
     """
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
-    typos: Mapping[str, str]
+    respelled: Mapping[str, str]
     compound: tuple[tuple[str, ...], str] | None = None
-    slips: int = 0
+    typos: int = 0
 
 
 def check_claims(a: Claim, b: Claim) -> Verdict:
-    """Compare two readings and name the first guard that fires."""
+    """Compare two claims and name the first guard that fires."""
     difference = _difference(a, b)
     numbers = _numbers_differ(a, b)
-    negations = _renamed(b.negated, difference.typos) != a.negated
+    negations = _renamed(b.negated, difference.respelled) != a.negated
     words = bool(difference.only_a or difference.only_b)
     if numbers is not None:
         return Verdict(numbers, not negations and not words and _about_the_same(a, b))
@@ -73,7 +73,7 @@ def check_claims(a: Claim, b: Claim) -> Verdict:
 
 def _check_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     only_a, only_b = difference.only_a, difference.only_b
-    if _particle_turned(only_a, only_b, b) or _particle_turned(only_b, only_a, a):
+    if _opposes_particle(only_a, only_b, b) or _opposes_particle(only_b, only_a, a):
         return Verdict("antonym", rival=True)
     single = len(only_a) == len(only_b) == 1
     in_claim = single and _in_claim(a, only_a[0]) and _in_claim(b, only_b[0])
@@ -89,9 +89,9 @@ def _check_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
 
 
 def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
-    mine, yours = Counter(a.bound), Counter((d, difference.typos.get(t, t)) for d, t in b.bound)
-    if mine != yours:
-        changed = {direction for direction, _ in [*(mine - yours), *(yours - mine)]}
+    of_a, of_b = Counter(a.bound), Counter((d, difference.respelled.get(t, t)) for d, t in b.bound)
+    if of_a != of_b:
+        changed = {direction for direction, _ in [*(of_a - of_b), *(of_b - of_a)]}
         balanced = Counter(d for d, _ in a.bound) == Counter(d for d, _ in b.bound)
         reversed_ = balanced and bool(changed & lexicon().sequence)
         swapped = changed <= {"before", "after", "until", "above", "below", "over", "under"}
@@ -99,22 +99,22 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     if a.symbols != b.symbols:
         return Verdict("symbol", rival=False)
     first = _compounded(a.words, difference.compound)
-    second = _compounded(_renamed_words(b.words, difference.typos), difference.compound)
+    second = _compounded(_renamed_words(b.words, difference.respelled), difference.compound)
     if "then" in a.particles & b.particles and first != second:
         return Verdict("direction", rival=True)
     moved = _fronted(first, second, a.pauses) or _fronted(second, first, b.pauses)
     if first != second and not moved and _ordered(a):
         return Verdict("direction", rival=True)
-    moved = moved or _phrase_moved(first, second, a, b) or _list_turned(first, second, a.lists)
+    moved = moved or _phrase_moved(first, second, a, b) or _list_reordered(first, second, a.lists)
     joined = [bool(claim.clauses or claim.lists) for claim in (a, b)]
     free = all(joined) and (a.clauses or b.clauses)
     if not (moved or free or _order_kept(first, second, any(joined))):
         return Verdict("order", rival=True)
-    return Verdict(None, rival=False, slips=difference.slips)
+    return Verdict(None, rival=False, typos=difference.typos)
 
 
 def _ordered(claim: Claim) -> bool:
-    """Whether a text says what comes first and what next."""
+    """Whether a claim says what comes first and what next."""
     return claim.first == "inside" or not lexicon().ordering.isdisjoint(claim.words)
 
 
@@ -131,8 +131,8 @@ def _numbers_differ(a: Claim, b: Claim) -> str | None:
 def _sequence_differs(a: Claim, b: Claim) -> bool:
     """Whether numbers or one-letter names changed places: [0, 1] and [1, 0], from y to z and from z to y."""
     if [q.amount for q in a.numbers] != [q.amount for q in b.numbers]:
-        mine, yours = (sorted((q.amount, q.after) for q in claim.numbers) for claim in (a, b))
-        return mine != yours
+        of_a, of_b = (sorted((q.amount, q.after) for q in claim.numbers) for claim in (a, b))
+        return of_a != of_b
     return [word for word in a.words if len(word) == 1] != [word for word in b.words if len(word) == 1]
 
 
@@ -152,8 +152,8 @@ def _about_the_same(a: Claim, b: Claim) -> bool:
     return a.copular or not (_names(x) or _names(y))
 
 
-def _particle_turned(only: Sequence[str], others: Sequence[str], other: Claim) -> bool:
-    """Whether one word alone is left, the opposite of a particle of the other text: down where it has up."""
+def _opposes_particle(only: Sequence[str], others: Sequence[str], other: Claim) -> bool:
+    """Whether the only word left is the opposite of a particle of the other claim: down where it has up."""
     return len(only) == 1 and not others and lexicon().particles.get(only[0]) in other.particles
 
 
@@ -171,27 +171,27 @@ def _same_subject(a: Claim, b: Claim) -> bool:
 
 
 def _difference(a: Claim, b: Claim) -> _Difference:
-    """Match words that only one side has: typos to typos, a compound to its parts."""
-    mine, yours = Counter(a.words), Counter(b.words)
-    unlike = [word for word in mine if word in yours and not _forms_of_one_word(a, b, word)]
-    if mine == yours and not unlike:
+    """Return the words that only one claim has, typos matched to words, compounds to their parts."""
+    of_a, of_b = Counter(a.words), Counter(b.words)
+    unlike = [word for word in of_a if word in of_b and not _forms_of_one_word(a, b, word)]
+    if of_a == of_b and not unlike:
         return _Difference((), (), {})
-    left_a, left_b = [*(mine - yours).elements(), *unlike], [*(yours - mine).elements(), *unlike]
+    left_a, left_b = [*(of_a - of_b).elements(), *unlike], [*(of_b - of_a).elements(), *unlike]
     if not unlike and _joined(a, left_a) == _joined(b, left_b):
         parts, whole = sorted((tuple(left_a), tuple(left_b)), key=len, reverse=True)
-        return _Difference((), (), {}, (parts, whole[0]) if len(whole) == 1 else None, slips=1)
-    typos: dict[str, str] = {}
-    slips = 0
+        return _Difference((), (), {}, (parts, whole[0]) if len(whole) == 1 else None, typos=1)
+    respelled: dict[str, str] = {}
+    typos = 0
     for word in list(left_a):
         twin = next((other for other in left_b if _same_word(a, word, b, other)), None)
         if twin is None:
-            twin = next((other for other in left_b if _is_slip(a, word, b, other)), None)
-            slips += twin is not None
+            twin = next((other for other in left_b if _is_typo(a, word, b, other)), None)
+            typos += twin is not None
         if twin is not None:
-            typos[twin] = word
+            respelled[twin] = word
             left_a.remove(word)
             left_b.remove(twin)
-    return _Difference(tuple(left_a), tuple(left_b), typos, slips=slips)
+    return _Difference(tuple(left_a), tuple(left_b), respelled, typos=typos)
 
 
 def _forms_of_one_word(a: Claim, b: Claim, word: str) -> bool:
@@ -207,8 +207,8 @@ def _same_word(a: Claim, x: str, b: Claim, y: str) -> bool:
     return same_spelling(a.surfaces.get(x, x), b.surfaces.get(y, y))
 
 
-def _is_slip(a: Claim, x: str, b: Claim, y: str) -> bool:
-    """Whether one of two words is the other, mistyped; never names, units and opposites."""
+def _is_typo(a: Claim, x: str, b: Claim, y: str) -> bool:
+    """Whether one of two words is the other, mistyped; never for names, units and opposites."""
     if x in a.exact or y in b.exact or are_mutually_exclusive(x, y) or unit_of(x) or unit_of(y):
         return False
     first, second = a.surfaces.get(x, x), b.surfaces.get(y, y)
@@ -218,7 +218,7 @@ def _is_slip(a: Claim, x: str, b: Claim, y: str) -> bool:
 
 
 def _compounded(words: tuple[str, ...], compound: tuple[tuple[str, ...], str] | None) -> tuple[str, ...]:
-    """Return the words with the parts of a compound, where they stand side by side, as one word."""
+    """Return the words with adjacent parts of a compound as one word."""
     if compound is None:
         return words
     parts, whole = compound
@@ -243,8 +243,8 @@ def _phrase_moved(a: Sequence[str], b: Sequence[str], first: Claim, second: Clai
     return False
 
 
-def _list_turned(a: Sequence[str], b: Sequence[str], lists: Iterable[int]) -> bool:
-    """Whether `b` is `a` with what stands before and behind an "and" or "or" changed round."""
+def _list_reordered(a: Sequence[str], b: Sequence[str], lists: Iterable[int]) -> bool:
+    """Whether `b` is `a` with what stands before and behind an "and" or "or" exchanged."""
     return any(
         (*a[: place - before], *a[place : place + behind], *a[place - before : place], *a[place + behind :])
         == tuple(b)
@@ -255,7 +255,7 @@ def _list_turned(a: Sequence[str], b: Sequence[str], lists: Iterable[int]) -> bo
 
 
 def _order_kept(a: Sequence[str], b: Sequence[str], clauses: bool) -> bool:
-    """Whether the words stand in one order; where clauses may have moved, whether enough neighbours do.
+    """Whether the words have the same order; where clauses may have moved, whether enough adjacent pairs do.
 
     "The cat sees the dog" and its reverse share none; "the parent process ends the child process" many.
     """
@@ -263,13 +263,13 @@ def _order_kept(a: Sequence[str], b: Sequence[str], clauses: bool) -> bool:
         return True
     if not clauses:
         return False
-    mine, yours = Counter(pairwise(a)), Counter(pairwise(b))
-    return (mine & yours).total() / mine.total() >= _KEPT_ORDER
+    of_a, of_b = Counter(pairwise(a)), Counter(pairwise(b))
+    return (of_a & of_b).total() / of_a.total() >= _KEPT_ORDER
 
 
-def _renamed(targets: Sequence[str], typos: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(sorted(_renamed_words(targets, typos)))
+def _renamed(targets: Sequence[str], respelled: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(_renamed_words(targets, respelled)))
 
 
-def _renamed_words(words: Sequence[str], typos: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(typos.get(word, word) for word in words)
+def _renamed_words(words: Sequence[str], respelled: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(respelled.get(word, word) for word in words)

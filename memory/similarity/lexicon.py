@@ -111,7 +111,7 @@ def root(word: str) -> str:
 
 
 def forms_of_one_word(x: str, y: str) -> bool:
-    """Whether two words of one root are one word: plan and planning, not plan and plane, or fill and file."""
+    """Whether two words of one root are forms of one word: plan and planning, not plan and plane."""
     if x == y or x.endswith(_VERBAL) or y.endswith(_VERBAL) or unit_of(x) is not None:
         return True
     return not _bases(x).isdisjoint(_bases(y))

@@ -125,7 +125,7 @@ def normalized_tokens(text: str) -> list[Token]:
 
 
 def _plain(text: str) -> str:
-    """Return the text without marks of layout, its punctuation in ASCII, currencies as they are."""
+    """Return the text without layout marks and with ASCII punctuation; signs of currencies stay."""
     if "*" in text:
         text = _EMPHASIS.sub(r"\2", text)
     listed = _LISTED.match(text)
@@ -140,7 +140,7 @@ def _plain(text: str) -> str:
 
 
 def _without_contraction(token: Token) -> Token:
-    """Return they're as they, we'll as we."""
+    """Return the token without a contracted verb: they for they're, we for we'll."""
     word = _CONTRACTED.sub("", token.word)
     return token if word == token.word else Token(token.kind, token.text[: len(word)], word)
 

@@ -1,17 +1,14 @@
-"""Slips of the pen: whether a string that is no word may be a word, mistyped.
+"""Typos: whether a string that is no word is a mistyped word of another text.
 
-A slip stands beside a word: of two strings one is in the word list of the language and the other is not. Two
-real words are never each other's slip, however alike they look, nor are two strings that are both unknown:
-the rarer words of a field and most names are in no list. As a list is never whole, a string also needs the
-shape of a slip: one letter too many, too few, or wrong, or two in the wrong order; not another ending or
-beginning that makes a word (nitrate and nitrite, hyper- and hypo-), and no capitalised word, as it may be a
-name.
+Of a word and its typo one is in the word list of the language and the other is not. Two real words are never
+typos of each other, however alike they look, nor are two strings that are both unknown: the rarer words of a
+field and most names are in no list. As no list is complete, a typo must also look like one: one letter too
+many, too few, or wrong, or two in the wrong order; but not another ending or beginning that makes a word
+(nitrate and nitrite, hyper- and hypo-), and no capitalised word, as it may be a name.
 
-In the words that carry a claim, a slip is found by comparing what only one of two texts has. A slip in a
-word that steers how a text is read (before, instead, minutes ...) would change the reading itself, so such
-words are put right before the reading, as the other text spells them: only those that no other word is near.
-
-Does not: correct a text by itself. What one text alone holds stays as it is.
+In the words that carry a claim, a typo is found by comparing the words that only one of two texts has. A typo
+in a word that decides how a text is parsed (before, instead, minutes ...) would change the claim itself, so
+such words are corrected before parsing, to the spelling of the other text. No text is corrected by itself.
 """
 
 from __future__ import annotations
@@ -52,10 +49,10 @@ _BRITISH = (
 
 
 def is_typo(x: str, y: str, languages: Iterable[str] = ("english",)) -> bool:
-    """Whether one of two case-folded strings is a word of one of the languages and the other its slip.
+    """Whether one of two case-folded strings is a word of one of the languages and the other a typo of it.
 
     Real words often differ in the first letter (weight, height), mistyped ones seldom. In other languages
-    than English the end of a word is its grammar, so there a slip is looked for before the last two letters.
+    than English the end of a word is its grammar, so there the typo must be before the last two letters.
     """
     if min(len(x), len(y)) < _SHORTEST or not (x.isalpha() and y.isalpha()) or is_spaceless(x + y):
         return False
@@ -71,10 +68,10 @@ def is_typo(x: str, y: str, languages: Iterable[str] = ("english",)) -> bool:
 
 
 def may_begin_a_sentence(x: str, y: str) -> bool:
-    """Whether a capitalised word and its slip may begin an English sentence and be no names.
+    """Whether a capitalised word and its typo may begin an English sentence, so that they are no names.
 
-    So it is for verbs and words that make an adverb, which names hardly are, and for two letters in the wrong
-    order, which no two names differ in.
+    They may if they are verbs or words that make an adverb, which names hardly are, or differ in two letters
+    in the wrong order, as no two names do.
     """
     return _swapped(x, y) or any(is_word(form, "english") for word in (x, y) for form in _derived(word))
 
@@ -96,17 +93,20 @@ def same_spelling(x: str, y: str) -> bool:
 
 
 def correct_typos(text: str, other: str, languages: Iterable[str] = ("english",)) -> tuple[str, int]:
-    """Return `text` with its slips in steering words and units as `other` spells them, and their number."""
+    """Return `text` with the typos in its steering words and units corrected, and how many there were.
+
+    Steering words decide how a text is parsed; they are corrected to the spelling of `other`.
+    """
     mine = _words_by_folded(text)
     wanted = [word for word in _words_by_folded(other) if _steers(word) and word not in mine]
-    slips = 0
+    corrected = 0
     for word, token in mine.items() if wanted else ():
         if not _steers(word):
-            near = next((w for w in sorted(wanted) if w[0] == word[0] and is_typo(word, w, languages)), None)
-            if near is not None:
-                text = text.replace(token, near)
-                slips += 1
-    return text, slips
+            right = next((w for w in sorted(wanted) if w[0] == word[0] and is_typo(word, w, languages)), None)
+            if right is not None:
+                text = text.replace(token, right)
+                corrected += 1
+    return text, corrected
 
 
 @lru_cache(maxsize=4_096)
@@ -123,17 +123,17 @@ def _same_start(x: str, y: str) -> bool:
     return x[0] == y[0] or x[:2] == y[1::-1] or (x[1:] == y or y[1:] == x)
 
 
-def _mistyped(word: str, slip: str) -> bool:
-    """Whether an unknown string has the shape of a word that was mistyped, not of another word."""
-    if f"{slip}e" == word:
+def _mistyped(word: str, typo: str) -> bool:
+    """Whether an unknown string looks like a mistyped word, not like another word."""
+    if f"{typo}e" == word:
         return True
-    return not (_other_ending(word, slip) or _other_beginning(word, slip)) and _letters_confused(word, slip)
+    return not (_other_ending(word, typo) or _other_beginning(word, typo)) and _letters_confused(word, typo)
 
 
 def _other_ending(x: str, y: str) -> bool:
     """Whether what follows a common stem is an ending of its own in both: nitr-ate, nitr-ite.
 
-    -er for -or is a slip, or another spelling.
+    -er for -or is a typo, or another spelling.
     """
     for stem in range(_STEM, min(len(x), len(y)) + 1):
         if x[:stem] != y[:stem]:
@@ -155,9 +155,9 @@ def _other_beginning(x: str, y: str) -> bool:
 
 
 def _letters_confused(x: str, y: str) -> bool:
-    """Whether one letter for another can be a slip.
+    """Whether one letter can be typed for another.
 
-    So it is beside it on the keyboard, for two vowels, like sounds, and letters that few words hold.
+    It can if the two are adjacent on the keyboard, both are vowels, they sound alike, or one is rare.
     """
     if len(x) != len(y):
         return True

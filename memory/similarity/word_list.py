@@ -1,9 +1,7 @@
-"""Which strings are words: the word lists of pyspellchecker, one a language, read when first asked.
+"""Which strings are words: the word lists of pyspellchecker, one for each language, read on first use.
 
-A list is held as the bytes of its file, words in order, and searched by halving: reading one takes some
-10 ms and 2 to 8 MB, a look-up microseconds, and no look-up builds a table of all words.
-
-Does not: correct words, or know names; a name may be in a list or not.
+A list is kept as the bytes of its file, sorted, and looked up by binary search: reading one takes some 10 ms
+and 2 to 8 MB, a look-up microseconds. A name may be in a list or not.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ _CODES = {
     "portuguese": "pt",
     "dutch": "nl",
 }
-"""Russian is left out: its list has 20,000 words, too few to tell a slip from a form of a word."""
+"""Russian is left out: its list has 20,000 words, too few to tell a typo from a form of a word."""
 
 
 def has_list(language: str) -> bool:
