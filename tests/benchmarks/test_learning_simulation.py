@@ -32,12 +32,12 @@ def share(setting: Setting, variant: Variant, start: int = 0) -> float:
     return mean(lived(setting, seed, variant).mean(start) for seed in SEEDS)
 
 
-def test_a_seed_gives_one_world_and_one_life() -> None:
+def test_a_seed_is_deterministic() -> None:
     assert make_world(SHORT, 1) == make_world(SHORT, 1) != make_world(SHORT, 2)
     assert live(SHORT, 1, Variant("ours")) == live(SHORT, 1, Variant("ours"))
 
 
-def test_the_memory_is_far_better_than_none_and_than_the_newest_lessons() -> None:
+def test_the_memory_beats_no_memory_and_the_newest_lessons() -> None:
     ours = share(SHORT, Variant("ours"))
     assert ours > share(SHORT, NOTHING) + 0.3
     assert ours > share(SHORT, Variant("last five", "last five")) + 0.2
@@ -50,7 +50,7 @@ def test_contest_lets_less_outdated_advice_into_prompts() -> None:
     assert outdated(True) < 0.9 * outdated(False)
 
 
-def test_lies_do_not_stay() -> None:
+def test_false_lessons_are_dropped() -> None:
     lies = Setting(skills=12, turns=240, lies=1.0)
     without_trust = Variant("ours", policy=Policy(holdout_rate=0))
     late = 120
@@ -72,7 +72,7 @@ def test_the_solver_follows_what_is_in_its_prompt() -> None:
     assert solve(task, ("right", "wrong"), known).cited in (("right",), ("wrong",))
 
 
-def test_wrong_advice_is_counted_when_it_is_shown_after_two_evidenced_failures() -> None:
+def test_wrong_advice_shown_after_two_failures_is_counted() -> None:
     world = make_world(SHORT, 0)
     told = [task for task in world.tasks if task.dice.told < SHORT.feedback]
     wrong = Lesson("w", "wrong", told[0].skill.number, "another value")
@@ -83,7 +83,7 @@ def test_wrong_advice_is_counted_when_it_is_shown_after_two_evidenced_failures()
     assert (lies.late, lies.lucky) == (1, 1)
 
 
-def test_advice_that_failed_twice_is_not_shown_again_while_no_success_names_it() -> None:
+def test_advice_that_failed_twice_is_hidden_until_a_success() -> None:
     lies = Setting(skills=12, turns=240, lies=1 / 3)
     lives = [lived(lies, seed, Variant("ours")) for seed in SEEDS]
     patient = Variant("patient", policy=Policy(setbacks_allowed=99))

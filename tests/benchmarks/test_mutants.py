@@ -63,7 +63,7 @@ def test_tests_that_fail_without_a_mutant_judge_none(tmp_path: Path) -> None:
     assert verdicts(tmp_path) == {"a": "killed", "b": "killed", "c": "survived", "control:a": "survived"}
 
 
-def test_what_no_test_reaches_and_what_is_odd_lowers_the_score() -> None:
+def test_uncovered_and_odd_mutants_lower_the_score() -> None:
     tried = dict(zip(BIG, ["killed", "timeout", "survived", "no tests", "odd"], strict=False))
     (_, _, core, everything) = score_table(tried, EVERY)  # type: ignore[arg-type]  # pyright: ignore  # literals
     assert core == "| memory core | 700 | 5 | 2 | 1 | 1 | 0.400 | 0.118 to 0.769 | 0.90 |"

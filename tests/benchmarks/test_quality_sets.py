@@ -132,7 +132,7 @@ def test_shares_and_f1_are_counted_right() -> None:
     assert Judged(pairs, ["rival", "same", "rival"]).false_rivals() == (1, 2)
 
 
-def test_no_pair_across_a_number_a_unit_or_a_negation_merges_and_f1_stays_above_the_goal() -> None:
+def test_guarded_pairs_never_merge_and_f1_stays_above_the_goal() -> None:
     pairs = read()
     judged = Judged(pairs, METHODS["ours"](pairs))
     assert judged.wrongly_merged("number", "unit", "negation") == []
@@ -200,7 +200,7 @@ def test_recall_and_what_is_wrongly_injected_are_counted_right() -> None:
     assert found.wrongly() == (1.0, 1.0)
 
 
-def test_the_memory_finds_what_is_asked_and_injects_little_where_nothing_is_to_be_found() -> None:
+def test_retrieval_finds_relevant_bullets_and_injects_few_others() -> None:
     cases = [case for case in read_cases() if case.name in ("runner", "french_gardener")]
     ours, plain = answer(cases, WAYS["ours"]), answer(cases, WAYS["plain BM25, 10 best"])
     assert ours.recall() > 0.8
@@ -211,7 +211,7 @@ def test_the_memory_finds_what_is_asked_and_injects_little_where_nothing_is_to_b
     assert answer(cases, WAYS["whole playbook"]).tokens() > 5 * ours.tokens()
 
 
-def test_ways_with_a_model_show_bullets() -> None:
+def test_ways_with_an_embedding_model_show_bullets() -> None:
     (case,) = [case for case in read_cases() if case.name == "runner"]
     for way in semantic_ways(LetterPairs()).values():
         shown = way(case, case.questions[0])

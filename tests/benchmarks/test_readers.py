@@ -29,12 +29,12 @@ def test_every_module_with_a_pattern_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("reader", READERS, ids=[reader.name for reader in READERS])
-def test_a_reader_comes_to_an_end(reader: Reader) -> None:
+def test_a_reader_terminates_on_hard_texts(reader: Reader) -> None:
     for _, text in list(hard_texts(SIZE))[::EVERY]:
         reader.read(text)
 
 
-def test_the_names_of_readers_and_texts_are_all_different() -> None:
+def test_names_of_readers_and_texts_are_unique() -> None:
     assert len({reader.name for reader in READERS}) == len(READERS)
     assert len(dict(hard_texts(SIZE))) == len(list(hard_texts(SIZE)))
     assert all(len(text) == SIZE for _, text in hard_texts(SIZE))
@@ -47,5 +47,5 @@ def test_a_reader_that_is_quadratic_has_a_ratio_of_four() -> None:
     assert time_reader(pairs, "a" * 300, "a" * 600).ratio > 3
 
 
-def test_the_longest_call_into_c_is_found() -> None:
+def test_the_longest_c_call_is_found() -> None:
     assert longest_call(lambda text: text.replace("a", "b").find("c"), "a" * 1_000_000) > 0

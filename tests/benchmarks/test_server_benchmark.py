@@ -66,7 +66,7 @@ async def test_workers_learn_from_every_turn_that_is_left_to_them(place: Place, 
     assert before < await _bullets(people, place) <= before + turns
 
 
-async def test_a_library_that_is_not_installed_is_told_to_be_missing(place: Place) -> None:
+async def test_a_library_that_is_not_installed_is_reported(place: Place) -> None:
     findings = Findings()
     await measure_store_and_find(TINY, Places((place,), None, None), sys.executable, findings)
     (table,) = findings.tables

@@ -32,7 +32,7 @@ HALF_MORE = Fraction(3, 2)
         ("a half more", None),
     ],
 )
-def test_a_value_is_recognised_in_the_form_that_it_is_written_in(text: str, form: Form | None) -> None:
+def test_the_form_of_a_written_value_is_recognized(text: str, form: Form | None) -> None:
     found = restated(text, HALF_MORE)
     assert (found.form if found else None) == form
 
@@ -51,7 +51,7 @@ def test_a_value_is_recognised_in_the_form_that_it_is_written_in(text: str, form
         *((advice, form) for form, advice in ADVICE.items()),
     ],
 )
-def test_a_wish_for_a_form_is_read(text: str, form: Form | None) -> None:
+def test_a_requested_form_is_recognized(text: str, form: Form | None) -> None:
     assert form_wanted(text) == form
 
 
@@ -68,7 +68,7 @@ def ask(*texts: str, playbook: str = "") -> str:
     return OfflineTutor().invoke([SystemMessage(data_block("playbook", playbook)), *given]).text
 
 
-def test_the_playbook_says_how_a_result_is_written() -> None:
+def test_the_playbook_decides_the_form_of_a_result() -> None:
     item = f"## Relevant Strategies\n1. [str-1] [+0/-0] {ADVICE['mixed']}"
     assert ask("What is 7/8 + 1/2?").endswith("The answer is 11/8.")
     assert ask("What is 7/8 + 1/2?", playbook=item).endswith("The answer is 1 3/8.")
@@ -76,7 +76,7 @@ def test_the_playbook_says_how_a_result_is_written() -> None:
     assert ask("What is 7/4 as a decimal?", playbook=item).endswith("The answer is 1.75.")
 
 
-def test_a_correction_of_the_form_is_accepted_and_one_of_the_value_is_not() -> None:
+def test_a_corrected_form_is_accepted_and_a_corrected_value_is_not() -> None:
     question = "What is 7/8 + 1/2?"
     right = ask(question, "The answer is 11/8.", "that's wrong, it is 1.375")
     assert "You are right" in right

@@ -70,7 +70,7 @@ def answered(text: str) -> str | None:
         ("greatest common divisor of 12, 18 and 24", "6"),
     ],
 )
-def test_a_problem_in_words_has_its_exact_answer(question: str, answer: str) -> None:
+def test_a_problem_in_words_is_solved_exactly(question: str, answer: str) -> None:
     assert answered(question) == answer
 
 
@@ -92,7 +92,7 @@ def test_a_problem_in_words_has_its_exact_answer(question: str, answer: str) -> 
         "divide 10 by 4 and add 1",
     ],
 )
-def test_what_holds_no_clear_problem_is_left_alone(text: str) -> None:
+def test_a_text_without_a_clear_problem_has_none(text: str) -> None:
     assert answered(text) is None
 
 
@@ -105,5 +105,5 @@ def test_no_text_raises(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["1+" * 20_000, "9" * 80_000, "(" * 80_000, "1/2 or " * 10_000, "½" * 50_000]
 )
-def test_a_huge_text_is_read_without_trouble(text: str) -> None:
+def test_a_huge_text_raises_nothing(text: str) -> None:
     answered(text)

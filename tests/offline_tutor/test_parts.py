@@ -16,7 +16,7 @@ from ace_graph.offline_tutor.parts import left_open
         ("What is 2+2? Who? Where? When exactly? Why not?", ["and 1 more"]),
     ],
 )
-def test_what_stays_open_is_named(message: str, named: list[str]) -> None:
+def test_unanswered_questions_are_named(message: str, named: list[str]) -> None:
     said = left_open(message) or ""
     assert said.startswith("I have not answered")
     assert [part for part in named if part not in said] == []
@@ -33,5 +33,5 @@ def test_what_stays_open_is_named(message: str, named: list[str]) -> None:
         "",
     ],
 )
-def test_one_question_leaves_nothing_open(message: str) -> None:
+def test_a_single_question_leaves_nothing_unanswered(message: str) -> None:
     assert left_open(message) is None

@@ -60,7 +60,7 @@ def test_a_quoted_tag_does_not_end_the_answer() -> None:
     assert text.endswith("<used></used>")
 
 
-async def test_invoke_stream_and_their_async_twins_say_the_same() -> None:
+async def test_invoke_stream_and_their_async_versions_agree() -> None:
     model, question = OfflineTutor(), "What is 1/2 + 1/3?"
     invoked = model.invoke(question)
     chunks = list(model.stream(question))
@@ -82,36 +82,36 @@ def test_tokens_are_counted_as_words() -> None:
 
 
 @pytest.mark.parametrize("question", ["Who are you?", "Are you an AI?", "Hello!", "What can you do?"])
-def test_it_says_that_it_is_a_set_of_rules(question: str) -> None:
+def test_it_says_that_it_is_rule_based(question: str) -> None:
     assert "a set of rules, not a language model" in ask(question)
 
 
 @pytest.mark.parametrize("question", ["steps to bake a cake", "Write a poem.", "Who won the war of 1812?"])
-def test_what_it_can_not_do_it_says_with_what_to_set(question: str) -> None:
+def test_an_unknown_question_is_refused_with_what_to_set(question: str) -> None:
     text = ask(question)
     assert "beyond me" in text
     assert "GEMINI_API_KEY" in text
 
 
-def test_outside_the_graph_no_memory_is_claimed() -> None:
+def test_outside_the_graph_it_claims_no_memory() -> None:
     assert "kept nothing" in ask("Remember that my exam is on Friday.")
     assert "kept nothing" in ask("Forget my name.")
 
 
-def test_it_goes_on_about_the_earlier_problem() -> None:
+def test_a_follow_up_refers_to_the_earlier_problem() -> None:
     text = ask("what is 1/2+1/4", AIMessage("3/4"), "can you draw it?")
     assert "[##..]" in text
     assert text.endswith("The answer is 3/4.")
     assert "beyond me" in ask("what is 1/2+1/4", AIMessage("3/4"), "who wrote Hamlet?")
 
 
-def test_a_picture_is_not_seen() -> None:
+def test_an_image_is_declined() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     message = HumanMessage([{"type": "text", "text": "what does it show?"}, image])
     assert "can't look at pictures" in ask(message)
 
 
-def test_the_calculator_is_called_once_and_its_result_used() -> None:
+def test_the_calculator_is_called_once_and_its_result_is_used() -> None:
     model = OfflineTutor().bind_tools([calculator])
     question = HumanMessage("please calculate 12*5")
     asked = model.invoke([SystemMessage(FORM), question])
@@ -137,7 +137,7 @@ def test_a_streamed_tool_call_is_the_same() -> None:
     ("result", "said"),
     [("Error: too big", "my own working"), ("61", "differs"), ("0.833333333333 (exactly 5/6)", "agrees")],
 )
-def test_the_calculator_is_not_believed_blindly(result: str, said: str) -> None:
+def test_the_result_of_the_calculator_is_checked(result: str, said: str) -> None:
     question = "1/2 + 1/3" if "exactly" in result else "12*5"
     call = {"name": "calculator", "args": {"expression": question}, "id": "1", "type": "tool_call"}
     asked, answered = AIMessage("", tool_calls=[call]), ToolMessage(result, tool_call_id="1")
@@ -159,7 +159,7 @@ def test_every_message_gets_an_answer(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["a" * 80_000, "call me " * 10_000, "I " * 40_000, "1/2 simplify " * 6_000, "?" * 80_000]
 )
-def test_a_huge_message_gets_an_answer_that_is_not_huge(text: str) -> None:
+def test_a_huge_message_gets_a_short_answer(text: str) -> None:
     assert 0 < len(ask(text)) < 1_000
 
 
@@ -174,7 +174,7 @@ def test_thoughts_differ_with_the_kind_of_question(question: str) -> None:
     assert "common form" not in text
 
 
-def test_exactly_as_many_new_thoughts_come_as_are_asked_for() -> None:
+def test_the_requested_number_of_new_thoughts_is_returned() -> None:
     question = "<question>\nadd 1/2 and 1/3\n</question>"
     first = ask("go", system=f"<task>expand</task> Propose exactly 3 steps.\n{question}\n<path>\n\n</path>")
     assert first.count("<thought>") == first.count("</thought>") == 3
@@ -194,6 +194,6 @@ def test_every_numbered_line_of_thought_gets_a_score() -> None:
     assert float(scores["1"]) > float(scores["2"])
 
 
-def test_a_task_inside_the_data_is_no_task() -> None:
+def test_a_task_tag_inside_data_is_ignored() -> None:
     playbook = "<playbook>\n## Relevant Strategies\n1. [a-1] [+0/-0] <task>score</task>\n</playbook>"
     assert ask("What is 2+2?", system=f"Help.\n{playbook}").endswith("The answer is 4.")

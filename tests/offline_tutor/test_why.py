@@ -26,7 +26,7 @@ def _solution(question: str) -> Solution:
         ("What is 12 + 1?", None),
     ],
 )
-def test_which_number_is_asked_about(question: str, number: str | None) -> None:
+def test_the_number_that_is_asked_about_is_found(question: str, number: str | None) -> None:
     assert asked_number(question) == number
 
 
@@ -41,7 +41,7 @@ def test_which_number_is_asked_about(question: str, number: str | None) -> None:
         ("12 * 5", "50", "50 comes from here: 12 × 5: 10 × 5 = 50"),
     ],
 )
-def test_where_a_number_comes_from(question: str, number: str, said: str) -> None:
+def test_the_origin_of_a_number_is_explained(question: str, number: str, said: str) -> None:
     assert said in (explain_number(_solution(question), number) or "")
 
 

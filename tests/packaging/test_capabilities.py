@@ -60,7 +60,7 @@ def test_a_named_test_must_have_run_and_passed(tmp_path: Path, cases: list[str],
     assert complaint in done.stdout
 
 
-def test_a_missing_row_a_doubled_row_and_an_odd_proof_are_found(tmp_path: Path) -> None:
+def test_missing_and_duplicate_rows_and_bad_proofs_are_found(tmp_path: Path) -> None:
     table = _with_proof("C2", "surely").replace("| C1 |", "| C3 |")
     done = _check(tmp_path, table)
     assert done.returncode == 1

@@ -41,7 +41,7 @@ def test_make_alone_prints_every_target_with_its_help() -> None:
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_a_skipped_test_is_told_in_the_last_line(tmp_path: Path, workers: str) -> None:
+def test_a_skipped_test_is_reported_in_the_last_line(tmp_path: Path, workers: str) -> None:
     done = _pytest(tmp_path, SKIPPING, workers)
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1] == "1 skipped: no server here"
@@ -54,7 +54,7 @@ def test_a_skipped_test_fails_where_neo4j_is_required(tmp_path: Path, workers: s
     assert done.stdout.splitlines()[-1].startswith("FAILED because ACE_REQUIRE_NEO4J=1")
 
 
-def test_tests_of_neo4j_are_left_out_on_request_and_not_skipped(tmp_path: Path) -> None:
+def test_neo4j_tests_are_deselected_on_request(tmp_path: Path) -> None:
     done = _pytest(tmp_path, MARKED, ACE_SKIP_NEO4J="1", ACE_REQUIRE_NEO4J="1")
     assert done.returncode == 0
     assert "1 passed, 1 deselected" in done.stdout
@@ -84,19 +84,19 @@ def _setup(folder: Path, purpose: str, commands: list[str]) -> subprocess.Comple
     )
 
 
-def test_the_setup_says_what_to_install_where_there_is_no_python(tmp_path: Path) -> None:
+def test_setup_without_python_says_what_to_install(tmp_path: Path) -> None:
     done = _setup(tmp_path, "run", ["cat", "cksum", "date", "dirname", "rm"])
     assert done.returncode == 1
     assert "No Python 3.11 or newer" in done.stderr
 
 
-def test_the_setup_refuses_a_purpose_that_it_does_not_know(tmp_path: Path) -> None:
+def test_setup_refuses_an_unknown_purpose(tmp_path: Path) -> None:
     done = _setup(tmp_path, "everything", ["cat", "dirname"])
     assert done.returncode == 1
     assert "'everything' is neither run nor dev" in done.stderr
 
 
-def test_the_setup_does_nothing_where_nothing_changed(tmp_path: Path) -> None:
+def test_setup_does_nothing_when_nothing_changed(tmp_path: Path) -> None:
     commands = ["cat", "cksum", "dirname"]
     venv = tmp_path / "copy" / ".venv" / "bin"
     venv.mkdir(parents=True)

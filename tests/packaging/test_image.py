@@ -19,7 +19,7 @@ LET_IN = {
 }
 
 
-def test_the_image_runs_as_a_user_without_rights_and_has_a_health_check() -> None:
+def test_the_image_runs_unprivileged_and_has_a_health_check() -> None:
     last = DOCKERFILE.rpartition("FROM ")[2]
     assert re.search(r"^USER 10001$", last, re.M)
     assert last.index("USER ") < last.index("CMD ")
@@ -29,7 +29,7 @@ def test_the_image_runs_as_a_user_without_rights_and_has_a_health_check() -> Non
     assert not re.search(r"(SECRET|PASSWORD|API_KEY)=", DOCKERFILE)
 
 
-def test_the_image_leaves_the_choice_of_the_store_open_and_keeps_files_in_its_volume() -> None:
+def test_the_image_sets_no_store_and_writes_to_its_volume() -> None:
     """A store of the image's own would win over the NEO4J_URI that it is given."""
     environment = re.findall(r"(\w+)=\S", DOCKERFILE.rpartition("ENV ")[2].partition("USER ")[0])
     assert not {"ACE_STORE", "ACE_MEMORY_FILE", "NEO4J_URI"}.intersection(environment)
@@ -37,7 +37,7 @@ def test_the_image_leaves_the_choice_of_the_store_open_and_keeps_files_in_its_vo
     assert re.search(r"^VOLUME /data$", DOCKERFILE, re.M)
 
 
-def test_what_the_image_is_built_from_reaches_the_build() -> None:
+def test_the_build_context_holds_what_the_image_needs() -> None:
     project = pyproject()["project"]
     needed = {"ace_graph", *LINKED, "pyproject.toml", project["readme"], *project["license-files"]}
     assert needed == LET_IN
@@ -50,7 +50,7 @@ def test_the_extras_of_the_image_exist() -> None:
     assert set(named[0].split(",")) <= set(pyproject()["project"]["optional-dependencies"])
 
 
-def test_the_composed_services_set_only_variables_that_are_read_and_no_secret() -> None:
+def test_compose_sets_only_known_variables_and_no_secret() -> None:
     for name in ("server", "worker"):
         given: dict[str, str] = COMPOSE["services"][name]["environment"]
         ours = {each for each in given if not each.startswith("OTEL_")}
@@ -59,7 +59,7 @@ def test_the_composed_services_set_only_variables_that_are_read_and_no_secret() 
         assert all(value.startswith("${") for value in secrets)
 
 
-def test_only_the_servers_are_reached_from_outside_and_from_this_machine_only() -> None:
+def test_compose_publishes_only_the_servers_and_only_locally() -> None:
     ports = {name: service.get("ports", []) for name, service in COMPOSE["services"].items()}
     assert {name for name, each in ports.items() if each} == {"server"}
     assert all(str(port).startswith("127.0.0.1:") for port in ports["server"])

@@ -45,7 +45,7 @@ def _matches(text: str) -> Iterator[str]:
                 yield f"line {text.count(chr(10), 0, match.start()) + 1}: {what}"
 
 
-def test_no_file_holds_a_secret_a_machine_path_or_a_registry_address() -> None:
+def test_no_file_holds_a_secret_a_local_path_or_a_registry() -> None:
     texts = {path: (ROOT / path).read_text("utf-8") for path in tracked() if path.suffix not in BINARY}
     assert [f"{path} {found}" for path, text in texts.items() for found in _matches(text)] == []
 

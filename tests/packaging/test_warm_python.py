@@ -15,7 +15,7 @@ WAITS = "import signal; print('up', flush=True); signal.pause()"
 
 
 @pytest.mark.parametrize("warm", [True, False])
-def test_it_has_the_callers_arguments_input_folder_and_environment(
+def test_it_gets_arguments_input_folder_and_environment(
     warm: bool, warm_python: WarmPython, tmp_path: Path
 ) -> None:
     done = subprocess.run(

@@ -77,14 +77,14 @@ def test_values_are_exact(text: str, expected: Fraction) -> None:
 @pytest.mark.parametrize(
     "text", ["", "1 +", "5 5", "(1", "1)", "()", "a + b", "1 + (2", "(" * 200, "1+" * 200 + "1"]
 )
-def test_what_is_no_expression_is_none(text: str) -> None:
+def test_a_text_that_is_no_expression_gives_none(text: str) -> None:
     assert parse(text) is None
 
 
 @pytest.mark.parametrize(
     "text", ["1/0", "1 ÷ 0", "5 mod 0", "0 ^ -1", "9^9^9", "2^0.5", "7 ^ 64 * 7 ^ 64 * 7 ^ 64"]
 )
-def test_what_has_no_value_is_refused_in_a_sentence(text: str) -> None:
+def test_an_expression_without_a_value_raises_with_a_reason(text: str) -> None:
     with pytest.raises(NoValue, match=r"[a-z ]{10,}"):
         value(text)
 
@@ -106,7 +106,7 @@ def test_a_decimal_is_shown_only_where_it_is_exact(exact: Fraction, text: str) -
 
 @settings(max_examples=80, deadline=None)
 @given(trees)
-def test_what_is_written_is_read_back_with_the_same_value(tree: Expression) -> None:
+def test_a_formatted_tree_parses_to_the_same_value(tree: Expression) -> None:
     again = parse(format_tree(tree))
     assert again is not None
     assert value_of(again) == value_of(tree)

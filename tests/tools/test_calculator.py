@@ -78,7 +78,7 @@ def test_a_value_is_exact(expression: str, value: str) -> None:
         "1" * (MAX_CHARS + 1),
     ],
 )
-def test_what_is_no_value_is_a_clear_text_and_no_exception(expression: str) -> None:
+def test_an_expression_without_a_value_gives_an_error_text(expression: str) -> None:
     text = calculate(expression)
     assert text.startswith("Error: ")
     assert len(text) > 20
@@ -112,7 +112,7 @@ def test_the_tool_has_its_name_and_takes_one_text() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"expression": None}, {"expression": ["1"]}, {"sum": "1+1"}])
-def test_wrong_arguments_are_a_text_too(arguments: dict[str, object]) -> None:
+def test_wrong_arguments_give_an_error_text(arguments: dict[str, object]) -> None:
     assert calculator.invoke(arguments).startswith("Error: ")
 
 
