@@ -16,7 +16,7 @@ from ace_graph.offline_tutor.solver import Solution
 __all__ = ["caution_for", "explain_idea", "followed"]
 
 
-_Say = Callable[[Solution], str | None]
+_Say = str | Callable[[Solution], str | None]
 
 _ADVICE_WORDS: dict[Feature, str] = {
     "common_denominator": r"common denominator|\blcd\b|\blcm\b|common multiple|same denominator",
@@ -36,7 +36,7 @@ def caution_for(item: Item, solution: Solution) -> str | None:
     """Return what to tell a learner with the misconception in `item`, None when it is not about this."""
     for pattern, kinds, say in _CAUTIONS:
         if solution.kind in kinds and pattern.search(item.text):
-            said = say(solution)
+            said = say if isinstance(say, str) else say(solution)
             if said is not None:
                 return said
     return None
@@ -68,13 +68,6 @@ def _not_added(solution: Solution) -> str | None:
     return f"Careful: {left} + {right} is not {top}/{bottom}, because denominators are never added."
 
 
-def _top_and_bottom(_: Solution) -> str | None:
-    return (
-        "Remember: the numerator is the top and counts the parts, the denominator is the bottom and says how "
-        "big the parts are."
-    )
-
-
 def _smallest(solution: Solution) -> str | None:
     denominators = [number.denominator for number in solution.numbers]
     if len(denominators) != 2:
@@ -85,10 +78,10 @@ def _smallest(solution: Solution) -> str | None:
     return f"Careful: take the smallest common denominator, {smallest}, not the product, {product}."
 
 
-def _always(text: str) -> _Say:
-    return lambda _: text
-
-
+_WHAT_THEY_ARE = (
+    "Remember: the numerator is the top and counts the parts, the denominator is the bottom and says how big "
+    "the parts are."
+)
 _SUMS = ("fraction_addition", "fraction_subtraction")
 _PRODUCTS = ("fraction_multiplication", "fraction_division")
 _FRACTIONS = (*_SUMS, *_PRODUCTS, "fraction_comparison", "fraction_simplification")
@@ -101,28 +94,28 @@ _ORDER = r"order of operations|bracket|parenthes|pemdas|bodmas"
 
 _RULES: tuple[tuple[str, tuple[str, ...], _Say], ...] = (
     (_ADDS_BOTTOMS, _SUMS, _not_added),
-    (_TOP_BOTTOM, _FRACTIONS, _top_and_bottom),
+    (_TOP_BOTTOM, _FRACTIONS, _WHAT_THEY_ARE),
     (_TOO_BIG, _SUMS, _smallest),
     (
         r"\bflip|reciprocal|invert|divi",
         ("fraction_division",),
-        _always("Careful: flip the second fraction only, never the first."),
+        "Careful: flip the second fraction only, never the first.",
     ),
     (
         r"bigger|larger|smaller|compar",
         ("fraction_comparison",),
-        _always("Careful: a larger denominator means smaller parts."),
+        "Careful: a larger denominator means smaller parts.",
     ),
     (
         r"simplif|lowest terms|reduc",
         ("fraction_simplification",),
-        _always("Careful: divide the top and the bottom by the same number."),
+        "Careful: divide the top and the bottom by the same number.",
     ),
-    (r"percent", ("percentages",), _always("Careful: percent means out of a hundred.")),
-    (r"decimal", ("decimals",), _always("Careful: keep the decimal points under each other.")),
-    (_ORDER, _PLAIN, _always("Careful: brackets first, then powers, then × and ÷, then + and -.")),
-    (r"\bnegative|minus sign", _PLAIN, _always("Careful: taking away a negative number adds.")),
-    (r"fraction", _FRACTIONS, _always("Careful: this is where it often goes wrong, so step by step.")),
+    (r"percent", ("percentages",), "Careful: percent means out of a hundred."),
+    (r"decimal", ("decimals",), "Careful: keep the decimal points under each other."),
+    (_ORDER, _PLAIN, "Careful: brackets first, then powers, then × and ÷, then + and -."),
+    (r"\bnegative|minus sign", _PLAIN, "Careful: taking away a negative number adds."),
+    (r"fraction", _FRACTIONS, "Careful: this is where it often goes wrong, so step by step."),
 )
 _CAUTIONS = tuple((re.compile(words, re.IGNORECASE), kinds, say) for words, kinds, say in _RULES)
 

@@ -10,8 +10,7 @@ from ace_graph.arithmetic import NoValue
 from ace_graph.offline_tutor.advice import caution_for, explain_idea, followed
 from ace_graph.offline_tutor.noted import NOTHING_KEPT, defence, read_noted
 from ace_graph.offline_tutor.number_forms import in_form, restated
-from ace_graph.offline_tutor.parser import Problem, find_problem
-from ace_graph.offline_tutor.parts import left_open
+from ace_graph.offline_tutor.parser import Problem, find_problem, unanswered
 from ace_graph.offline_tutor.pictures import draw
 from ace_graph.offline_tutor.preferences import Wishes, read_wishes
 from ace_graph.offline_tutor.prompt_reader import Prompt, block, statements
@@ -110,7 +109,7 @@ def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
         *_lines(picture, None if wishes.short else checked),
         *_language(wishes),
         " ".join(["The answer is", f"{result}.", *used.closing()]),
-        *_lines(left_open(prompt.question)),
+        *_lines(unanswered(prompt.question)),
     ]
     return Answer("\n".join(lines), _working(solution, wishes, checked), used.ids())
 

@@ -1,4 +1,4 @@
-"""Finding the arithmetic in a sentence: "half of 10", "add 1/2 and 1/3", "which is bigger, 2/3 or 3/4?".
+"""Finds the arithmetic in a sentence: "half of 10", "add 1/2 and 1/3", "which is bigger, 2/3 or 3/4?".
 
 A small, fixed set of patterns. What they do not cover is no problem that the tutor knows, and it says so.
 """
@@ -6,16 +6,17 @@ A small, fixed set of patterns. What they do not cover is no problem that the tu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from typing import Literal
 
 from ace_graph.arithmetic import Expression, Number, Operation, Symbol, parse
+from ace_graph.numerals import Form
 from ace_graph.offline_tutor.spelled_numbers import plain
 
-__all__ = ["Compare", "Compute", "Convert", "Factor", "Problem", "Simplify", "find_problem"]
+__all__ = ["Compare", "Compute", "Convert", "Factor", "Problem", "Simplify", "find_problem", "unanswered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,6 @@ class Compare:
 class Simplify:
     """Bring a fraction to lowest terms."""
 
-    number: Number
     top: int
     bottom: int
 
@@ -48,7 +48,7 @@ class Convert:
     """Write a number in another form."""
 
     number: Number
-    into: Literal["decimal", "percent", "fraction", "mixed"]
+    into: Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,10 @@ _LARGER = re.compile(r"\b(?:bigger|biggest|larger|largest|greater|greatest|more|
 _SMALLER = re.compile(r"\b(?:smaller|smallest|less|lower|lesser|least|fewer)\b")
 _SIMPLIFY = re.compile(rf"\b(?:simplif\w*|reduce)\b.*?({_NUM})|({_NUM}).*\b(?:lowest terms|simplest form)\b")
 _SIMPLIFY_WORD = re.compile(r"simplif|reduce|lowest terms|simplest form")
-_FORM = r"(decimal|percent|fraction|mixed)"
-_CONVERT = re.compile(rf"({_NUM})\s*(?:as|to|into|in)\s+(?:an?\s+)?(?:improper\s+)?{_FORM}")
-_WHAT_FORM = re.compile(rf"\bwhat\s+{_FORM}\w*\s+is\s+({_NUM})")
+_FORMS: tuple[Form, ...] = ("decimal", "percent", "fraction", "mixed")
+_FORM = rf"(?P<form>{'|'.join(_FORMS)})"
+_CONVERT = re.compile(rf"(?P<number>{_NUM})\s*(?:as|to|into|in)\s+(?:an?\s+)?(?:improper\s+)?{_FORM}")
+_WHAT_FORM = re.compile(rf"\bwhat\s+{_FORM}\w*\s+is\s+(?P<number>{_NUM})")
 _MULTIPLE = re.compile(
     r"\b(?:lcm|lcd|(?:least|lowest|smallest) common (?:multiple|denominator)|common denominator)\b(.*)"
 )
@@ -107,16 +108,7 @@ def find_problem(text: str) -> Problem | None:
     said = _DATE_LIKE.sub(" ", plain(text))
     if _goes_on(said):
         return None
-    finders: tuple[Callable[[str], Problem | None], ...] = (
-        _factor,
-        _convert,
-        _simplify,
-        _verb,
-        _compare,
-        _compute,
-        _lone,
-    )
-    return next((found for finder in finders if (found := finder(said)) is not None), None)
+    return next((found for finder in _FINDERS if (found := finder(said)) is not None), None)
 
 
 def _number(text: str) -> Number | None:
@@ -218,31 +210,22 @@ def _simplify(said: str) -> Simplify | None:
 
 def _lone(said: str) -> Simplify | None:
     match = _LONE.fullmatch(said.strip())
-    return _fraction(f"{match[1]}/{match[2]}") if match is not None else None
+    return Simplify(int(match[1]), int(match[2])) if match is not None else None
 
 
 def _fraction(text: str) -> Simplify | None:
-    number, parts = _number(text), re.fullmatch(r"(\d+)/(\d+)", text.strip())
-    if number is None or parts is None:
-        return None
-    return Simplify(number, int(parts[1]), int(parts[2]))
+    parts = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+    return Simplify(int(parts[1]), int(parts[2])) if parts is not None and _number(text) is not None else None
 
 
 def _convert(said: str) -> Convert | None:
     if _compute(said) is not None:
         return None
-    match = _CONVERT.search(said)
-    number, form = (match[1], match[2]) if match is not None else (None, None)
-    if match is None and (asked := _WHAT_FORM.search(said)) is not None:
-        number, form = asked[2], asked[1]
-    found = _number(number) if number else None
-    if found is None:
+    found = _CONVERT.search(said) or _WHAT_FORM.search(said)
+    number = _number(found["number"]) if found is not None else None
+    if found is None or number is None:
         return None
-    match form:
-        case "decimal" | "percent" | "fraction" | "mixed":
-            return Convert(found, form)
-        case _:
-            return None
+    return Convert(number, next(form for form in _FORMS if form == found["form"]))
 
 
 def _factor(said: str) -> Factor | None:
@@ -260,3 +243,50 @@ def _factor(said: str) -> Factor | None:
 def _whole(value: Fraction) -> int:
     """A whole number itself; of a fraction its denominator, which is what a common one is sought for."""
     return value.numerator if value.denominator == 1 else value.denominator
+
+
+_FINDERS: tuple[Callable[[str], Problem | None], ...] = (
+    *(_factor, _convert, _simplify, _verb, _compare, _compute, _lone),
+)
+
+_SENTENCE_ENDS = (". ", "! ", "\n")
+_REFERS_BACK = re.compile(r"\b(?:it|that|this|draw|picture|steps?|me)\b", re.IGNORECASE)
+_MAX_NAMED = 3
+
+
+def unanswered(message: str) -> str | None:
+    """Return a sentence that names the questions that stay open when the first problem is solved.
+
+    None where nothing does: a question about that problem ("can you draw it?") is none of its own.
+    """
+    asked = [part for question in _questions(message) for part in _parts(question)]
+    solved = next((part for part in asked if find_problem(part) is not None), None)
+    if solved is None:
+        return None
+    rest = [
+        part for part in asked if part != solved and (find_problem(part) or not _REFERS_BACK.search(part))
+    ]
+    return f"I have not answered {_named(rest)} here: ask that alone." if rest else None
+
+
+def _questions(message: str) -> Iterator[str]:
+    """The sentences that end in a question mark."""
+    for piece in message.split("?")[:-1]:
+        begins = max(piece.rfind(end) + len(end) if end in piece else 0 for end in _SENTENCE_ENDS)
+        if piece[begins:].strip():
+            yield f"{piece[begins:]}?"
+
+
+def _parts(question: str) -> Iterator[str]:
+    """One question, or its calculations where "and" joins several."""
+    pieces = [piece for piece in question.split(" and ") if isinstance(find_problem(piece), Compute)]
+    if len(pieces) > 1:
+        yield from (piece.strip(" ?") for piece in pieces)
+    else:
+        yield question.strip(" ,;:-")
+
+
+def _named(questions: Sequence[str]) -> str:
+    quoted = [f'"{each}"' for each in questions[:_MAX_NAMED]]
+    more = len(questions) - len(quoted)
+    return " and ".join(quoted) + (f" and {more} more" if more else "")

@@ -130,7 +130,7 @@ def _compare(problem: Compare) -> Solution:
 
 
 def _simplify(problem: Simplify) -> Solution:
-    top, bottom, value = problem.top, problem.bottom, problem.number.value
+    top, bottom, value = problem.top, problem.bottom, Fraction(problem.top, problem.bottom)
     shared = gcd(top, bottom)
     if shared == 1:
         line = f"{top} and {bottom} share no divisor but 1, so {top}/{bottom} is in lowest terms already."
@@ -156,7 +156,7 @@ def _convert(problem: Convert) -> Solution:
         case "mixed":
             answer = mixed(value)
             line = f"{abs(top)} ÷ {bottom} is {abs(top) // bottom} with remainder {abs(top) % bottom}."
-        case "fraction":
+        case "fraction" | "whole":
             answer = str(value)
             line = f"{text} = {value} in lowest terms."
     if problem.into == "decimal" and "/" in answer:

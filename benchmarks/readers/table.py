@@ -286,7 +286,7 @@ def _formats() -> Iterator[Reader]:
 _TUTOR = tuple(
     f"ace_graph.offline_tutor.{name}"
     for name in (
-        *("advice", "answer", "number_forms", "parser", "parts", "preferences"),
+        *("advice", "answer", "number_forms", "parser", "preferences"),
         *("prompt_reader", "reflect", "small_talk", "spelled_numbers", "thoughts", "tutor", "why"),
     )
 )

@@ -153,7 +153,9 @@ def test_short_answers_have_no_steps() -> None:
         ("Learner says: I always get fractions wrong", "2/3 * 1/2", "step by step"),
     ],
 )
-def test_a_known_misconception_gets_a_caution_before_the_steps(item: str, question: str, caution: str) -> None:
+def test_a_known_misconception_gets_a_caution_before_the_steps(
+    item: str, question: str, caution: str
+) -> None:
     text = reply(question, item)
     assert caution in final(text)
     assert final(text).index(caution) < final(text).index("The answer is")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.offline_tutor.parts import left_open
+from ace_graph.offline_tutor.parser import unanswered
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from ace_graph.offline_tutor.parts import left_open
     ],
 )
 def test_unanswered_questions_are_named(message: str, named: list[str]) -> None:
-    said = left_open(message) or ""
+    said = unanswered(message) or ""
     assert said.startswith("I have not answered")
     assert [part for part in named if part not in said] == []
 
@@ -34,4 +34,4 @@ def test_unanswered_questions_are_named(message: str, named: list[str]) -> None:
     ],
 )
 def test_a_single_question_leaves_nothing_unanswered(message: str) -> None:
-    assert left_open(message) is None
+    assert unanswered(message) is None
