@@ -21,7 +21,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ace_graph.memory.delta.uses import Uses, differences, put_back
+from ace_graph.memory.delta.uses import Uses, differences, restore_stamps
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.trust import Trial, counted, pooled
@@ -99,7 +99,7 @@ def stamps_after(
     clock = max(access.access_clock, restamped.clock if restamped else 0) + 1
     stamps = {**access.stamps, **dict.fromkeys(ids, clock)}
     if restamped:
-        put_back(stamps, restamped.stamps)
+        restore_stamps(stamps, restamped.stamps)
     for bullet_id in gone:
         stamps.pop(bullet_id, None)
     return clock, stamps

@@ -1,6 +1,6 @@
-"""Changes of a playbook: operations are resolved into an effect, and effects are folded into the state.
+"""Changes of a playbook: a delta of operations is resolved into an effect, effects are folded into a state.
 
-Names are resolved when they are used (PEP 562).
+The operations can be imported from here; they are loaded at their first use (PEP 562).
 """
 
 from __future__ import annotations

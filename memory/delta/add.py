@@ -1,7 +1,7 @@
-"""Adding a bullet: reinforce what says the same, replace a profile slot or what it contests, else append.
+"""The operation Add: reinforce a bullet that says the same, else append the new one.
 
-Does not: compare all pairs. Only the text that is being added is compared, with the few bullets that
-share its rare words.
+A new bullet supersedes the one in its profile slot, and bullets that it contests. It is compared only with
+the few bullets that share its rare words.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ace_graph.memory.similarity.compare import compare, mergeable_scope
 __all__ = ["add"]
 
 _OWN_FIELDS = {"op", "ref", "id", "memory_type", "created_at", "updated_at", "contests", "vouched"}
-"""What an Add has that no bullet takes from it as it stands."""
+"""Fields of an Add that are not copied to the bullet."""
 
 
 def add(draft: Draft, operation: Add) -> None:
-    """Resolve one Add: bind its ref to the bullet that now carries the text."""
+    """Resolve one Add, and bind its ref to the bullet that has the text now."""
     arriving = _screened(draft, _arriving(draft, operation), operation)
     occupant = draft.slot_occupant(arriving)
-    twin = occupant if occupant and _same_text(occupant, arriving) else _twin(draft, arriving)
+    twin = occupant if occupant and _same_text(occupant, arriving) else _same_claim(draft, arriving)
     if twin is not None:
         bullet_id = _reinforce(draft, twin, arriving)
     else:
@@ -57,20 +57,20 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
 
 
 def _screened(draft: Draft, arriving: Bullet, operation: Add) -> Bullet:
-    """The bullet in quarantine where its texts belong there, unless somebody let the same text through."""
+    """The bullet, quarantined where the screen refuses a text that no active bullet has already."""
     if arriving.status == "quarantined" or screen_bullet(arriving) is None:
         return arriving
     if (why := screen_bullet(arriving, operation.vouched)) is None:
         return arriving.model_copy(update={"vouched": operation.vouched})
-    if any(_same_text(known, arriving) and known.status == "active" for known in draft.alike(arriving)):
+    if any(_same_text(known, arriving) and known.status == "active" for known in draft.candidates(arriving)):
         return arriving
     return arriving.model_copy(update={"status": "quarantined", "quarantine_reason": why})
 
 
 def _contest(draft: Draft, operation: Add, bullet_id: str) -> None:
-    """Supersede what the lesson corrects of the advice that failed, and what repeats that advice.
+    """Supersede the failed advice that the lesson corrects, and bullets that repeat that advice.
 
-    Advice that a lesson of the same delta gives again is upheld; what is gone already can't fail again.
+    Advice that a lesson of the same delta repeats is upheld; bullets that are gone are ignored.
     """
     similarity = draft.policy.similarity
     for name in operation.contests:
@@ -81,7 +81,7 @@ def _contest(draft: Draft, operation: Add, bullet_id: str) -> None:
         if lesson.id == failed.id:
             draft.upheld.add(failed.id)
         elif contests(lesson, failed, similarity):
-            known = [b for b in draft.alike(failed) if b.id in draft.playbook.entries]
+            known = [b for b in draft.candidates(failed) if b.id in draft.playbook.entries]
             for lost in (failed, *repeats(failed, lesson, known, similarity)):
                 draft.supersede(lost, bullet_id)
                 lesson = with_keywords_of(lesson, lost)
@@ -92,10 +92,10 @@ def _same_text(a: Bullet, b: Bullet) -> bool:
     return content_hash(a.content) == content_hash(b.content)
 
 
-def _twin(draft: Draft, arriving: Bullet) -> Bullet | None:
-    """The bullet that says the same already: the best match among those that pass every guard."""
+def _same_claim(draft: Draft, arriving: Bullet) -> Bullet | None:
+    """The bullet that says the same: the best match among those that pass every guard."""
     best: tuple[float, Bullet] | None = None
-    for candidate in draft.alike(arriving):
+    for candidate in draft.candidates(arriving):
         if candidate.slot != arriving.slot or not mergeable_scope(candidate, arriving):
             continue
         if _same_text(candidate, arriving):
@@ -107,7 +107,7 @@ def _twin(draft: Draft, arriving: Bullet) -> Bullet | None:
 
 
 def _reinforce(draft: Draft, twin: Bullet, arriving: Bullet) -> str:
-    """The lesson came again: counters and seen add up, gaps are filled, the id stays."""
+    """Merge the lesson into the bullet that says the same, which keeps its id."""
     merged = merge(twin, arriving, draft.now)
     draft.put(merged.model_copy(update={"consolidated_from": twin.consolidated_from}))
     draft.note("reinforced", twin.id)

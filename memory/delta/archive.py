@@ -1,9 +1,7 @@
-"""What leaves the playbook without being named: what evidence speaks against, and what is beyond the cap.
+"""Archives bullets that failed too often, and the weakest ones beyond the cap. The core is exempt.
 
-The core is spared by both, and the history keeps what left: `Restore` brings it back.
-
-Does not: look at bullets whose counters did not move. One that a person brought back stays until it fails
-again.
+Only bullets whose counters moved are checked for failures, so one that a person restored stays until it fails
+again. `Restore` brings archived bullets back from the history.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ __all__ = ["archive_beyond_cap", "archive_harmful"]
 
 
 def archive_harmful(draft: Draft) -> None:
-    """Archive what was blamed in this delta and has failed so much more often than it helped."""
+    """Archive bullets that this delta blamed, once harmful - helpful reaches the harm limit."""
     for name in draft.blamed:
         bullet = draft.entries.get(name)
         if bullet is None or bullet.core or bullet.harmful - bullet.helpful < draft.policy.harm_limit:
@@ -30,8 +28,8 @@ def archive_harmful(draft: Draft) -> None:
 def archive_beyond_cap(draft: Draft) -> None:
     """Archive the weakest bullets until the cap holds: by decay score, helpful, then the oldest.
 
-    Those in quarantine go first, of the profile or not. The core is exempt, and so does not count towards the
-    cap's room either way: when all that is left is core, the playbook may exceed the cap.
+    Quarantined bullets go first, also those of the profile. The core is exempt, so a playbook with a large
+    core may exceed the cap.
     """
     excess = len(draft.entries) - draft.policy.max_bullets
     if excess <= 0:

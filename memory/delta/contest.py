@@ -1,11 +1,9 @@
-"""Contest: a lesson takes the place of advice that has just failed, where both are about one subject.
+"""Contest: a lesson supersedes advice that has just failed, where both are about the same subject.
 
-The contested bullets are named by the writer, which knows whose advice the failed answer followed. Which
-of them the lesson really corrects is decided here, against the state at hand: a rival by the guards, or a
-text that shares enough of the subject's words. The same advice in other words goes with it. What loses is
-archived with a link, so it can be restored, and the lesson learns its words, so it is found by them too.
-
-Does not: touch the core, which only the learner or the host may change, or judge who failed.
+The writer names the contested bullets, because it knows whose advice the failed answer followed. This module
+decides which of them the lesson corrects: a rival by the guards, or a text that shares enough words of the
+subject. Bullets that repeat the failed advice in other words are superseded too. Superseded bullets can be
+restored, and the lesson takes over their words as keywords. The core is never contested.
 """
 
 from __future__ import annotations
@@ -22,23 +20,24 @@ _SHARED = 0.4
 """The share of the shorter text's content terms that two texts about one subject have in common."""
 
 _SHARED_TERMS = 2
-"""And so many terms at least: one word in common is no subject."""
+"""The least number of such terms: one common word is not a subject."""
 
 _REPEATED = 0.5
-"""The share of its own words, and of what the lesson denies of it, in which failed advice is repeated."""
+"""The share of its terms, and of those that the lesson lacks, that a repeat has of the failed advice."""
 
 _SAME_SUBJECT = 0.75
-"""The share of the words that failed advice and lesson have in common: only what has them, too, repeats it.
+"""The share of the common terms of failed advice and lesson (the subject) that a repeat must have.
 
-Without it the same claim about another subject went along: 22 bullets in a simulated life of 600 turns.
+Without this condition the same claim about other subjects was superseded too: 22 bullets in a simulation of
+600 turns.
 """
 
 
 def contests(lesson: Bullet, failed: Bullet, similarity: float) -> bool:
-    """Whether `lesson` takes the place of `failed`, whose advice has just failed on evidence.
+    """Whether `lesson` supersedes `failed`, whose advice has just failed on evidence.
 
     A lesson in quarantine contests nothing, and no lesson contests the core. `similarity` is the
-    policy's: what says the same as the failed advice is no correction of it.
+    policy's; a lesson that says the same as the failed advice does not correct it.
     """
     if not _contestable(lesson, failed):
         return False
@@ -47,12 +46,11 @@ def contests(lesson: Bullet, failed: Bullet, similarity: float) -> bool:
 
 
 def repeats(failed: Bullet, lesson: Bullet, others: Iterable[Bullet], similarity: float) -> list[Bullet]:
-    """Return those of `others` that give the failed advice in other words.
+    """Return those of `others` that repeat the failed advice in other words.
 
-    What `failed` says and `lesson` does not is the claim that failed, what both say is the subject. A bullet
-    that has half of the claim and three quarters of the subject, and shares half of its terms with the failed
-    one, repeats it. One that says what the lesson says does not, and neither does the same claim about
-    something else.
+    The terms of `failed` that `lesson` lacks are the failed claim, the common terms are the subject. A bullet
+    repeats the advice if it has half of the claim and three quarters of the subject, and shares half of its
+    terms with `failed`. A bullet that says the same as the lesson is no repeat.
     """
     mine, corrected = _terms(failed), _terms(lesson)
     denied, subject = mine - corrected, mine & corrected
@@ -64,8 +62,8 @@ def repeats(failed: Bullet, lesson: Bullet, others: Iterable[Bullet], similarity
         known = theirs | frozenset(terms(" ".join(other.keywords)))
         near = near and len(subject & known) >= _SAME_SUBJECT * len(subject)
         if near and denied and len(denied & theirs) >= _REPEATED * len(denied):
-            told_again = compare(lesson, other, similarity).outcome == "same"
-            if _contestable(lesson, other) and other.id != failed.id and not told_again:
+            confirmed = compare(lesson, other, similarity).outcome == "same"
+            if _contestable(lesson, other) and other.id != failed.id and not confirmed:
                 found.append(other)
     return found
 

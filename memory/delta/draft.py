@@ -1,9 +1,7 @@
-"""The working copy behind `resolve`: the playbook as it would be after the changes found so far.
+"""The working copy of `resolve`: the playbook after the changes so far.
 
-It records every change as a fact and looks names up the way the rules say: a ref of the same delta,
-a merged id to its survivor, a superseded or unknown id to a refusal.
-
-Does not: decide what an operation means. `resolve` does.
+It records every change as a fact, and resolves names: a ref of the same delta to its bullet, a merged id to
+its survivor. A superseded or unknown id is refused.
 """
 
 from __future__ import annotations
@@ -39,24 +37,26 @@ from ace_graph.memory.text import clean_line
 
 __all__ = ["Draft", "Refused"]
 
-_FIT_ID = re.compile(r"[\w.-]{1,128}")
+_SAFE_ID = re.compile(r"[\w.-]{1,128}")
 
 
-def _fit(wanted: str) -> bool:
-    """Whether a requested id is one that nothing else could be meant by, and that gives no order.
+def _is_safe_id(wanted: str) -> bool:
+    """Whether a requested id is unambiguous (no spaces, no colon) and harmless.
 
-    It has no spaces and no colon. Prompts show ids, so it is read as a text, too.
+    Prompts show ids, so the screen reads an id too.
     """
     as_words = re.sub(r"[_.-]+", " ", wanted)
-    return _FIT_ID.fullmatch(wanted) is not None and clean_line(wanted) == wanted and screen(as_words) is None
+    return (
+        _SAFE_ID.fullmatch(wanted) is not None and clean_line(wanted) == wanted and screen(as_words) is None
+    )
 
 
 class Refused(Exception):
-    """An operation can't be applied; the others of its delta still are."""
+    """Raised for an operation that can't be applied; the others of its delta still are."""
 
 
-class _Fresh:
-    """The bullets that this delta wrote, indexed as the playbook's are; so a large import stays linear."""
+class _NewBullets:
+    """An index of the bullets that this delta wrote, so that a large import takes linear time."""
 
     def __init__(self) -> None:
         self._index = Index()
@@ -76,7 +76,7 @@ class _Fresh:
 
 
 class Draft:
-    """Mutable only inside one call of `resolve`."""
+    """The state of one call of `resolve`; mutable."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime) -> None:
         self.playbook: Playbook = snapshot.playbook
@@ -84,7 +84,7 @@ class Draft:
         self.policy = policy
         self.now = now
         self.entries: dict[str, Bullet] = dict(snapshot.playbook.entries)
-        self._fresh = _Fresh()
+        self._new = _NewBullets()
         self.changes: list[Change] = []
         self.touched: dict[str, None] = {}
         self.access_reset = False
@@ -132,7 +132,7 @@ class Draft:
             raise Refused(f"invalid {', '.join(names)}") from error
 
     def reserve(self, number: int) -> None:
-        """Ids up to this number are taken."""
+        """Mark ids up to this number as used."""
         self._next_id = max(self._next_id, number + 1)
 
     def bind(self, ref: str | None, bullet_id: str) -> None:
@@ -140,9 +140,9 @@ class Draft:
             self._refs[ref] = bullet_id
 
     def new_id(self, section: str, wanted: str | None) -> str:
-        """Mint an id, or grant the wanted one when it was certainly never given out.
+        """Return a new id, or the wanted one if it was certainly never used.
 
-        That is when its number is above all so far; an id without a number, when nothing was given out yet.
+        That is certain for a number above all so far, and for an id without a number before the first bullet.
         """
         number = id_number(wanted) if wanted else 0
         if (
@@ -150,13 +150,13 @@ class Draft:
             and (number >= self._first_free or (number == 0 and self._first_free == 1))
             and wanted not in self._granted
             and wanted not in self.entries
-            and _fit(wanted)
+            and _is_safe_id(wanted)
         ):
             self._next_id = max(self._next_id, number + 1, 2)
             self._granted.add(wanted)
             return wanted
         minted = mint_id(section, self._next_id)
-        while minted in self.entries:  # ids that did not come from the counter may look like it
+        while minted in self.entries:  # an imported id may look like one from the counter
             self._next_id += 1
             minted = mint_id(section, self._next_id)
         self._next_id += 1
@@ -164,31 +164,31 @@ class Draft:
         return minted
 
     def put(self, bullet: Bullet) -> None:
-        """The bullet is now this one. A value equal to the present one is no change."""
+        """Add or replace the bullet. A value equal to the present one is no change."""
         if self.entries.get(bullet.id) == bullet:
             return
         self.entries[bullet.id] = bullet
-        self._fresh.add(bullet)
+        self._new.add(bullet)
         self.changes.append(Put(bullet=bullet))
 
     def revive(self, bullet: Bullet, place: int | None = None) -> None:
         self.entries[bullet.id] = bullet
         if place is not None:
             self.entries = moved_last(self.entries, place)
-        self._fresh.add(bullet)
+        self._new.add(bullet)
         self._aliases.pop(bullet.id, None)
         self._tombstones.pop(bullet.id, None)
         self.reserve(id_number(bullet.id))
         self.changes.append(Revived(bullet=bullet, place=place))
 
     def rewind(self, fact: Rewound) -> None:
-        """All but the bullets and the counter is that of the fact; no change where it is so already."""
+        """Restore everything but the bullets and the counter from the fact."""
         self.entries = {key: self.entries[key] for key in fact.order or self.entries}
         self._aliases, self._tombstones = dict(fact.aliases), dict(fact.tombstones)
         self.changes.append(fact)
 
     def restamp(self, uses: Uses) -> None:
-        """Stamps that come back with bullets; those of this delta's own uses are not stamped anew."""
+        """Restore the stamps of restored bullets; they are not stamped as used by this delta."""
         earlier = self.restamped or Uses()
         self.restamped = Uses(clock=max(earlier.clock, uses.clock), stamps={**earlier.stamps, **uses.stamps})
 
@@ -208,15 +208,15 @@ class Draft:
         return self.entries.get(self._aliases.get(bullet_id, ""))
 
     def forget_links(self) -> None:
-        """A reset starts with no aliases and no tombstones."""
+        """Delete aliases and tombstones, as a reset does."""
         self._aliases.clear()
         self._tombstones.clear()
 
-    def alike(self, arriving: Bullet) -> list[Bullet]:
-        """Return the few bullets that may say the same: of one hash, or sharing its rare words."""
+    def candidates(self, arriving: Bullet) -> list[Bullet]:
+        """Return the candidates that may say the same: with its hash, or sharing its rare words."""
         ids = dict.fromkeys(self.playbook.hashes.get(arriving.content_hash, ()))
         ids.update(dict.fromkeys(self.playbook.index.nominate(arriving.content)))
-        ids.update(self._fresh.nominate(arriving))
+        ids.update(self._new.nominate(arriving))
         return [self.entries[bullet_id] for bullet_id in ids if bullet_id in self.entries]
 
     def slot_occupant(self, arriving: Bullet) -> Bullet | None:

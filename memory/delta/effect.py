@@ -1,9 +1,7 @@
-"""An effect: what a delta really changed, as primitive facts, and the fold that applies them.
+"""An effect: what a delta changed, as primitive facts (events), and the fold that applies them.
 
-`apply` needs no settings, no clock and no randomness: folding the effects of a history gives the
-state byte for byte, also when the rules of resolving have changed since.
-
-Does not: judge. Whether something may be changed was decided by `resolve`.
+`apply` needs no settings, no clock and no randomness: folding the effects of a history gives the same state
+byte for byte, even when the rules of `resolve` have changed since.
 """
 
 from __future__ import annotations
@@ -45,14 +43,14 @@ class _Fact(BaseModel):
 
 
 class Put(_Fact):
-    """The bullet is now this: a new one comes last, a changed one keeps its place."""
+    """The bullet was added, at the end, or changed, in its place."""
 
     kind: Literal["put"] = "put"
     bullet: Bullet
 
 
 class Archived(_Fact):
-    """The bullet left the playbook; `into` is its survivor (merged) or its successor (superseded)."""
+    """The bullet was archived; `into` is its survivor (merged) or its successor (superseded)."""
 
     kind: Literal["archived"] = "archived"
     bullet: Bullet
@@ -61,7 +59,7 @@ class Archived(_Fact):
 
 
 class Revived(_Fact):
-    """An archived bullet is back, behind `place` others or last, and its alias or tombstone is gone."""
+    """An archived bullet was restored after `place` others or last, without its alias or tombstone."""
 
     kind: Literal["revived"] = "revived"
     bullet: Bullet
@@ -69,9 +67,9 @@ class Revived(_Fact):
 
 
 class Rewound(_Fact):
-    """All but the bullets themselves and the id counter is what it was at an earlier version.
+    """Everything but the bullets and the id counter was set to its state at an earlier version.
 
-    `order` names all bullets in their order there; it is empty where the order is right already.
+    `order` names all bullets in their order there; it is empty where the order is the same already.
     """
 
     kind: Literal["rewound"] = "rewound"
@@ -84,14 +82,14 @@ class Rewound(_Fact):
 
 
 class Counted(_Fact):
-    """The next number for an id."""
+    """The id counter moved to `next_id`."""
 
     kind: Literal["counted"] = "counted"
     next_id: int
 
 
 class Voted(_Fact):
-    """One source's standing verdict on one turn."""
+    """One source's vote on one turn was recorded or replaced."""
 
     kind: Literal["voted"] = "voted"
     turn_id: str
@@ -101,7 +99,7 @@ class Voted(_Fact):
 
 
 class BaseVoted(_Fact):
-    """This learner's standing votes on a bullet of the base playbook."""
+    """This learner's votes on a bullet of the base playbook changed to these."""
 
     kind: Literal["base_voted"] = "base_voted"
     bullet_id: str
@@ -112,7 +110,7 @@ class BaseVoted(_Fact):
 
 
 class Reflected(_Fact):
-    """A turn's insight joined the last three."""
+    """A turn's insight was added to the last three."""
 
     kind: Literal["reflected"] = "reflected"
     insight: str
@@ -120,14 +118,14 @@ class Reflected(_Fact):
 
 
 class Unlinked(_Fact):
-    """Aliases and tombstones that are too old to keep."""
+    """The oldest aliases and tombstones were deleted."""
 
     kind: Literal["unlinked"] = "unlinked"
     ids: Ids
 
 
 class Cleared(_Fact):
-    """Reflections, votes, aliases and tombstones are gone; the bullets are archived one by one."""
+    """Reflections, votes, aliases and tombstones were deleted; bullets are archived one by one."""
 
     kind: Literal["cleared"] = "cleared"
 
@@ -139,7 +137,7 @@ Change = Annotated[
 
 
 class Rejection(_Fact):
-    """An operation that was not applied: its kind, what it named, and why."""
+    """An operation that was refused: its kind, what it named, and why."""
 
     op: str
     id: str
@@ -147,24 +145,24 @@ class Rejection(_Fact):
 
 
 class Merged(_Fact):
-    """Two ids of which the first lives on."""
+    """Two ids, of the bullet that is kept and the one that is gone."""
 
     kept: str
     gone: str
 
 
 class Pruned(_Fact):
-    """A bullet that made room under the cap, and its decay score then."""
+    """A bullet that was archived because of the cap, and its decay score then."""
 
     id: str
     score: float
 
 
 class Report(_Fact):
-    """What really changed, in ids: what users see. `refs` maps an Add's ref to the id it got.
+    """What changed, in ids, for users. `refs` maps the ref of an Add to the id of its bullet.
 
-    `merged` lists kept and merged away, `superseded` successor (kept) and predecessor (gone).
-    `reinforced` are bullets whose lesson came again.
+    In `merged` the survivor is kept, in `superseded` the successor. `reinforced` are bullets whose lesson
+    was added again.
     """
 
     added: Ids = ()
@@ -185,9 +183,9 @@ class Report(_Fact):
 class Effect(BaseModel):
     """The changes of one committed delta.
 
-    `touched`, `access_reset` and `restamped` (stamps that came back with bullets) concern the access part
-    only. `before` and `earlier` are there so that it can be taken back: the clock and the moved stamps as
-    they were before the commit, and those that commits without an effect had moved since the version before.
+    `touched`, `access_reset` and `restamped` (stamps of restored bullets) concern the access part only.
+    `before` and `earlier` make it reversible: clock and moved stamps before the commit, and the stamps
+    that commits without an effect had moved since the previous version.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -208,7 +206,7 @@ class Effect(BaseModel):
 
     @property
     def gone(self) -> Ids:
-        """Ids that left the playbook; one that came back, as in a rollback, did not."""
+        """Ids that were archived and, as in a rollback, not restored by the same effect."""
         left: dict[str, None] = {}
         for change in self.changes:
             if isinstance(change, Archived):
@@ -218,8 +216,8 @@ class Effect(BaseModel):
         return tuple(left)
 
 
-class _Draft:
-    """The parts of a playbook while changes are folded in; copied once per effect."""
+class _Fold:
+    """A mutable copy of a playbook, into which changes are folded."""
 
     def __init__(self, playbook: Playbook) -> None:
         self.playbook = playbook
@@ -231,7 +229,7 @@ class _Draft:
         self.votes: dict[str, TurnVotes] = dict(playbook.votes)
         self.base_votes = dict(playbook.base_votes)
 
-    def fold(self, change: Change) -> None:
+    def apply(self, change: Change) -> None:
         match change:
             case Put():
                 self.entries[change.bullet.id] = change.bullet
@@ -287,7 +285,7 @@ class _Draft:
         for oldest in list(self.votes)[:-VOTES_KEPT]:
             del self.votes[oldest]
 
-    def done(self) -> Playbook:
+    def result(self) -> Playbook:
         return replace(
             self.playbook,
             entries=MappingProxyType(self.entries),
@@ -301,19 +299,19 @@ class _Draft:
 
 
 def moved_last(entries: dict[str, Bullet], place: int) -> dict[str, Bullet]:
-    """Return the bullets with the last one behind `place` others."""
+    """Return the bullets with the last one moved after the first `place` ones."""
     *others, last = entries.items()
     return dict([*others[:place], last, *others[place:]])
 
 
 def apply(playbook: Playbook, *effects: Effect) -> Playbook:
-    """Return the playbook after the effects. The index and the hash table, where built, are carried over."""
+    """Return the playbook after the effects. The index and the hash table, where built, are updated."""
     changes = [change for effect in effects for change in effect.changes]
     if not changes:
         return playbook
-    draft = _Draft(playbook)
+    folding = _Fold(playbook)
     for change in changes:
-        draft.fold(change)
-    result = draft.done()
+        folding.apply(change)
+    result = folding.result()
     result.inherit(playbook)
     return result

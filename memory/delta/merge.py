@@ -35,18 +35,18 @@ MAX_TAGS = 32
 
 
 def choose_survivor(a: Bullet, b: Bullet) -> tuple[Bullet, Bullet]:
-    """Return (survivor, dropped): the higher helpful - harmful survives, then the newest."""
+    """Return (survivor, dropped): the higher helpful - harmful survives, then the newer one."""
     if _rank(a) >= _rank(b):
         return a, b
     return b, a
 
 
 def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
-    """Return the survivor with all that the dropped one knew.
+    """Return the survivor with what the dropped bullet adds to it.
 
-    Its id and text stay. Counters add up; tags, sources and the ids of all that it is made of (its own first)
-    unite; empty fields are filled. It learns the words of the dropped text that it lacks as keywords (at most
-    MAX_KEYWORDS), so that it is found by them too. `updated_at` becomes `now`.
+    It keeps its id and text. Counters add up; tags, sources and the ids of the merged bullets (its own first)
+    are united; empty fields are filled. The words of the dropped text become keywords (at most MAX_KEYWORDS),
+    so that searches still find them. `updated_at` becomes `now`.
     """
     ttl = (
         None
@@ -86,14 +86,14 @@ def with_keywords_of(bullet: Bullet, other: Bullet) -> Bullet:
 
 
 def merge_named(draft: Draft, operation: Merge) -> None:
-    """Merge the bullets that the operation names into the one that stands best."""
+    """Merge the bullets that the operation names into the one with the best votes."""
     names = dict.fromkeys(draft.locate(name, follow_aliases=False).id for name in operation.bullet_ids)
     if len(names) < 2:
         raise Refused("a merge needs two different bullets")
     found = [draft.entries[name] for name in names]
     text = None if operation.content is None else checked_text(operation.content)
     if not operation.force:
-        _guard(found, text, draft.policy.similarity)
+        _check_claims(found, text, draft.policy.similarity)
     survivor, *others = found
     for other in others:
         survivor = _merge_pair(draft, survivor, other)
@@ -101,23 +101,23 @@ def merge_named(draft: Draft, operation: Merge) -> None:
         draft.put(screened_again(draft, survivor, survivor.model_copy(update={"content": text})))
 
 
-def _guard(found: Sequence[Bullet], text: str | None, similarity: float) -> None:
+def _check_claims(found: Sequence[Bullet], text: str | None, similarity: float) -> None:
     """Raise Refused where two of the bullets, or the new text and one of them, don't say the same."""
     for a, b in combinations(found, 2):
         if not mergeable_scope(a, b):
             raise Refused(f"{a.id} and {b.id} differ in type, polarity, status, section or topic")
-        _same(a, b, f"{a.id} and {b.id}", similarity)
+        _check_same(a, b, f"{a.id} and {b.id}", similarity)
     if text is None:
         return
     for bullet in found:
         if bullet.core and bullet.content != text:
             raise Refused(f"{bullet.id} is in every prompt: its text stays")
-        _same(
+        _check_same(
             bullet, bullet.model_copy(update={"content": text}), f"{bullet.id} and the new text", similarity
         )
 
 
-def _same(a: Bullet, b: Bullet, named: str, similarity: float) -> None:
+def _check_same(a: Bullet, b: Bullet, named: str, similarity: float) -> None:
     compared = compare(a, b, similarity)
     if compared.outcome != "same":
         raise Refused(f"{named} don't say the same ({compared.guard or 'too little alike'})")
@@ -134,7 +134,7 @@ def _merge_pair(draft: Draft, a: Bullet, b: Bullet) -> Bullet:
 
 
 def restore(draft: Draft, operation: Restore) -> None:
-    """Bring a bullet back as it was; who took its slot or absorbed it gives way."""
+    """Restore a bullet. One that took its slot is superseded, one that absorbed it loses its counts."""
     bullet = operation.bullet
     if bullet.id in draft.entries:
         raise Refused("it is in the playbook")
@@ -150,7 +150,7 @@ def restore(draft: Draft, operation: Restore) -> None:
 
 
 def _without(survivor: Bullet, absorbed: Bullet) -> Bullet:
-    """The survivor without the counts that are the absorbed bullet's own, so that none counts twice."""
+    """The survivor without the counts of the absorbed bullet, so that none counts twice."""
     counts = {
         name: max(least, getattr(survivor, name) - getattr(absorbed, name))
         for name, least in (("helpful", 0), ("harmful", 0), ("neutral", 0), ("seen", 1))
@@ -173,7 +173,7 @@ def _union(*groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _new_words(survivor: Bullet, dropped: Bullet) -> tuple[str, ...]:
-    """The words of the dropped text by which the survivor is not found yet."""
+    """The words of the dropped text by which searches do not find the survivor yet."""
     language = language_of(survivor.content)
     known = content_words(" ".join((survivor.content, *survivor.keywords)), language)
     offered = content_words(dropped.content, language)

@@ -1,9 +1,7 @@
-"""A delta: what a writer wants of a playbook, as a tagged union of operations.
+"""A delta: the changes that a writer asks for, as a tagged union of operations.
 
-A delta names intentions, never states. The same delta can be resolved against any newer state, so a
-store that meets a conflict resolves it again and nothing is lost.
-
-Does not: check ids or limits. `resolve` does, and reports what it refuses.
+A delta holds requests, not states, so after a conflict a store resolves the same delta against the newer
+state and loses nothing. Ids and limits are checked by `resolve`, which reports what it refuses.
 """
 
 from __future__ import annotations
@@ -51,12 +49,12 @@ class _Operation(BaseModel):
 class Add(_Operation):
     """Add a bullet, or reinforce the one that already says the same.
 
-    `ref` names the bullet for later operations of the same delta. `id` asks for an id (an import); it
-    is given when it is certain that it was never used. Counters and status are those it arrives with; the
-    reason for a quarantine is dropped where there is none.
-    `contests` names bullets whose advice has just failed on evidence: those that the new one corrects are
-    superseded by it. A text that memory.screen finds fault with arrives in quarantine; `vouched` are dangers
-    that the writer answers for.
+    `ref` names the bullet for later operations of the same delta. `id` requests an id (in an import), which
+    is given if it was certainly never used. Counters and status are taken over; the reason for a quarantine
+    only with a quarantine.
+    `contests` names bullets whose advice has just failed on evidence: the new bullet supersedes those that
+    it corrects. A bullet with a text that the screen refuses is quarantined, unless the writer vouches for
+    these dangers in `vouched`.
     """
 
     op: Literal["add"] = "add"
@@ -90,9 +88,9 @@ class Add(_Operation):
 
 
 class Update(_Operation):
-    """Change what is given, leave the rest.
+    """Change the fields that are given.
 
-    Counters are increments. With `ttl_days="never"` the bullet has no time to live any more.
+    Counters are increments. `ttl_days="never"` removes the time to live.
     """
 
     op: Literal["update"] = "update"
@@ -112,7 +110,7 @@ class Update(_Operation):
 
 
 class Tag(_Operation):
-    """Move one counter by `by`; the host's own bookkeeping, apart from the turns' votes."""
+    """Raise one counter by `by`: a host's own count, apart from the votes on turns."""
 
     op: Literal["tag"] = "tag"
     bullet_id: BulletRef
@@ -123,10 +121,10 @@ class Tag(_Operation):
 class Judge(_Operation):
     """One source's verdict on one turn, and the bullets it credits or blames.
 
-    The same source ledger the same turn again replaces its earlier vote. A turn moves a bullet's
-    counters at most once, whatever the number of sources: the strongest source decides. With `refines`
-    it only says more exactly which bullets an earlier vote is about: where the source has changed its
-    verdict since, nothing happens.
+    A later vote of the same source on the same turn replaces the earlier one. A turn moves a bullet's
+    counters at most once, whatever the number of sources: the strongest source decides. A vote that
+    `refines` only names the bullets of an earlier vote more exactly; where the source has changed its verdict
+    since, it has no effect.
     """
 
     op: Literal["judge"] = "judge"
@@ -138,10 +136,10 @@ class Judge(_Operation):
 
 
 class Merge(_Operation):
-    """Make one bullet of several that say the same; `content`, if given, is its new text.
+    """Merge several bullets that say the same into one; `content`, if given, is its new text.
 
-    Every pair has to pass the guards that a lesson has to pass to reinforce a bullet, and so does the text; a
-    pinned bullet or one of the profile keeps its text. With `force` a person answers for all of that.
+    Every pair must pass the same guards as a lesson that reinforces a bullet, and so must the text; a pinned
+    or profile bullet keeps its text. A person can skip all of these checks with `force`.
     """
 
     op: Literal["merge"] = "merge"
@@ -151,7 +149,7 @@ class Merge(_Operation):
 
 
 class Supersede(_Operation):
-    """Archive a bullet because another one corrects it."""
+    """Archive a bullet that another one corrects."""
 
     op: Literal["supersede"] = "supersede"
     bullet_id: BulletRef
@@ -159,17 +157,17 @@ class Supersede(_Operation):
 
 
 class Remove(_Operation):
-    """Archive a bullet. The history keeps it."""
+    """Archive a bullet; it stays in the history."""
 
     op: Literal["remove"] = "remove"
     bullet_id: BulletRef
 
 
 class Restore(_Operation):
-    """Bring a bullet back as it was, read from the history by the caller (memory.rollback).
+    """Restore an archived bullet as it was; the caller reads it from the history (`restore_of`).
 
-    It stands behind `place` others, else last; `stamp` is that of its last use, if it had one. Where it was
-    merged away, the bullet that absorbed it gives its counts back.
+    It comes after `place` others, else last; `stamp` is that of its last use, if any. If it was merged away,
+    its counts are subtracted from the bullet that absorbed it.
     """
 
     op: Literal["restore"] = "restore"
@@ -179,7 +177,7 @@ class Restore(_Operation):
 
 
 class Quarantine(_Operation):
-    """Keep a bullet out of every prompt, with the reason why."""
+    """Keep a bullet out of all prompts, for the reason `why`."""
 
     op: Literal["quarantine"] = "quarantine"
     bullet_id: BulletRef
@@ -187,18 +185,18 @@ class Quarantine(_Operation):
 
 
 class Release(_Operation):
-    """Let a quarantined bullet into prompts again."""
+    """End a bullet's quarantine."""
 
     op: Literal["release"] = "release"
     bullet_id: BulletRef
 
 
 class Rescreen(_Operation):
-    """Read every bullet again under the rules of the screen as they are now, both ways.
+    """Screen every bullet again, by the present rules.
 
-    What they find is kept back; what they kept back and now let pass is released, unless something else has
-    taken its slot. What a person kept back, released or vouched for stays as it is. `kept` are ids that a
-    person released before bullets said so themselves.
+    Bullets that the rules find are quarantined. Bullets that the rules quarantined before and now pass are
+    released, unless another bullet has their slot. What a person has quarantined, released or vouched for is
+    not changed. `kept` are ids that a person released before bullets recorded it.
     """
 
     op: Literal["rescreen"] = "rescreen"
@@ -206,7 +204,7 @@ class Rescreen(_Operation):
 
 
 class Pin(_Operation):
-    """Make a bullet part of the core, exempt from decay and cap."""
+    """Make a bullet part of the core: in every prompt, exempt from decay and cap."""
 
     op: Literal["pin"] = "pin"
     bullet_id: BulletRef
@@ -220,14 +218,14 @@ class Unpin(_Operation):
 
 
 class Touch(_Operation):
-    """Stamp bullets as used. Changes the access part only."""
+    """Stamp bullets as used, which changes the access part only."""
 
     op: Literal["touch"] = "touch"
     bullet_ids: tuple[BulletRef, ...]
 
 
 class Reflect(_Operation):
-    """Keep a turn's insight among the last three."""
+    """Add a turn's insight to the last three."""
 
     op: Literal["reflect"] = "reflect"
     insight: Text
@@ -235,10 +233,9 @@ class Reflect(_Operation):
 
 
 class Reset(_Operation):
-    """Replace all bullets and forget votes, insights and links (clear, replacing import).
+    """Replace all bullets, and delete votes, insights, aliases and tombstones (clear, replacing import).
 
-    Ids are never given twice after it. `confirmed`: the learner asked to forget everything, and said
-    yes when asked back.
+    Ids are still never reused. `confirmed`: the learner asked to forget everything and confirmed it.
     """
 
     op: Literal["reset"] = "reset"
@@ -247,10 +244,10 @@ class Reset(_Operation):
 
 
 class Rollback(_Operation):
-    """Make everything what it was at an earlier version, as memory.rollback reads it from the history.
+    """Return to the state of an earlier version, which the caller reads from the history (`rollback_to`).
 
-    That is the bullets in their order, aliases and tombstones, insights, votes, and the stamps of use. Only
-    the id counter never goes back.
+    This restores the bullets in their order, aliases and tombstones, insights, votes, and the stamps of use.
+    The id counter never goes back.
     """
 
     op: Literal["rollback"] = "rollback"
@@ -289,10 +286,9 @@ Operation = Annotated[
 class Delta(BaseModel):
     """Operations that are committed together, once.
 
-    `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the
-    turn or the evidence behind it. `now` is the moment that all of its changes bear. `origin` says who
-    asked: what a turn has learned is bounded by the policy and may remove nothing but the learner's own
-    statements, or everything after the learner's yes; a host may do anything.
+    `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the turn or
+    the evidence behind it. `now` is the time of all of its changes. `origin`: a delta of a turn is limited
+    (see turn_limits.py), that of a host is not.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

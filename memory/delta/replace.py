@@ -1,7 +1,4 @@
-"""Operations on a whole playbook: start from other bullets, or go back to an earlier version.
-
-Does not: read the history. What comes back is in the operation.
-"""
+"""Operations on a whole playbook: Reset replaces all bullets, Rollback restores an earlier version."""
 
 from __future__ import annotations
 
@@ -16,25 +13,25 @@ __all__ = ["reset", "rollback"]
 
 
 def reset(draft: Draft, operation: Reset) -> None:
-    """Archive every bullet and forget all links, votes and insights; then bring those of the operation."""
+    """Archive every bullet, delete all links, votes and insights, and add the operation's bullets."""
     draft.changes.append(Cleared())
     for bullet in list(draft.entries.values()):
         draft.archive(Archived(bullet=bullet, why="reset"))
     draft.forget_links()
-    brought: dict[str, Bullet] = {}
+    added: dict[str, Bullet] = {}
     for bullet in operation.bullets:
-        if bullet.id in brought:
+        if bullet.id in added:
             draft.reject("reset", bullet.id, "two bullets have this id")
             continue
-        brought[bullet.id] = bullet
+        added[bullet.id] = bullet
         draft.put(bullet)
         draft.note("restored", bullet.id)
-    draft.reserve(max(map(id_number, brought), default=0))
-    draft.access_reset = not brought
+    draft.reserve(max(map(id_number, added), default=0))
+    draft.access_reset = not added
 
 
 def rollback(draft: Draft, operation: Rollback) -> None:
-    """Make everything but the id counter what it was: only the bullets that differ are written."""
+    """Restore everything but the id counter; only bullets that differ are written."""
     wanted = {bullet.id: bullet for bullet in operation.bullets}
     for bullet in list(draft.entries.values()):
         if bullet.id not in wanted:

@@ -1,6 +1,6 @@
-"""A new look at stored bullets after the rules of the screen have changed, both ways.
+"""The operation Rescreen: screens stored bullets again after the rules have changed.
 
-Does not: overrule a person, or look at the insights of recent turns, of which only three are kept.
+What a person has decided is not changed. The three recent insights are not screened again.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from ace_graph.memory.screening.screen import is_reason
 __all__ = ["rescreen"]
 
 _LEARNER = "learner"
-"""The source of what a learner said of themselves, where a link is theirs."""
+"""The source of a learner's own statements, which may contain links."""
 
 
 def rescreen(draft: Draft, operation: Rescreen) -> None:
-    """Resolve one Rescreen: move what the rules now judge otherwise."""
+    """Resolve one Rescreen: quarantine or release bullets that the rules now judge differently."""
     for bullet in tuple(draft.entries.values()):
         if bullet.status == "active" and bullet.id not in operation.kept:
-            _keep_back(draft, bullet)
+            _quarantine(draft, bullet)
         elif bullet.status == "quarantined" and is_reason(bullet.quarantine_reason):
-            _let_in(draft, bullet)
+            _release(draft, bullet)
 
 
-def _keep_back(draft: Draft, bullet: Bullet) -> None:
+def _quarantine(draft: Draft, bullet: Bullet) -> None:
     why = screen_bullet(bullet, _vouched(bullet))
     if why is not None:
         draft.put(bullet.model_copy(update={"status": "quarantined", "quarantine_reason": why}))
         draft.note("quarantined", bullet.id)
 
 
-def _let_in(draft: Draft, bullet: Bullet) -> None:
+def _release(draft: Draft, bullet: Bullet) -> None:
     moved = bullet.model_copy(update={"status": "active", "quarantine_reason": None})
     if screen_bullet(bullet, _vouched(bullet)) is None and draft.slot_occupant(moved) is None:
         draft.put(moved)

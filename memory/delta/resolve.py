@@ -1,9 +1,7 @@
-"""Requests become facts: `resolve(snapshot, delta, policy) -> Effect`.
+"""Resolves a delta, a list of requests, into an effect, a list of facts.
 
-Pure and deterministic. Ids are assigned, near-duplicates found, caps kept, aliases followed, refusals
-named. An operation that can't be applied is refused and reported; the others still apply.
-
-Does not: apply anything (`effect.apply` does) or know where a playbook is stored.
+This assigns ids, finds near-duplicates, follows aliases, enforces limits, and reports the operations that it
+refuses; the others still apply. It is pure and deterministic; `effect.apply` applies the result.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ from ace_graph.memory.delta.operations import (
 from ace_graph.memory.delta.replace import reset, rollback
 from ace_graph.memory.delta.rescreen import rescreen
 from ace_graph.memory.delta.screening import bounded_reason, checked_text, screened_again
-from ace_graph.memory.delta.turn_limits import Bounds
+from ace_graph.memory.delta.turn_limits import TurnLimits
 from ace_graph.memory.delta.uses import Uses, differences
 from ace_graph.memory.delta.votes import VoteLedger, setbacks_after
 from ace_graph.memory.policy import Policy
@@ -56,15 +54,14 @@ MAX_INSIGHT_CHARS = 500
 def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
     """Return what `delta` changes in `snapshot` under `policy`.
 
-    The same arguments give the same effect. Nothing is raised for an operation that can't be applied:
-    it is in `effect.report.rejected` with the reason.
+    An operation that can't be applied raises nothing: `effect.report.rejected` names it with the reason.
     """
     draft = Draft(snapshot, policy, delta.now)
-    ledger, bounds = VoteLedger(draft), _bounds(draft, delta)
+    ledger, limits = VoteLedger(draft), _turn_limits(draft, delta)
     for operation in delta.operations:
         try:
-            if bounds is not None:
-                bounds.check(operation)
+            if limits is not None:
+                limits.check(operation)
             _resolve_one(draft, ledger, operation)
         except Refused as refusal:
             draft.reject(operation.op, _named(operation), str(refusal))
@@ -88,7 +85,7 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
 
 
 def _reversible(effect: Effect, access: Access) -> Effect:
-    """The effect with the stamps that it moves, as they stand before it."""
+    """The effect with the stamps that it moves, as they are before it."""
     if effect.access_reset:
         before = dict(access.stamps)
     else:
@@ -98,9 +95,9 @@ def _reversible(effect: Effect, access: Access) -> Effect:
     return effect.model_copy(update=moved)
 
 
-def _bounds(draft: Draft, delta: Delta) -> Bounds | None:
-    """What a turn may not go beyond; a host has no bounds."""
-    return Bounds(draft, alone=len(delta.operations) == 1) if delta.origin == "turn" else None
+def _turn_limits(draft: Draft, delta: Delta) -> TurnLimits | None:
+    """The limits of a delta of a turn; those of a host have none."""
+    return TurnLimits(draft, alone=len(delta.operations) == 1) if delta.origin == "turn" else None
 
 
 def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation) -> None:
@@ -133,10 +130,10 @@ def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation) -> None
             _reflect(draft, operation)
         case Reset():
             reset(draft, operation)
-            ledger.start_from({}, {})
+            ledger.replace_all({}, {})
         case Rollback():
             rollback(draft, operation)
-            ledger.start_from(operation.votes, operation.base_votes)
+            ledger.replace_all(operation.votes, operation.base_votes)
 
 
 def _named(operation: Operation) -> str:
@@ -219,7 +216,7 @@ def _remove(draft: Draft, operation: Remove) -> None:
 def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
     bullet = draft.locate(operation.bullet_id)
     if isinstance(operation, Quarantine):
-        status, why, note = "quarantined", _reason_of_a_person(operation.why), "quarantined"
+        status, why, note = "quarantined", _manual_reason(operation.why), "quarantined"
         vouched: tuple[Danger, ...] = ()
     else:
         status, why, note = "active", None, "released"
@@ -235,8 +232,8 @@ def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
         draft.supersede(occupant, bullet.id)
 
 
-def _reason_of_a_person(why: str) -> str | None:
-    """The reason as it is kept: never one that the screen would give, so that a new look leaves it alone."""
+def _manual_reason(why: str) -> str | None:
+    """The reason to store: never one that the screen would give, so that a Rescreen does not release it."""
     return bounded_reason(f"by hand: {why}" if is_reason(clean_line(why)) else why)
 
 

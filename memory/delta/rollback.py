@@ -1,12 +1,11 @@
-"""What a history knows of earlier states: the operations that bring one back, whole or a single bullet.
+"""Finds in a history the operations that restore an earlier version, or a single bullet.
 
     history + present state, version n  ->  Rollback    everything as it was when version n was the newest
     history + present state, an id      ->  Restore     the bullet as it was when it left the playbook
 
-Stamps of use are found by taking back what the effects after version n did to them. An effect of version 0.1
-does not say: there a bullet that comes back has no stamp, and so counts as just used.
-
-Does not: reach further back than the history that the store keeps, or change anything.
+Stamps of use are found by undoing the changes of later effects. Effects of version 0.1 do not record them:
+bullets restored from there have no stamp, and so count as just used. Older versions than the stored history
+can't be restored.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import History, HistoryEntry, playbook_at
 from ace_graph.memory.delta.effect import Archived, Effect
 from ace_graph.memory.delta.operations import Restore, Rollback
-from ace_graph.memory.delta.uses import Uses, put_back
+from ace_graph.memory.delta.uses import Uses, restore_stamps
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 
-__all__ = ["Left", "archived", "restore_of", "rollback_to"]
+__all__ = ["ArchivedBullet", "archived", "restore_of", "rollback_to"]
 
 
 @dataclass(frozen=True)
-class Left:
-    """A bullet that is no longer in the playbook: the version that it left in, when and why."""
+class ArchivedBullet:
+    """A bullet that is no longer in the playbook: in which version it was archived, when and why."""
 
     bullet: Bullet
     n: int
@@ -39,7 +38,7 @@ class Left:
 
 
 def rollback_to(history: History, present: Snapshot, n: int) -> Rollback:
-    """Return the operation that goes back to version `n`.
+    """Return the operation that restores version `n`.
 
     Raises HistoryTooShort for a version that the history does not hold.
     """
@@ -61,12 +60,12 @@ def rollback_to(history: History, present: Snapshot, n: int) -> Rollback:
 
 
 def restore_of(history: History, present: Snapshot, bullet_id: str) -> Restore:
-    """Return the operation that brings a bullet back as it was before it left, to the place where it stood.
+    """Return the operation that restores an archived bullet as it was, in its place.
 
-    Raises ChangeRefused where it has not left the playbook, or longer ago than the history reaches.
+    Raises ChangeRefused where it is not archived, or longer ago than the history reaches.
     """
     if present.playbook.get_bullet(bullet_id) is not None:
-        raise ChangeRefused(f"{bullet_id} is in the playbook: there is nothing to bring back")
+        raise ChangeRefused(f"{bullet_id} is in the playbook: there is nothing to restore")
     left = next((item for item in archived(history, present.playbook) if item.bullet.id == bullet_id), None)
     if left is None:
         raise ChangeRefused(f"the history does not hold {bullet_id}: playbook archived lists what it holds")
@@ -75,28 +74,28 @@ def restore_of(history: History, present: Snapshot, bullet_id: str) -> Restore:
     return Restore(bullet=left.bullet, place=_place(bullet_id, before, present.playbook), stamp=stamp)
 
 
-def archived(history: History, present: Playbook) -> Iterator[Left]:
-    """Yield the bullets that left and are not back, the latest first, each once."""
+def archived(history: History, present: Playbook) -> Iterator[ArchivedBullet]:
+    """Yield the archived bullets, the latest first, each once."""
     seen = set(present.entries)
     for entry, effect in _backwards(history):
         for change in reversed(effect.changes):
             if isinstance(change, Archived) and change.bullet.id not in seen:
                 seen.add(change.bullet.id)
-                yield Left(change.bullet, entry.n, entry.at, change.why, change.into)
+                yield ArchivedBullet(change.bullet, entry.n, entry.at, change.why, change.into)
 
 
 def _uses_at(history: History, present: Snapshot, n: int) -> Uses:
-    """The access clock and the stamps at the last moment of version `n`."""
+    """The access clock and the stamps at the end of version `n`."""
     clock, stamps = present.access.access_clock, dict(present.access.stamps)
     if n < present.version.n:
-        put_back(stamps, present.access.earlier)
+        restore_stamps(stamps, present.access.earlier)
     for entry, effect in _backwards(history):
         if entry.n <= n:
             break
-        put_back(stamps, effect.before.stamps)
+        restore_stamps(stamps, effect.before.stamps)
         clock = max(clock, effect.before.clock)
         if entry.n - 1 > n:
-            put_back(stamps, effect.earlier)
+            restore_stamps(stamps, effect.earlier)
     return Uses(clock=clock, stamps=stamps)
 
 
@@ -107,7 +106,7 @@ def _backwards(history: History) -> Iterator[tuple[HistoryEntry, Effect]]:
 
 
 def _place(bullet_id: str, before: Playbook, present: Playbook) -> int:
-    """How many bullets stand up to the nearest of those before it that is still there."""
+    """The number of present bullets up to the last one that was before it and is still there."""
     places: Mapping[str, int] = {key: place for place, key in enumerate(present.entries, 1)}
     place = 0
     for key in before.entries:

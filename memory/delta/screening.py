@@ -34,9 +34,9 @@ def bounded_reason(why: str | None) -> str | None:
 
 
 def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | None:
-    """Return why a bullet belongs in quarantine: every text of it that a prompt may show is read.
+    """Return why the bullet must be quarantined, None where the screen passes every text of it.
 
-    What the bullet itself is vouched for counts as well as `vouched`.
+    The dangers in `vouched` and in the bullet's own `vouched` are allowed.
     """
     known: tuple[Danger, ...] = (*vouched, *bullet.vouched)
     others = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
@@ -45,9 +45,9 @@ def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | Non
 
 
 def screened_again(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
-    """Return the new value, in quarantine where its texts, which are other than before, belong there.
+    """Return the new value, quarantined if its texts have changed and the screen refuses one of them.
 
-    Who vouched for a text did not vouch for the one that takes its place.
+    What a person vouched for the old text does not count for a new one.
     """
     if old.content != new.content:
         new = new.model_copy(update={"vouched": ()})

@@ -1,13 +1,10 @@
-"""How far one turn may reach: what it learned changes a few bullets, and removes nothing on an opinion.
+"""Limits what one turn may change, because its operations come from a model that read untrusted text.
 
-A turn's operations come from a model that read untrusted text. Whatever it was talked into, a turn can add
-and reinforce a bounded number of bullets, correct advice that failed on evidence, and take back what the
-learner said of themselves when they ask for it. Of the bullets that are there it can change very few: give
-one a text that is more exact, merge those that say the same, remove what did more harm than good. The
-learner's yes to forgetting everything clears the memory, in a delta of its own. The core and everything else
-are for people.
-
-Does not: bound the host, whose deltas may do anything.
+A turn may add and reinforce a limited number of bullets, correct advice that failed on evidence, and remove
+what the learner said about themselves. It may change very few of the existing bullets: give one a more exact
+text, merge bullets that say the same, remove one that did more harm than good. After the learner's
+confirmation a delta of its own may clear the memory. Only people change the core, and everything else.
+Deltas of a host are not limited.
 """
 
 from __future__ import annotations
@@ -25,14 +22,14 @@ from ace_graph.memory.delta.operations import (
     Update,
 )
 
-__all__ = ["Bounds"]
+__all__ = ["TurnLimits"]
 
-_UNBOUNDED = (Touch, Judge, Reflect)
-"""They change no bullet's text, and are bounded elsewhere."""
+_UNLIMITED = (Touch, Judge, Reflect)
+"""They change no bullet's text, and are limited elsewhere."""
 
 
-class Bounds:
-    """Counts the changes of one delta of a turn; `alone`: it holds one operation."""
+class TurnLimits:
+    """Counts the changes of one delta of a turn; `alone`: it has one operation."""
 
     def __init__(self, draft: Draft, *, alone: bool = False) -> None:
         self._draft = draft
@@ -41,25 +38,25 @@ class Bounds:
         self._rewrites = draft.policy.max_turn_rewrites
 
     def check(self, operation: Operation) -> None:
-        """Raise Refused for an operation that goes too far."""
-        if isinstance(operation, _UNBOUNDED):
+        """Raise Refused for an operation that a turn may not make, or that exceeds a limit."""
+        if isinstance(operation, _UNLIMITED):
             return
         match operation:
             case Add():
                 if operation.pinned:
                     raise Refused("only a person pins a bullet")
             case Update():
-                self._rewrite(operation.bullet_id)
+                self._count_rewrites(operation.bullet_id)
             case Merge():
                 if operation.force or operation.content is not None:
                     raise Refused("only a person merges what does not say the same, or under another text")
-                self._rewrite(*operation.bullet_ids)
+                self._count_rewrites(*operation.bullet_ids)
             case Remove():
                 bullet = self._draft.present(operation.bullet_id)
                 if bullet is not None and not bullet.profile:
                     if bullet.harmful <= bullet.helpful:
                         raise Refused("only evidence or a person removes a bullet")
-                    self._rewrite(bullet.id)
+                    self._count_rewrites(bullet.id)
             case Reset(confirmed=True, bullets=()) if self._alone:
                 return
             case _:
@@ -68,8 +65,8 @@ class Bounds:
             raise Refused(f"more than {self._draft.policy.max_turn_changes} changes in one turn")
         self._left -= 1
 
-    def _rewrite(self, *names: str) -> None:
-        """Count bullets that won't be the same. Raises Refused for the core and for too many."""
+    def _count_rewrites(self, *names: str) -> None:
+        """Count bullets that are changed. Raises Refused for the core and for too many."""
         for name in names:
             bullet = self._draft.present(name)
             if bullet is not None and bullet.core:

@@ -1,7 +1,4 @@
-"""When bullets were used, as an effect of the history tells it: enough to take a commit's stamps back.
-
-Does not: know the access part that it is about.
-"""
+"""The stamps of use in an effect, with which those of a commit can be undone."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Uses", "differences", "put_back"]
+__all__ = ["Uses", "differences", "restore_stamps"]
 
 
 class Uses(BaseModel):
@@ -23,12 +20,12 @@ class Uses(BaseModel):
 
 
 def differences(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Return the stamps of `before` that `after` has otherwise; 0 for those that only `after` has."""
+    """Return the stamps of `before` that are different in `after`; 0 for those that only `after` has."""
     return {key: before.get(key, 0) for key in {**before, **after} if before.get(key) != after.get(key)}
 
 
-def put_back(stamps: dict[str, int], earlier: Mapping[str, int]) -> None:
-    """Set the stamps to what they were earlier, in place."""
+def restore_stamps(stamps: dict[str, int], earlier: Mapping[str, int]) -> None:
+    """Set the stamps to their earlier values, in place."""
     for key, stamp in earlier.items():
         if stamp:
             stamps[key] = stamp

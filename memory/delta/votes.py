@@ -1,12 +1,10 @@
-"""Votes: how a verdict on a turn moves counters, once per turn and bullet.
+"""Votes: how a verdict on a turn moves the counters of bullets, once per turn and bullet.
 
-Every source has one standing vote per turn; the strongest source that names a bullet decides its tag.
-A later vote of the same source replaces the earlier, so the difference is what moves (the only
-negative increment there is). Bullets that merged since they were voted on brought their credits along, and
-a new judgement of that turn takes all but one of them back. A success ends a row of setbacks; taking it back
-does not bring them back, as nobody knows any more how many they were.
-
-Does not: decide who deserves credit or blame. The writer of the Judge operation does.
+Every source has one vote per turn; the strongest source that names a bullet decides which counter moves. A
+later vote of the same source replaces the earlier one, so counters move by the difference (the only negative
+increment there is). When bullets are merged after they were voted on, their counts add up; a new vote on that
+turn counts the survivor once. A success resets the setbacks; withdrawing it does not restore them, because
+their number is not stored.
 """
 
 from __future__ import annotations
@@ -25,11 +23,11 @@ __all__ = ["VoteLedger", "setbacks_after"]
 
 TurnVotes = Mapping[EvidenceSource, Vote]
 Moved = Counter[tuple[str, BulletTag]]
-"""How often a turn has moved a counter of a bullet."""
+"""How often a turn has moved each counter of each bullet."""
 
 
 class VoteLedger:
-    """The votes of one `resolve` call: the ledger as it stands after the operations so far."""
+    """The votes after the operations so far, inside one call of `resolve`."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -37,15 +35,15 @@ class VoteLedger:
         self._base: dict[str, BaseVotes] = dict(draft.playbook.base_votes)
 
     def judge(self, operation: Judge) -> None:
-        """Record the vote and move the counters by the difference to the votes that stood before."""
+        """Record the vote and move the counters by the difference to the earlier votes."""
         if operation.source not in EVIDENCE_SOURCES:
             raise Refused("a model's opinion moves no counter")
         named = self._named(operation)
         before = self._votes.get(operation.turn_id, {})
         earlier = before.get(operation.source)
         if operation.refines and earlier is not None and earlier.verdict != operation.verdict:
-            return  # the source has changed its mind since
-        standing: dict[EvidenceSource, Vote] = {s: self._as_of_now(vote) for s, vote in before.items()}
+            return  # the source has changed its verdict since
+        standing: dict[EvidenceSource, Vote] = {s: self._with_present_ids(vote) for s, vote in before.items()}
         after: dict[EvidenceSource, Vote] = {**standing, operation.source: Vote(operation.verdict, named)}
         if standing.get(operation.source) == after[operation.source] or not (
             named or operation.source in before
@@ -64,8 +62,8 @@ class VoteLedger:
                 )
         self._move(self._moved(before), self._moved(after))
 
-    def start_from(self, votes: Mapping[str, TurnVotes], base_votes: Mapping[str, BaseVotes]) -> None:
-        """Forget the votes so far: the playbook was reset, or is that of an earlier version."""
+    def replace_all(self, votes: Mapping[str, TurnVotes], base_votes: Mapping[str, BaseVotes]) -> None:
+        """Replace all votes: the playbook was reset or rolled back."""
         self._votes, self._base = dict(votes), dict(base_votes)
 
     def _named(self, operation: Judge) -> tuple[str, ...]:
@@ -83,12 +81,12 @@ class VoteLedger:
                 found[bullet.id] = None
         return tuple(found)
 
-    def _as_of_now(self, vote: Vote) -> Vote:
-        """The vote with the ids that its bullets have now; one that is archived keeps the id it had."""
-        return Vote(vote.verdict, tuple(dict.fromkeys(self._present(n) or n for n in vote.bullet_ids)))
+    def _with_present_ids(self, vote: Vote) -> Vote:
+        """The vote with the present ids of its bullets; an archived bullet keeps its id."""
+        return Vote(vote.verdict, tuple(dict.fromkeys(self._present_id(n) or n for n in vote.bullet_ids)))
 
     def _moved(self, votes: TurnVotes) -> Moved:
-        """The counters that these votes moved: each name by its strongest source, once."""
+        """The counters that these votes moved: each bullet by its strongest source, once."""
         tags: dict[str, BulletTag] = {}
         for source in EVIDENCE_SOURCES:
             vote = votes.get(source)
@@ -98,13 +96,13 @@ class VoteLedger:
                     tags.setdefault(name, tag)
         moved: Moved = Counter()
         for name, tag in tags.items():
-            bullet_id = self._present(name)
+            bullet_id = self._present_id(name)
             if bullet_id is not None:
                 moved[bullet_id, tag] += 1
         return moved
 
-    def _present(self, name: str) -> str | None:
-        """The bullet that an id of an earlier vote means now; None when it was archived since."""
+    def _present_id(self, name: str) -> str | None:
+        """The present id for an id of an earlier vote; None when the bullet was archived since."""
         if name.startswith("base:"):
             return name
         try:

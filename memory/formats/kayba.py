@@ -1,22 +1,15 @@
-"""The skillbook of kayba's agentic-context-engine, version 2: skills with an issue and an insight.
+"""The skillbooks of kayba's agentic-context-engine, version 2 (`kayba`) and the one before it (`kayba-v1`).
 
-A skill with both is one bullet, `insight (Issue: issue)`, and is taken apart again when it is written; where
-the two are one text, as in skills that kayba took over from version 1, it stands once. A skillbook knows two
-sections only, `context` and `harness`; other names, and all that a skill has no field for, travel in the
-skill's `ace_graph` object, which kayba drops when it saves.
+    {"schema_version": "2", "skills": {id: {...}}, "sections": {name: [ids]}, "next_id": 7}
 
-What the two versions of a kayba skillbook share: the frame around the skills, and where a skill came from.
+Both hold skills by id; `next_id` is the last number that was given out. A skill of version 2 has an issue and
+an insight. A skill with both is read as one bullet, `insight (Issue: issue)`, which is split again when it is
+written; where the two texts are the same, as in skills that kayba migrated from version 1, the text is read
+once. Version 2 knows two sections only, `context` and `harness`. A skill of version 1 has one text; its
+evidence becomes a source where it has at most 256 characters, its justification is dropped.
 
-    {"skills": {id: {...}}, "sections": {name: [ids]}, "next_id": 7}
-
-`next_id` is the number that was given out last. The key is the skill's id.
-
-The skillbook of kayba's agentic-context-engine before version 2: skills with one text.
-
-Their evidence is kept among the sources where it has at most 256 characters; their justification has no
-place.
-
-Does not: read skills that were removed (`active: false`), or write what is in quarantine.
+Whatever a skill has no field for travels in its `ace_graph` object, which kayba drops when it saves. Removed
+skills are not read, quarantined bullets are not written.
 """
 
 from __future__ import annotations
@@ -35,174 +28,53 @@ from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.text import clean_line
 
-__all__ = [
-    "KaybaFormat",
-    "KaybaV1Format",
-    "framed",
-    "skillbook_of",
-    "skills_in",
-    "source_name",
-    "source_written",
-    "sources_read",
-]
-
-
-_BOOKKEEPING = frozenset({"schema_version", "skills", "bullets", "sections", "next_id"})
-_NAMES = ("trace_uid", "trace_id", "sample_id", "item_id", "task_id", "id")
-_OURS = "ace_graph"
-_LONGEST_SOURCE = 256
-
-
-def skillbook_of(document: Document) -> Fields | None:
-    """Return the JSON object where it is a skillbook; the oldest ones call their skills bullets."""
-    book = as_fields(document.value) if document.is_json else None
-    return book if book is not None and _skills(book) is not None else None
-
-
-def skills_in(book: Fields, collector: Collector) -> Iterator[tuple[str, Fields]]:
-    """Return the skills that are JSON objects, by id; refuse the others, count what has no place."""
-    skills = _skills(book) or {}
-    collector.leave_out_all_but(_BOOKKEEPING, book)
-    collector.leave_out("sections" for name in _listed(book.get("sections")) if name not in skills)
-    return collector.objects(pairs_of(skills))
-
-
-def framed(skills: dict[str, Fields], sections: dict[str, list[str]]) -> Fields:
-    """Return a skillbook of these skills."""
-    return {
-        "skills": skills,
-        "sections": sections,
-        "next_id": max(map(id_number, skills), default=0),
-        "similarity_decisions": {},
-    }
-
-
-def sources_read(value: object, collector: Collector) -> list[str]:
-    """Return the names of the traces behind a skill; records without a name have no place."""
-    records = cast("list[object]", value) if isinstance(value, list) else []
-    found = [name for record in records if (name := source_name(record)) is not None]
-    if len(found) < len(records) or (value and not records):
-        collector.leave_out(["sources"])
-    return list(dict.fromkeys(found))
-
-
-def source_name(record: object) -> str | None:
-    """Return the name of a trace record, None for one that has none of at most 256 characters."""
-    fields = as_fields(record) or {"id": record}
-    names = (fields.get(each) for each in _NAMES)
-    name = next((clean_line(each) for each in names if isinstance(each, str) and each.strip()), "")
-    name = name.removeprefix(f"{_OURS}:")
-    return name if 0 < len(name) <= _LONGEST_SOURCE else None
-
-
-def source_written(name: str) -> Fields:
-    """Return the trace record of a source."""
-    system, _, trace = name.partition(":") if ":" in name else (_OURS, ":", name)
-    return {"trace_uid": f"{system}:{trace}", "source_system": system, "trace_id": trace}
-
-
-def _skills(book: Fields) -> Fields | None:
-    return as_fields(book.get("skills", book.get("bullets")))
-
-
-def _listed(sections: object) -> Iterable[str]:
-    for ids in (as_fields(sections) or {}).values():
-        if isinstance(ids, list):
-            yield from (each for each in cast("list[object]", ids) if isinstance(each, str))
-
-
-_SAME_V1 = ("section", "helpful", "harmful", "neutral", "created_at", "updated_at")
-_KNOWN_V1 = frozenset((*_SAME_V1, "id", "content", "evidence", "status", "sources", EXTENSION))
-
-
-class KaybaV1Format:
-    """Active bullets as skills, whole when they are read back."""
-
-    name = "kayba-v1"
-
-    def recognises(self, document: Document) -> bool:
-        """Whether it is a skillbook that names no version."""
-        book = skillbook_of(document)
-        return book is not None and "schema_version" not in book
-
-    def read(self, document: Document) -> Reading:
-        """Return the active skills. Raises FormatError."""
-        book = skillbook_of(document)
-        if book is None:
-            raise FormatError('it is no kayba skillbook: "skills" with an object by id is missing')
-        collector = Collector()
-        for skill_id, skill in skills_in(book, collector):
-            if skill.get("status", "active") != "active":
-                collector.refuse(skill_id, "it was removed in kayba (status is not active)")
-                continue
-            collector.leave_out_all_but(_KNOWN_V1, skill)
-            collector.take(collector.extended(_fields_v1(skill_id, skill, collector), skill), skill_id)
-        return collector.reading()
-
-    def write(self, playbook: Playbook) -> str:
-        """Return the skillbook."""
-        skills = {bullet.id: _skill_v1(bullet) for bullet in active(playbook)}
-        sections = {name: [b.id for b in bullets] for name, bullets in active_by_section(playbook).items()}
-        return json.dumps(framed(skills, sections), ensure_ascii=False, indent=2) + "\n"
-
-
-def _fields_v1(skill_id: str, skill: Fields, collector: Collector) -> Fields:
-    sources = sources_read(skill.get("sources"), collector)
-    evidence = skill.get("evidence")
-    if evidence and (name := source_name(evidence)) is not None:
-        sources.append(name)
-    elif evidence:
-        collector.leave_out(["evidence"])
-    same = {name: skill.get(name) for name in _SAME_V1}
-    return {"id": skill_id, **same, **avoid_taken(skill.get("content")), "sources": sources}
-
-
-def _skill_v1(bullet: Bullet) -> Fields:
-    skill: Fields = {
-        "id": bullet.id,
-        "content": bullet.advice,
-        "justification": None,
-        "evidence": None,
-        **bullet.model_dump(mode="json", include=set(_SAME_V1)),
-        "embedding": None,
-        "status": "active",
-        "sources": list(map(source_written, bullet.sources)),
-    }
-    return {**skill, EXTENSION: extension_of(bullet, _fields_v1(bullet.id, skill, Collector()))}
-
+__all__ = ["KaybaFormat", "KaybaV1Format"]
 
 _VERSION = 2
 _SPACES = re.compile(r"\s+")
 _SECTIONS = ("context", "harness")
 _ISSUE = " (Issue: "
+
+_BOOK_FIELDS = frozenset({"schema_version", "skills", "bullets", "sections", "next_id"})
+_TRACE_NAMES = ("trace_uid", "trace_id", "sample_id", "item_id", "task_id", "id")
+_OWN_SYSTEM = "ace_graph"
+_MAX_SOURCE_CHARS = 256
+
 _VOTES = {"helpful": "helpful_count", "harmful": "harmful_count", "neutral": "neutral_count"}
 _SAME = ("section", "keywords", "created_at", "updated_at")
-_KNOWN = frozenset((*_SAME, *_VOTES.values(), "id", "issue", "insight", "occurrences", "active", EXTENSION))
+_SKILL_FIELDS = frozenset(
+    (*_SAME, *_VOTES.values(), "id", "issue", "insight", "occurrences", "active", EXTENSION)
+)
+_V1_SAME = ("section", "helpful", "harmful", "neutral", "created_at", "updated_at")
+"""Fields that a skill and a bullet have alike."""
+_V1_SKILL_FIELDS = frozenset((*_V1_SAME, "id", "content", "evidence", "status", "sources", EXTENSION))
 
 
 class KaybaFormat:
-    """Active bullets as skills, whole when they are read back."""
+    """Active bullets as skills; reading them back restores every field."""
 
     name = "kayba"
 
     def recognises(self, document: Document) -> bool:
         """Whether it is a skillbook that names its version."""
-        book = skillbook_of(document)
+        book = _skillbook(document)
         return book is not None and "schema_version" in book
 
     def read(self, document: Document) -> Reading:
         """Return the active skills. Raises FormatError, NewerFormat."""
-        book = skillbook_of(document)
+        book = _skillbook(document)
         if book is None:
             raise FormatError('it is no kayba skillbook: "skills" with an object by id is missing')
         _check_version(book.get("schema_version"))
         collector = Collector()
-        for skill_id, skill in skills_in(book, collector):
+        for skill_id, skill in _valid_skills(book, collector):
             if skill.get("active", True) is not True:
                 collector.refuse(skill_id, "it was removed in kayba (active is not true)")
                 continue
-            collector.leave_out_all_but(_KNOWN, {**skill, "used_count": skill.get("used_count") or None})
-            collector.take(collector.extended(_fields(skill_id, skill, collector), skill), skill_id)
+            collector.leave_out_all_but(
+                _SKILL_FIELDS, {**skill, "used_count": skill.get("used_count") or None}
+            )
+            collector.take(collector.extended(_bullet_fields(skill_id, skill, collector), skill), skill_id)
         return collector.reading()
 
     def write(self, playbook: Playbook) -> str:
@@ -212,7 +84,7 @@ class KaybaFormat:
         skills = {bullet.id: _skill(bullet) for bullet in bullets}
         book = {
             "schema_version": str(_VERSION),
-            **framed(skills, {n: ids for n, ids in sections.items() if ids}),
+            **_book_of(skills, {n: ids for n, ids in sections.items() if ids}),
         }
         return json.dumps(book, ensure_ascii=False, indent=2) + "\n"
 
@@ -225,13 +97,13 @@ def _check_version(found: object) -> None:
         raise FormatError(f"it is no kayba skillbook of version {_VERSION}: try --format kayba-v1")
 
 
-def _fields(skill_id: str, skill: Fields, collector: Collector) -> Fields:
+def _bullet_fields(skill_id: str, skill: Fields, collector: Collector) -> Fields:
     return {
         "id": skill_id,
         **avoid_taken(_text(skill.get("issue"), skill.get("insight"))),
         **{name: skill.get(name) for name in _SAME},
         **{ours: skill.get(theirs) for ours, theirs in _VOTES.items()},
-        "sources": sources_read(skill.get("occurrences"), collector),
+        "sources": _sources(skill.get("occurrences"), collector),
     }
 
 
@@ -241,15 +113,15 @@ def _text(issue: object, insight: object) -> object:
     return insight or issue
 
 
-def _taken_apart(shown: str) -> tuple[str, str]:
-    """Return the issue and the insight of a text that `_text` put together; any other text is both."""
+def _issue_and_insight(shown: str) -> tuple[str, str]:
+    """Return the issue and the insight of a text that `_text` joined; any other text is both."""
     at = shown.rfind(_ISSUE, 1, -2) if shown.endswith(")") else -1
     return (shown, shown) if at < 0 else (shown[at + len(_ISSUE) : -1], shown[:at])
 
 
 def _skill(bullet: Bullet) -> Fields:
     shown = bullet.advice
-    issue, insight = _taken_apart(shown)
+    issue, insight = _issue_and_insight(shown)
     dates = bullet.model_dump(mode="json", include={"created_at", "updated_at"})
     skill: Fields = {
         "id": bullet.id,
@@ -257,13 +129,13 @@ def _skill(bullet: Bullet) -> Fields:
         "keywords": _keywords(bullet),
         "issue": issue,
         "insight": insight,
-        "occurrences": list(map(source_written, bullet.sources)),
+        "occurrences": list(map(_trace_record, bullet.sources)),
         "active": True,
         "used_count": 0,
         **dict(zip(_VOTES.values(), (bullet.helpful, bullet.harmful, bullet.neutral), strict=True)),
         **dates,
     }
-    return {**skill, EXTENSION: extension_of(bullet, _fields(bullet.id, skill, Collector()))}
+    return {**skill, EXTENSION: extension_of(bullet, _bullet_fields(bullet.id, skill, Collector()))}
 
 
 def _section(bullet: Bullet) -> str:
@@ -271,6 +143,120 @@ def _section(bullet: Bullet) -> str:
 
 
 def _keywords(bullet: Bullet) -> list[str]:
-    """Return the keywords as kayba keeps them, the section's name where there are none."""
+    """Return the keywords as kayba spells them; without any, the section's name."""
     given = bullet.keywords or (bullet.section,)
     return list(dict.fromkeys(_SPACES.sub("_", each.lower()) for each in given if each))
+
+
+class KaybaV1Format:
+    """Active bullets as skills of version 1; reading them back restores every field."""
+
+    name = "kayba-v1"
+
+    def recognises(self, document: Document) -> bool:
+        """Whether it is a skillbook that names no version."""
+        book = _skillbook(document)
+        return book is not None and "schema_version" not in book
+
+    def read(self, document: Document) -> Reading:
+        """Return the active skills. Raises FormatError."""
+        book = _skillbook(document)
+        if book is None:
+            raise FormatError('it is no kayba skillbook: "skills" with an object by id is missing')
+        collector = Collector()
+        for skill_id, skill in _valid_skills(book, collector):
+            if skill.get("status", "active") != "active":
+                collector.refuse(skill_id, "it was removed in kayba (status is not active)")
+                continue
+            collector.leave_out_all_but(_V1_SKILL_FIELDS, skill)
+            collector.take(collector.extended(_v1_bullet_fields(skill_id, skill, collector), skill), skill_id)
+        return collector.reading()
+
+    def write(self, playbook: Playbook) -> str:
+        """Return the skillbook."""
+        skills = {bullet.id: _v1_skill(bullet) for bullet in active(playbook)}
+        sections = {name: [b.id for b in bullets] for name, bullets in active_by_section(playbook).items()}
+        return json.dumps(_book_of(skills, sections), ensure_ascii=False, indent=2) + "\n"
+
+
+def _v1_bullet_fields(skill_id: str, skill: Fields, collector: Collector) -> Fields:
+    sources = _sources(skill.get("sources"), collector)
+    evidence = skill.get("evidence")
+    if evidence and (name := _source_name(evidence)) is not None:
+        sources.append(name)
+    elif evidence:
+        collector.leave_out(["evidence"])
+    same = {name: skill.get(name) for name in _V1_SAME}
+    return {"id": skill_id, **same, **avoid_taken(skill.get("content")), "sources": sources}
+
+
+def _v1_skill(bullet: Bullet) -> Fields:
+    skill: Fields = {
+        "id": bullet.id,
+        "content": bullet.advice,
+        "justification": None,
+        "evidence": None,
+        **bullet.model_dump(mode="json", include=set(_V1_SAME)),
+        "embedding": None,
+        "status": "active",
+        "sources": list(map(_trace_record, bullet.sources)),
+    }
+    return {**skill, EXTENSION: extension_of(bullet, _v1_bullet_fields(bullet.id, skill, Collector()))}
+
+
+def _skillbook(document: Document) -> Fields | None:
+    """Return the JSON object if it is a skillbook; the oldest ones name their skills `bullets`."""
+    book = as_fields(document.value) if document.is_json else None
+    return book if book is not None and _skills(book) is not None else None
+
+
+def _valid_skills(book: Fields, collector: Collector) -> Iterator[tuple[str, Fields]]:
+    """Yield id and fields of the skills that are JSON objects; refuse the others, count unknown fields."""
+    skills = _skills(book) or {}
+    collector.leave_out_all_but(_BOOK_FIELDS, book)
+    collector.leave_out("sections" for name in _listed_ids(book.get("sections")) if name not in skills)
+    return collector.objects(pairs_of(skills))
+
+
+def _book_of(skills: dict[str, Fields], sections: dict[str, list[str]]) -> Fields:
+    """Return a skillbook of these skills."""
+    return {
+        "skills": skills,
+        "sections": sections,
+        "next_id": max(map(id_number, skills), default=0),
+        "similarity_decisions": {},
+    }
+
+
+def _sources(value: object, collector: Collector) -> list[str]:
+    """Return the names of the traces behind a skill; records without a name are left out."""
+    records = cast("list[object]", value) if isinstance(value, list) else []
+    found = [name for record in records if (name := _source_name(record)) is not None]
+    if len(found) < len(records) or (value and not records):
+        collector.leave_out(["sources"])
+    return list(dict.fromkeys(found))
+
+
+def _source_name(record: object) -> str | None:
+    """Return the name of a trace record, None for one without a name of at most 256 characters."""
+    fields = as_fields(record) or {"id": record}
+    names = (fields.get(each) for each in _TRACE_NAMES)
+    name = next((clean_line(each) for each in names if isinstance(each, str) and each.strip()), "")
+    name = name.removeprefix(f"{_OWN_SYSTEM}:")
+    return name if 0 < len(name) <= _MAX_SOURCE_CHARS else None
+
+
+def _trace_record(name: str) -> Fields:
+    """Return the trace record of a source."""
+    system, _, trace = name.partition(":") if ":" in name else (_OWN_SYSTEM, ":", name)
+    return {"trace_uid": f"{system}:{trace}", "source_system": system, "trace_id": trace}
+
+
+def _skills(book: Fields) -> Fields | None:
+    return as_fields(book.get("skills", book.get("bullets")))
+
+
+def _listed_ids(sections: object) -> Iterable[str]:
+    for ids in (as_fields(sections) or {}).values():
+        if isinstance(ids, list):
+            yield from (each for each in cast("list[object]", ids) if isinstance(each, str))

@@ -1,6 +1,6 @@
 """Which bullets a prompt gets: relevance, ranking, cutoff, budget.
 
-Names are resolved when they are used (PEP 562).
+Names are loaded at their first use (PEP 562).
 """
 
 from __future__ import annotations

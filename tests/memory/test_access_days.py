@@ -36,7 +36,7 @@ def test_days_are_bounded_and_a_use_before_them_has_no_date() -> None:
     assert access.last_used("new") == FIRST + timedelta(days=DAYS_KEPT)
 
 
-def test_an_access_part_of_before_has_no_dates() -> None:
+def test_an_access_part_of_version_0_1_has_no_dates() -> None:
     access = load_access('{"access_clock": 3, "stamps": {"a": 2}}')
     assert access.last_used("a") is None
     assert touch(access, ["a"], on=FIRST).last_used("a") == FIRST

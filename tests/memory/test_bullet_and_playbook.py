@@ -143,7 +143,7 @@ def test_stats_add_up() -> None:
     assert stats.mean_reliability == pytest.approx((0.75 + 0.5) / 2)
 
 
-def test_an_added_bullet_bears_the_moment_and_the_time_to_live_it_was_given() -> None:
+def test_an_added_bullet_has_the_given_date_and_time_to_live() -> None:
     _, bullet = Playbook().add_bullet("exams", "The exam is in room 5", now=THEN, ttl_days=2)
     assert (bullet.created_at, bullet.updated_at, bullet.ttl_days) == (THEN, THEN, 2)
     assert (bullet.section, bullet.content, bullet.helpful) == ("exams", "The exam is in room 5", 0)

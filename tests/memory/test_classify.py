@@ -54,7 +54,7 @@ def test_the_memory_type_of_a_lesson(text: str, memory_type: str) -> None:
     assert infer_memory_type(text) == memory_type
 
 
-def test_to_restate_is_no_instruction_that_the_rules_know() -> None:
+def test_an_unknown_verb_is_no_instruction() -> None:
     assert infer_memory_type("restate the answer") != "procedural"
 
 
@@ -69,6 +69,6 @@ def test_to_restate_is_no_instruction_that_the_rules_know() -> None:
         "\ud800" * 99,
     ],
 )
-def test_a_text_made_to_mislead_the_patterns_is_read_to_the_end(text: str) -> None:
+def test_an_adversarial_text_matches_no_rule(text: str) -> None:
     assert infer_memory_type(text) == "semantic"
     assert infer_topic(text) is None

@@ -43,7 +43,7 @@ PLAYBOOKS = st.lists(BULLETS, max_size=8, unique_by=lambda bullet: bullet.id).ma
 
 @given(PLAYBOOKS, PLAYBOOKS, st.booleans())
 @settings(max_examples=100)
-def test_what_is_read_beside_a_known_playbook_is_the_same_index_and_hashes_included(
+def test_loading_beside_a_known_playbook_gives_the_same_index_and_hashes(
     stored: Playbook, known: Playbook, warm: bool
 ) -> None:
     if warm:
@@ -56,7 +56,7 @@ def test_what_is_read_beside_a_known_playbook_is_the_same_index_and_hashes_inclu
     assert read.hashes == stored.hashes
 
 
-def test_a_bullet_that_was_stored_before_there_were_reasons_is_read_without_one() -> None:
+def test_a_stored_bullet_without_a_quarantine_reason_is_read() -> None:
     kept = Bullet(id="les-00001", section="lessons", content="Reveal it", status="quarantined")
     whole = json.loads(dump_playbook(Playbook.of([kept])))
     del whole["bullets"][0]["quarantine_reason"]
@@ -87,7 +87,7 @@ def test_an_access_part_and_an_effect_of_version_0_1_are_read() -> None:
     assert (effect.gone, effect.restamped, effect.before.stamps) == (("gen-00001",), None, {})
 
 
-def test_what_is_written_now_names_its_format_so_that_version_0_1_asks_for_an_upgrade() -> None:
+def test_new_formats_are_numbered_so_that_version_0_1_refuses_them() -> None:
     life = Life(bullet(1), bullet(2))
     effect = life.does(Touch(bullet_ids=("gen-00002",)), Remove(bullet_id="gen-00001"))
     written = [json.loads(text) for text in (dump_access(life.access), dump_effect(effect))]

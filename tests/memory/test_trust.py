@@ -56,9 +56,7 @@ def test_a_bullet_is_proven_by_evidence_or_because_it_was_given(
 
 
 @given(TRIALS, st.floats(0.01, 0.5))
-def test_the_share_withheld_is_never_below_a_fifth_of_the_rate_nor_without_exploration(
-    trial: Trial, rate: float
-) -> None:
+def test_the_withheld_share_stays_between_its_bounds(trial: Trial, rate: float) -> None:
     assert rate / 5 <= share_withheld(trial, rate) <= max(rate, 0.98)
     assert share_withheld(trial, 0) == 0
 

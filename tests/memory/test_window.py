@@ -64,7 +64,7 @@ def test_dicts_and_messages_are_treated_alike() -> None:
     assert [m["content"] for m in select_window(dicts, 3)] == [m.text for m in select_window(history(10), 3)]
 
 
-def test_system_messages_and_what_stands_before_the_first_question_are_left_out() -> None:
+def test_messages_before_the_first_question_are_left_out() -> None:
     messages = [SystemMessage("be kind"), AIMessage("hello"), *history(2), SystemMessage("be brief")]
     assert select_window(messages, 5) == select_window(messages, None) == history(2)
 
@@ -86,7 +86,7 @@ def with_old_command() -> list[AnyMessage]:
     return [*turn(1, "pytest -q tests/unit"), *(m for number in range(2, 10) for m in turn(number))]
 
 
-def test_an_older_interaction_that_the_question_refers_to_is_brought_back() -> None:
+def test_an_older_interaction_that_the_question_names_is_recalled() -> None:
     window = select_window(with_old_command(), 3, question="run the same pytest command as before")
     assert queries(window) == ["Query 1", "Query 8", "Query 9"]
 
@@ -106,7 +106,7 @@ def test_of_two_that_a_question_refers_to_the_later_one_counts() -> None:
 @pytest.mark.parametrize(
     "question", ["run the pytest command", "the same zebra as before", "as before", "what next?", ""]
 )
-def test_nothing_is_brought_back_without_a_reference_that_fits(question: str) -> None:
+def test_nothing_is_recalled_without_a_matching_reference(question: str) -> None:
     assert queries(select_window(with_old_command(), 3, question=question)) == [
         "Query 7",
         "Query 8",
@@ -174,7 +174,7 @@ def test_a_result_in_a_dict_is_cut_too() -> None:
     assert len(message["content"]) == 3_000
 
 
-def test_text_parts_are_cut_where_their_sum_passes_the_limit_and_images_stay() -> None:
+def test_text_parts_are_cut_at_the_limit_and_images_stay() -> None:
     image = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
     parts = [
         {"type": "text", "text": "a" * 8},
@@ -188,7 +188,7 @@ def test_text_parts_are_cut_where_their_sum_passes_the_limit_and_images_stay() -
     assert message["content"] == parts
 
 
-def test_the_metrics_tell_what_the_window_saved() -> None:
+def test_the_metrics_count_what_the_window_left_out() -> None:
     before = history(10)
     after = select_window(before, 3)
     metrics = window_metrics(before, after, count_tokens=len)

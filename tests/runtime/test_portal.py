@@ -40,7 +40,7 @@ async def test_a_blocking_call_on_the_portal_itself_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("on_portal", [False, True])
-async def test_whole_work_goes_on_when_its_caller_is_cancelled(on_portal: bool) -> None:
+async def test_shielded_work_continues_when_its_caller_is_cancelled(on_portal: bool) -> None:
     began, may_end, ended = threading.Event(), threading.Event(), threading.Event()
 
     async def piece() -> None:

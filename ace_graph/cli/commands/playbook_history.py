@@ -17,7 +17,7 @@ from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, HistoryEntry, playbook_at
 from ace_graph.memory.delta.effect import Report
-from ace_graph.memory.delta.rollback import Left, archived, restore_of, rollback_to
+from ace_graph.memory.delta.rollback import ArchivedBullet, archived, restore_of, rollback_to
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 
@@ -89,7 +89,7 @@ def rollback(url: str | None, learner: str, version: int, *, as_json: bool) -> N
 def archive(url: str | None, learner: str, *, as_json: bool, limit: int) -> None:
     """Print the bullets that left the playbook and are not back, the latest first."""
 
-    async def job(store: Store) -> list[Left]:
+    async def job(store: Store) -> list[ArchivedBullet]:
         present = await store.load(learner)
         return list(archived(await store.history(learner), present.playbook))
 
@@ -125,7 +125,7 @@ def restore(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> 
     console().print(printable(f"{bullet_id}: back{hidden}"), soft_wrap=True)
 
 
-def _left_json(left: Left) -> dict[str, object]:
+def _left_json(left: ArchivedBullet) -> dict[str, object]:
     return {
         **bullet_json(left.bullet),
         "left": {"version": left.n, "at": left.at.isoformat(), "why": left.why, "into": left.into},

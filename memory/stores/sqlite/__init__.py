@@ -1,6 +1,6 @@
 """A store in one SQLite file.
 
-Names are resolved when they are used (PEP 562).
+Names are loaded at their first use (PEP 562).
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def test_an_addition_that_is_no_bullet_is_refused(operation: Add, why: str) -> N
 
 
 @pytest.mark.parametrize("ttl_days", [0, -1, float("inf"), float("nan"), 1e300])
-def test_a_time_to_live_that_no_calendar_has_is_refused_when_the_delta_is_made(ttl_days: float) -> None:
+def test_a_time_to_live_beyond_the_calendar_is_refused(ttl_days: float) -> None:
     with pytest.raises(ValidationError):
         Add(content="Draw a bar", ttl_days=ttl_days)
     with pytest.raises(ValidationError):
@@ -170,7 +170,7 @@ def test_a_core_larger_than_the_cap_stays_whole() -> None:
     assert _pruned(life.does(Add(content="Draw a bar"))) == ["gen-00004"]
 
 
-def test_what_was_not_used_for_long_goes_before_what_was_used() -> None:
+def test_unused_bullets_are_archived_before_used_ones() -> None:
     life = Life(policy=Policy(max_bullets=2))
     life.does(Add(content="Fact 1 is about 7"), Add(content="Fact 2 is about 14"))
     for _ in range(5):

@@ -32,7 +32,7 @@ def test_three_failures_more_than_successes_archive_a_bullet() -> None:
     assert len(life.playbook) == 0
 
 
-def test_no_bullet_gathers_110_failures() -> None:
+def test_a_failing_bullet_is_archived_at_the_harm_limit() -> None:
     life = Life(bullet(1))
     for turn in range(110):
         life.does(_fails(f"t{turn}"))
@@ -54,7 +54,7 @@ def test_the_core_is_never_archived_for_harm(fields: dict[str, Any]) -> None:  #
     assert life[ONE].harmful == 110
 
 
-def test_what_was_archived_for_harm_stays_restored_until_it_fails_again() -> None:
+def test_a_restored_harmful_bullet_stays_until_it_fails_again() -> None:
     life = Life(bullet(1, harmful=2), bullet(2))
     gone = life[ONE].model_copy(update={"harmful": 3})
     life.does(_fails("t1"))
@@ -65,7 +65,7 @@ def test_what_was_archived_for_harm_stays_restored_until_it_fails_again() -> Non
     assert ONE not in life.playbook.entries
 
 
-def test_counters_that_come_with_a_file_or_a_merge_archive_nothing() -> None:
+def test_counters_from_an_import_or_a_merge_archive_nothing() -> None:
     life = Life(bullet(1, harmful=2), bullet(2, harmful=2))
     life.does(Add(content="Draw a bar", harmful=110))
     life.does(Merge(bullet_ids=(ONE, "gen-00002"), force=True))
@@ -94,12 +94,12 @@ def test_of_equal_strength_and_votes_the_oldest_goes_first() -> None:
     assert [p.id for p in life.does(Add(content="Draw a bar")).report.pruned] == ["gen-00002"]
 
 
-def test_of_what_came_at_one_moment_the_first_goes_first() -> None:
+def test_of_bullets_added_together_the_first_is_archived_first() -> None:
     life = Life(bullet(2), bullet(1), policy=Policy(max_bullets=2))
     assert [p.id for p in life.does(Add(content="Draw a bar")).report.pruned] == ["gen-00002"]
 
 
-def test_a_text_that_was_archived_for_room_comes_again_as_a_new_bullet() -> None:
+def test_a_pruned_text_that_is_added_again_is_a_new_bullet() -> None:
     life = Life(policy=Policy(max_bullets=1))
     life.does(Add(content="Draw a bar"))
     assert [p.id for p in life.does(Add(content="Name the unit", helpful=1)).report.pruned] == [ONE]
@@ -109,7 +109,7 @@ def test_a_text_that_was_archived_for_room_comes_again_as_a_new_bullet() -> None
 
 
 @pytest.mark.parametrize(("rate", "goes"), [(0.5, "gen-00002"), (0.0, ONE)])
-def test_what_faded_goes_before_what_did_not(rate: float, goes: str) -> None:
+def test_decayed_bullets_are_archived_first(rate: float, goes: str) -> None:
     policy = Policy.model_validate({"max_bullets": 2, "decay": {"semantic": rate}})
     life = Life(bullet(1), bullet(2, created_at=NOON + timedelta(days=1)), policy=policy)
     life.does(Touch(bullet_ids=("gen-00002",)))

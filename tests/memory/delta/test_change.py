@@ -171,7 +171,7 @@ def test_a_restored_value_of_a_slot_supersedes_the_present_one() -> None:
     assert [(pair.kept, pair.gone) for pair in report.superseded] == [("pro-00001", "pro-00002")]
 
 
-def test_a_superseded_bullet_leaves_a_tombstone_on_which_everything_is_refused() -> None:
+def test_operations_on_a_superseded_bullet_are_refused() -> None:
     life = Life(bullet(1), bullet(2))
     life.does(Supersede(bullet_id="gen-00001", by="gen-00002"))
     assert dict(life.playbook.tombstones) == {"gen-00001": "gen-00002"}
@@ -230,7 +230,7 @@ def test_a_merge_of_one_bullet_is_refused() -> None:
     assert life.refuses(Merge(bullet_ids=ids)) == [("merge", " ".join(ids), why)]
 
 
-def test_a_vote_on_a_merged_id_reaches_the_survivor_and_a_change_is_refused() -> None:
+def test_a_merged_id_takes_votes_for_its_survivor_but_no_change() -> None:
     life = Life(bullet(1, helpful=5), bullet(2))
     life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
     life.does(Tag(bullet_id="gen-00002", tag="helpful"), Touch(bullet_ids=("gen-00002",)))

@@ -82,7 +82,7 @@ def test_a_lesson_that_was_known_already_supersedes_the_failed_one_too() -> None
     assert [(pair.kept, pair.gone) for pair in report.superseded] == [(known, old)]
 
 
-def test_names_that_mean_nothing_are_passed_over() -> None:
+def test_unknown_contested_ids_are_ignored() -> None:
     life = Life()
     [old] = life.does(Add(content=OLD)).report.added
     report = life.does(Add(content=NEW, contests=("base:1234", "gen-99999", old, old))).report
@@ -90,7 +90,7 @@ def test_names_that_mean_nothing_are_passed_over() -> None:
     assert report.rejected == ()
 
 
-def test_a_pinned_bullet_survives_a_contest_and_a_quarantined_lesson_wins_none() -> None:
+def test_no_contest_of_a_pinned_bullet_or_by_a_quarantined_lesson() -> None:
     life = Life()
     [pinned] = life.does(Add(content=OLD)).report.added
     life.does(Pin(bullet_id=pinned))
@@ -101,7 +101,7 @@ def test_a_pinned_bullet_survives_a_contest_and_a_quarantined_lesson_wins_none()
     assert life.does(told).report.superseded == ()
 
 
-def test_what_repeats_the_failed_advice_goes_with_it_and_its_words_are_learned() -> None:
+def test_repeats_of_failed_advice_are_superseded_with_their_keywords() -> None:
     life = Life()
     [old] = life.does(Add(content="When rounding invoice totals, use the Harvard style")).report.added
     [clone] = life.does(
@@ -115,14 +115,14 @@ def test_what_repeats_the_failed_advice_goes_with_it_and_its_words_are_learned()
     assert "estimated" in life[new].keywords
 
 
-def test_two_terms_and_half_of_the_claim_are_enough_to_repeat_failed_advice() -> None:
+def test_half_of_the_claim_and_two_terms_repeat_failed_advice() -> None:
     failed, lesson = bullet("Invoices: Harvard style"), bullet("Invoices need red ink", "str-00002")
     texts = ("Invoices: Harvard", "Invoices: blue", "Harvard", "Harvard style for budgets")
     others = [bullet(text, f"oth-{n:05d}") for n, text in enumerate(texts)]
     assert [other.content for other in repeats(failed, lesson, others, 0.9)] == ["Invoices: Harvard"]
 
 
-def test_the_same_claim_about_another_subject_does_not_go_with_failed_advice() -> None:
+def test_the_same_claim_about_another_subject_is_kept() -> None:
     life = Life()
     [old] = life.does(Add(content="When rounding invoice totals, use the Harvard style")).report.added
     [essay] = life.does(Add(content="For rounding travel budgets, use the Harvard style")).report.added

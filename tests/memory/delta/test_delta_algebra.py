@@ -121,7 +121,7 @@ def test_the_index_after_any_sequence_equals_one_built_from_scratch(
 
 
 @given(deltas(), policies)
-def test_an_id_is_given_once_in_a_life(sequence: Sequence[Delta], policy: Policy) -> None:
+def test_an_id_is_never_reused(sequence: Sequence[Delta], policy: Policy) -> None:
     given_out = [key for effect, _ in _live(sequence, policy) for key in effect.report.added]
     assert len(set(given_out)) == len(given_out)
 
@@ -221,7 +221,7 @@ def test_a_repeated_vote_moves_nothing(votes: list[Judge]) -> None:
 
 
 @given(own_votes, judgements(st.sampled_from(BULLET_IDS[:4])))
-def test_a_vote_that_is_taken_back_leaves_the_counters_as_without_it(votes: list[Judge], late: Judge) -> None:
+def test_a_withdrawn_vote_leaves_no_trace_in_the_counters(votes: list[Judge], late: Judge) -> None:
     others = [v for v in votes if (v.turn_id, v.source) != (late.turn_id, late.source)]
     taken_back = late.model_copy(update={"verdict": "unknown"})
     with_it, without = _judged([*others, late, taken_back]), _judged(others)

@@ -38,7 +38,7 @@ def test_two_claims_are_not_merged(first: Fields, second: Fields, why: str) -> N
     assert len(life.playbook) == 1
 
 
-def test_every_pair_of_a_merge_is_guarded_and_a_refused_one_changes_nothing() -> None:
+def test_a_merge_checks_every_pair_before_it_changes_anything() -> None:
     life = Life(bullet(1, BAR), bullet(2, f"{BAR}."), bullet(3, f"Never {BAR.lower()}"))
     effect = life.does(Merge(bullet_ids=(*BOTH, "gen-00003")))
     assert [refusal.why for refusal in effect.report.rejected] == [

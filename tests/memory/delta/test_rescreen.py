@@ -56,7 +56,7 @@ def report(snapshot: Snapshot, *kept: str) -> Report:
     return resolved(snapshot, Rescreen(kept=kept)).report
 
 
-def test_what_the_rules_find_now_is_kept_back_with_the_reason() -> None:
+def test_bullets_that_the_new_rules_find_are_quarantined() -> None:
     moved = after(kept_by_older_rules(bullet("a-1", ORDER), bullet("a-2", FINE)), Rescreen())
     first, second = moved.playbook.bullets()
     assert (first.status, first.quarantine_reason) == (
@@ -67,25 +67,25 @@ def test_what_the_rules_find_now_is_kept_back_with_the_reason() -> None:
     assert report(moved) == Report()
 
 
-def test_what_the_rules_let_pass_now_is_released_and_no_more_vouched_for() -> None:
+def test_bullets_that_the_new_rules_pass_are_released() -> None:
     moved = after(kept_by_older_rules(bullet("a-1", FINE, "instruction: about its prompt")), Rescreen())
     (freed,) = moved.playbook.bullets()
     assert (freed.status, freed.quarantine_reason, freed.vouched) == ("active", None, ())
 
 
-def test_what_is_still_found_stays_where_it_is() -> None:
+def test_bullets_that_are_still_found_stay_quarantined() -> None:
     assert report(kept_by_older_rules(bullet("a-1", LINK, "link"))) == Report()
 
 
 @pytest.mark.parametrize("why", ["wrong in this class", "link", "secret: mine"])
-def test_what_a_person_kept_back_stays_so_whatever_reason_they_gave(why: str) -> None:
+def test_bullets_quarantined_by_a_person_stay_quarantined(why: str) -> None:
     held = after(kept_by_older_rules(bullet("a-1", FINE)), Quarantine(bullet_id="a-1", why=why))
     assert held.playbook.bullets()[0].status == "quarantined"
     assert why in (held.playbook.bullets()[0].quarantine_reason or "")
     assert report(held) == Report()
 
 
-def test_what_a_person_released_stays_so_until_its_text_is_another() -> None:
+def test_bullets_released_by_a_person_stay_active_until_edited() -> None:
     held = after(Snapshot(), Add(content=LINK, section="math"))
     name = held.playbook.bullets()[0].id
     freed = after(held, Release(bullet_id=name))
@@ -97,7 +97,7 @@ def test_what_a_person_released_stays_so_until_its_text_is_another() -> None:
     assert again.playbook.bullets()[0].vouched == ()
 
 
-def test_what_a_writer_vouched_for_is_kept_with_the_bullet_and_nothing_else() -> None:
+def test_only_the_dangers_that_were_found_are_vouched_for() -> None:
     stored = after(
         Snapshot(), Add(content=LINK, vouched=("link",)), Add(content="Draw it.", vouched=("link",))
     )
@@ -119,14 +119,14 @@ def test_a_new_text_of_a_merge_is_not_vouched_for() -> None:
     assert len(told.quarantined) == 1
 
 
-def test_bullets_of_before_are_known_by_their_history_and_their_source() -> None:
+def test_bullets_of_version_0_1_are_recognised_by_history_and_source() -> None:
     link = "Learner says: my site is https://ada.example"
     own = bullet("a-1", link, section="profile", sources=("turn", "learner"))
     stored = kept_by_older_rules(own, bullet("a-2", LINK), bullet("a-3", link, sources=("turn", "learner")))
     assert report(stored, "a-2").quarantined == ("a-3",)
 
 
-def test_a_value_that_would_take_anothers_slot_stays_kept_back() -> None:
+def test_a_value_whose_slot_is_taken_stays_quarantined() -> None:
     older = bullet("a-1", "Learner says: call me Ann", "link", section="profile", slot="name")
     newer = bullet("a-2", "Learner says: call me Bea", section="profile", slot="name")
     assert report(kept_by_older_rules(older, newer)) == Report()

@@ -109,7 +109,7 @@ def test_a_rollback_brings_back_all_that_a_version_held() -> None:
     assert _bytes(past.snapshot) == _bytes(wanted)
 
 
-def test_after_a_rollback_a_changed_verdict_is_taken_back_once() -> None:
+def test_after_a_rollback_a_changed_verdict_moves_counters_once() -> None:
     past = Past()
     past.does(Add(content="Draw a bar"))
     past.does(Judge(turn_id="t1", source="learner", verdict="success", bullet_ids=("gen-00001",)))
@@ -129,7 +129,7 @@ def test_the_clock_and_the_id_counter_never_go_back() -> None:
     assert report.added == ("gen-00006",), "gen-00005 was given out after that version"
 
 
-def test_a_rollback_says_what_it_did() -> None:
+def test_the_report_of_a_rollback_lists_its_changes() -> None:
     past = Past()
     past.does(Add(content="Draw a bar"), Add(content="Name the unit"))
     past.does(Remove(bullet_id="gen-00001"), Update(bullet_id="gen-00002", topic="units"))
@@ -185,7 +185,7 @@ def test_a_removed_bullet_comes_back_exactly(sequence: Sequence[Delta], name: st
     assert _bytes(past.snapshot) == _bytes(before)
 
 
-def test_a_bullet_comes_back_behind_those_that_stood_before_it() -> None:
+def test_a_restored_bullet_returns_to_its_place() -> None:
     past = Past()
     past.does(*(Add(content=f"Fact {n} is about {n * 7}") for n in range(1, 6)))
     past.does(Remove(bullet_id="gen-00002"), Remove(bullet_id="gen-00004"))
@@ -196,7 +196,7 @@ def test_a_bullet_comes_back_behind_those_that_stood_before_it() -> None:
     assert list(past.snapshot.playbook.entries) == ["gen-00001", "gen-00002", "gen-00004", "gen-00005"]
 
 
-def test_what_was_merged_away_takes_its_counts_back_when_it_is_restored() -> None:
+def test_restoring_a_merged_bullet_subtracts_its_counts() -> None:
     past = Past()
     past.does(
         Add(content="Draw a bar", helpful=3, seen=2), Add(content="Name the unit", helpful=1, harmful=1)
@@ -225,7 +225,7 @@ def test_the_archive_lists_each_bullet_once_the_latest_first() -> None:
     assert [left.bullet.id for left in archived(past.history, past.snapshot.playbook)] == ["gen-00002"]
 
 
-def test_what_is_there_or_never_was_is_not_restored() -> None:
+def test_present_or_unknown_bullets_are_not_restored() -> None:
     past = Past()
     past.does(Add(content="Draw a bar"))
     for name, why in (("gen-00001", "is in the playbook"), ("gen-00009", "does not hold gen-00009")):

@@ -32,7 +32,7 @@ def test_a_turn_removes_what_did_more_harm_than_good(helpful: int, harmful: int,
     assert [r.why for r in told.rejected] == ([] if goes else ["only evidence or a person removes a bullet"])
 
 
-def test_a_turn_merges_what_says_the_same_without_force_or_another_text() -> None:
+def test_a_turn_may_not_force_a_merge_or_give_it_a_text() -> None:
     both = ("gen-00001", "gen-00002")
     twins = [bullet(1, BAR), bullet(2, f"{BAR}.")]
     assert len(turn(twins, Merge(bullet_ids=both)).merged) == 1
@@ -60,7 +60,7 @@ def test_a_turn_never_removes_a_pinned_bullet_whatever_its_votes() -> None:
     assert told.removed == ()
 
 
-def test_a_turn_rewrites_so_many_bullets_and_no_more() -> None:
+def test_the_rewrites_of_a_turn_are_limited() -> None:
     many = [bullet(n, harmful=1) for n in range(1, 9)]
     told = turn(many, *(Remove(bullet_id=b.id) for b in many))
     assert len(told.removed) == 5

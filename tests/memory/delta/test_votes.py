@@ -57,7 +57,7 @@ def test_a_later_vote_of_the_same_source_replaces_the_earlier() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["failure", "unknown", "partial"])
-def test_a_vote_on_two_bullets_that_merged_since_is_taken_back_whole(verdict: Any) -> None:
+def test_replacing_a_vote_on_merged_bullets_undoes_all_of_it(verdict: Any) -> None:
     life = Life(bullet(1, helpful=5), bullet(2))
     life.does(_judge("success", "gen-00001", "gen-00002"))
     life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
@@ -69,7 +69,7 @@ def test_a_vote_on_two_bullets_that_merged_since_is_taken_back_whole(verdict: An
     assert (life["gen-00001"].helpful, life["gen-00001"].harmful) == (6, 0)
 
 
-def test_after_a_merge_the_strongest_source_still_decides_for_the_survivor() -> None:
+def test_after_a_merge_the_strongest_source_still_decides() -> None:
     life = Life(bullet(1, helpful=5), bullet(2))
     life.does(_judge("success", "gen-00001", "gen-00002", source="learner"))
     life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
@@ -115,7 +115,7 @@ def test_setbacks_are_the_failures_since_the_last_success() -> None:
     assert life["gen-00001"].setbacks == 0
 
 
-def test_a_failure_that_is_taken_back_is_no_setback() -> None:
+def test_a_withdrawn_failure_is_no_setback() -> None:
     life = Life(bullet(1))
     life.does(_judge("failure", "gen-00001"), _judge("failure", "gen-00001", turn="t2"))
     life.does(_judge("unknown", "gen-00001"))
@@ -132,7 +132,7 @@ def test_what_a_host_tags_counts_as_a_setback_or_ends_them() -> None:
     assert life["gen-00001"].setbacks == 0
 
 
-def test_a_vote_after_a_clear_of_the_same_delta_counts_from_nothing() -> None:
+def test_a_vote_after_a_clear_in_the_same_delta_starts_from_zero() -> None:
     life = Life(bullet(1))
     vote = _judge("success", "gen-00001")
     life.does(vote)
@@ -141,7 +141,7 @@ def test_a_vote_after_a_clear_of_the_same_delta_counts_from_nothing() -> None:
     assert list(life.playbook.votes) == ["t1"]
 
 
-def test_two_hundred_turns_are_remembered_as_judged() -> None:
+def test_the_votes_of_the_last_two_hundred_turns_are_kept() -> None:
     life = Life(bullet(1))
     life.does(*(_judge("success", "gen-00001", turn=f"t{n}") for n in range(201)))
     assert len(life.playbook.votes) == 200
@@ -156,7 +156,7 @@ def test_a_touch_changes_the_access_part_only() -> None:
     assert (life.access.idle("gen-00001"), life.access.idle("gen-00002")) == (0, 0)
 
 
-def test_a_bullet_that_left_has_no_stamp() -> None:
+def test_an_archived_bullet_has_no_stamp() -> None:
     life = Life(bullet(1))
     life.does(Touch(bullet_ids=("gen-00001",)))
     life.does(Remove(bullet_id="gen-00001"))
@@ -190,7 +190,7 @@ def test_a_replacing_import_brings_its_bullets_under_their_ids() -> None:
     assert life.playbook.next_id == 31
 
 
-def test_a_rollback_keeps_the_clock_and_the_stamps_of_what_it_brings_back() -> None:
+def test_a_rollback_keeps_the_clock_and_restores_stamps() -> None:
     life = Life(bullet(1), bullet(2))
     life.does(Touch(bullet_ids=("gen-00001", "gen-00002")))
     life.does(Reset(bullets=(bullet(1),)))

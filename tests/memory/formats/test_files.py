@@ -24,7 +24,7 @@ class _Endless(io.BytesIO):
         return b"-" * size
 
 
-def test_a_file_is_text_without_its_mark(tmp_path: Path) -> None:
+def test_the_byte_order_mark_of_a_file_is_removed(tmp_path: Path) -> None:
     for text in ("\ufeff- Draw it\r\n", '\ufeff{"bullets": [{"content": "Draw it"}]}'):
         (tmp_path / "x").write_text(text, encoding="utf-8", newline="")
         (bullet,) = read_bullets(read_text(tmp_path / "x")).bullets

@@ -61,7 +61,7 @@ def test_cycles_are_names_like_others() -> None:
 
 
 @pytest.mark.parametrize("start", ["- ", "[a-1] ", "[a-1] helpful=1 harmful=1 :: ", "- [a-1] (helpful=1, "])
-def test_a_line_of_ten_megabytes_costs_a_refusal(start: str) -> None:
+def test_a_line_of_ten_megabytes_is_refused(start: str) -> None:
     reading = read_bullets(f"{start}{'(helpful=1, ' * 900_000}\n- fine\n")
     assert [bullet.content for bullet in reading.bullets] == ["fine"]
     assert all(len(refusal.what) <= 61 for refusal in reading.refused)
@@ -109,7 +109,7 @@ def test_control_characters_never_reach_a_report() -> None:
     assert all(each.isprintable() for each in told)
 
 
-def test_ids_that_stand_twice_cost_no_bullet() -> None:
+def test_bullets_with_the_same_id_are_all_kept() -> None:
     for text in (
         json.dumps([{"id": "a-1", "content": "Draw it"}, {"id": "a-1", "content": "Estimate"}]),
         "[a-1] Draw it\n[a-1] Estimate\n",
@@ -132,7 +132,7 @@ def test_ids_that_stand_twice_cost_no_bullet() -> None:
     ],
     ids=str,
 )
-def test_what_travels_beside_a_foreign_bullet_is_checked_as_strictly(name: str, more: object) -> None:
+def test_fields_in_the_ace_graph_object_are_validated_too(name: str, more: object) -> None:
     fields = {"content": "x", "issue": "x", "helpful_count": 1, "ace_graph": more}
     document: dict[str, object] = {"skills": {"a-1": fields}} if name != "lmb" else {"bullets": [fields]}
     if name == "kayba":
@@ -142,7 +142,7 @@ def test_what_travels_beside_a_foreign_bullet_is_checked_as_strictly(name: str, 
     assert len(reading.refused) == 1
 
 
-def test_what_travels_beside_a_foreign_bullet_can_not_change_its_id_or_act() -> None:
+def test_the_ace_graph_object_can_not_change_the_id_or_add_operations() -> None:
     more = {"id": "les-00001", "contests": ["les-00001"], "op": "remove", "pinned": True}
     (bullet,) = read_bullets(json.dumps({"skills": {"a-1": {"content": "x", "ace_graph": more}}})).bullets
     assert (bullet.id, bullet.contests, bullet.op, bullet.pinned) == ("a-1", (), "add", True)

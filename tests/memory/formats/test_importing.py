@@ -24,12 +24,12 @@ def _into(playbook: Playbook, text: str) -> Playbook:
 
 
 @given(playbooks())
-def test_a_playbook_of_its_own_is_the_file_as_it_stands(playbook: Playbook) -> None:
+def test_a_file_as_a_playbook_has_the_same_bullets(playbook: Playbook) -> None:
     written = format_named("json").write(playbook)
     assert dict(as_playbook(read_playbook(written)).entries) == dict(playbook.entries)
 
 
-def test_near_duplicates_of_a_file_stay_apart_in_a_playbook_of_its_own() -> None:
+def test_a_file_as_a_playbook_keeps_near_duplicates() -> None:
     text = "- Draw a picture first\n- draw a picture first\n[a-5] Estimate\n[a-5] Check the sign\n"
     assert len(imported(text)) == 3
     assert list(as_playbook(read_playbook(text)).entries) == ["gen-00006", "gen-00007", "a-5", "gen-00008"]
@@ -39,7 +39,7 @@ def test_every_field_of_a_bullet_can_be_imported() -> None:
     assert Bullet.model_fields.keys() <= Add.model_fields.keys()
 
 
-def test_ids_without_a_number_are_kept_by_a_learner_who_never_had_a_bullet() -> None:
+def test_ids_without_a_number_are_kept_by_a_new_learner() -> None:
     hashes = json.dumps([{"id": "3f2a9c", "content": "Draw it"}, {"id": "77bd01", "content": "Estimate"}])
     first = imported(hashes)
     assert list(first.entries) == ["3f2a9c", "77bd01"]
@@ -48,7 +48,7 @@ def test_ids_without_a_number_are_kept_by_a_learner_who_never_had_a_bullet() -> 
     assert list(later.entries) == ["77bd01", "gen-00002"]
 
 
-def test_an_id_that_nobody_could_tell_apart_is_given_anew() -> None:
+def test_an_ambiguous_id_is_replaced() -> None:
     after = imported(json.dumps([{"id": "base:abc", "content": "a"}, {"id": "two words", "content": "b"}]))
     assert list(after.entries) == ["gen-00001", "gen-00002"]
 
@@ -60,7 +60,7 @@ def test_a_file_of_more_than_one_delta_keeps_the_ids_with_a_number() -> None:
     assert [each.id for part in parts for each in part] == [f"les-{n:05d}" for n in range(1, 1_201)]
 
 
-def test_what_became_of_a_file_adds_up() -> None:
+def test_the_outcome_of_an_import_adds_up() -> None:
     before = added((Add(content="Draw it"), Add(content="Call me Ann", section="profile", slot="name")))
     bullets = [
         {"id": "gen-00001", "content": "draw it"},

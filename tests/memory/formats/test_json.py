@@ -17,7 +17,7 @@ def test_the_output_of_show_and_a_bare_list_are_read_too() -> None:
         assert (found.id, found.content, found.tags) == ("les-00001", "Draw it", ("x",))
 
 
-def test_a_bad_bullet_is_refused_with_the_reason_and_the_good_ones_are_kept() -> None:
+def test_a_bad_bullet_is_refused_and_the_others_are_kept() -> None:
     bullets = [{"content": "good"}, {"content": "bad", "helpful": -1}, "no object", {"id": "a-1"}, 7]
     reading = read_bullets(json.dumps(bullets))
     assert [add.content for add in reading.bullets] == ["good"]
@@ -27,7 +27,7 @@ def test_a_bad_bullet_is_refused_with_the_reason_and_the_good_ones_are_kept() ->
     assert len(reading) == 5
 
 
-def test_a_field_without_a_place_is_counted_and_its_bullet_kept() -> None:
+def test_an_unknown_field_is_counted_and_its_bullet_kept() -> None:
     bullets = [
         {"content": "a", "colour": "red"},
         {"content": "b", "colour": "blue"},
@@ -84,7 +84,7 @@ def test_a_wrong_value_is_refused_and_named(field: str, value: object, why: str)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_what_is_no_number_is_refused(number: str) -> None:
+def test_non_finite_numbers_are_refused(number: str) -> None:
     reading = read_bullets(f'[{{"content": "a", "importance": {number}}}, {{"content": "b"}}]')
     assert [add.content for add in reading.bullets] == ["b"]
     assert "importance" in reading.refused[0].why
@@ -103,7 +103,7 @@ def test_lists_that_are_too_long_keep_their_newest_part() -> None:
     assert reading.left_out == {"sources": 1}
 
 
-def test_half_a_character_is_replaced() -> None:
+def test_a_lone_surrogate_is_replaced() -> None:
     (bullet,) = read_bullets('[{"content": "a \\ud800 b", "tags": ["\\udfff"]}]').bullets
     assert "\ud800" not in bullet.content
     bullet.model_dump_json()

@@ -64,7 +64,7 @@ def test_a_skill_of_version_2_is_one_bullet_with_issue_and_insight() -> None:
     assert bullet.created_at.isoformat() == MOMENT
 
 
-def test_issue_and_insight_are_taken_apart_again() -> None:
+def test_issue_and_insight_are_split_when_written() -> None:
     skill = json.loads(format_named("kayba").write(imported(json.dumps(_v2()))))["skills"]["context-00003"]
     original = _v2()["skills"]["context-00003"]
     for name in ("id", "section", "keywords", "issue", "insight", "active", "helpful_count", "harmful_count"):
@@ -104,7 +104,7 @@ def test_a_skill_with_one_text_is_that_text(fields: Json, content: str) -> None:
     assert read_bullets(json.dumps(_v2(**fields))).bullets[0].content == content
 
 
-def test_a_skill_of_version_1_keeps_its_evidence_and_reports_its_justification() -> None:
+def test_a_version_1_skill_keeps_evidence_but_no_justification() -> None:
     book = _v1(
         evidence="30 conversations", justification="It is short", sources=[{"sample_id": "s1"}, {"x": 1}]
     )

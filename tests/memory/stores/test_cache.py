@@ -36,7 +36,7 @@ def test_what_was_put_is_got_and_replaced() -> None:
     assert cache.get("a") is None
 
 
-def test_the_least_recently_used_makes_room() -> None:
+def test_the_least_recently_used_snapshot_is_evicted() -> None:
     cache = SnapshotCache(max_bytes=130_000)
     for name in ("a", "b"):
         cache.put(name, snapshot(10))
@@ -65,7 +65,7 @@ def test_an_idle_entry_is_dropped_after_ten_minutes() -> None:
     assert cache.get("b") is not None
 
 
-def test_an_older_snapshot_does_not_replace_a_newer_one_of_the_same_life() -> None:
+def test_an_older_snapshot_never_replaces_a_newer_one() -> None:
     cache = SnapshotCache()
     newer = Snapshot(version=Version("epoch", 2, "b"))
     cache.put("a", newer)

@@ -40,21 +40,21 @@ _SECRET = "correct-horse"
         f"neo4j+s://{_SECRET}@localhost",
     ],
 )
-def test_an_address_that_is_none_is_refused_at_once(uri: str) -> None:
+def test_an_invalid_address_is_refused_at_once(uri: str) -> None:
     with pytest.raises(StoreUrlError, match="NEO4J_URI") as raised:
         Neo4jStore(uri)
     assert _SECRET not in str(raised.value)
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
-async def test_nobody_at_the_port_is_said_at_once(scheme: str) -> None:
+async def test_a_closed_port_is_reported_at_once(scheme: str) -> None:
     async with Neo4jStore(f"{scheme}://127.0.0.1:9", username="neo4j", password=_SECRET) as store:
         for call in (store.load("ada"), store.commit("ada", adding("Draw a bar"), Snapshot())):
             await _unavailable(call, "127.0.0.1:9", "(Connection refused)")
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
-async def test_a_host_that_does_not_exist_is_said_at_once(scheme: str) -> None:
+async def test_an_unknown_host_is_reported_at_once(scheme: str) -> None:
     async with Neo4jStore(f"{scheme}://nowhere.invalid:7687") as store:
         await _unavailable(store.load("ada"), "nowhere.invalid:7687")
 
@@ -64,7 +64,7 @@ async def test_a_port_that_speaks_http_is_no_neo4j() -> None:
         await _unavailable(store.load("ada"), f"127.0.0.1:{port}", "speaks HTTP")
 
 
-async def test_a_server_that_never_answers_is_given_up_within_ten_seconds() -> None:
+async def test_a_server_that_never_answers_times_out_in_ten_seconds() -> None:
     async with _listening(None) as port, _at(port) as store, asyncio.timeout(10):
         await asyncio.gather(*(_unavailable(store.load("ada"), f"127.0.0.1:{port}") for _ in range(20)))
 
@@ -90,7 +90,7 @@ async def test_a_store_that_failed_can_be_closed_and_tried_again() -> None:
         ("Neo.ClientError.Schema.ConstraintValidationFailed", StoreError, "refused"),
     ],
 )
-def test_what_the_server_says_names_the_setting(code: str, kind: type[StoreError], named: str) -> None:
+def test_an_error_of_the_server_names_the_setting(code: str, kind: type[StoreError], named: str) -> None:
     said = Neo4jError._hydrate_neo4j(code=code, message=f"about {_SECRET}")  # pyright: ignore[reportPrivateUsage] the driver's only way to make one
     error = translated(said, "db:7687", "ada", "notes")
     assert type(error) is kind
@@ -99,7 +99,7 @@ def test_what_the_server_says_names_the_setting(code: str, kind: type[StoreError
     assert _SECRET not in str(error)
 
 
-def test_only_what_can_pass_is_tried_again() -> None:
+def test_only_transient_errors_are_retried() -> None:
     assert is_retryable(ServiceUnavailable("gone"))
     assert is_retryable(TransientError("deadlock"))
     assert not is_retryable(ClientError("syntax"))

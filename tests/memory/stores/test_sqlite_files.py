@@ -58,7 +58,7 @@ async def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
     assert modes == {"ace.db": 0o600, "ace.db-shm": 0o600, "ace.db-wal": 0o600}
 
 
-async def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+async def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "ace.db"
     path.touch()
     path.chmod(0o640)
@@ -93,7 +93,7 @@ async def test_a_damaged_file_is_an_error_and_is_not_written(tmp_path: Path) -> 
     assert path.read_bytes() == damaged
 
 
-async def test_a_locked_file_is_an_error_when_patience_ends(tmp_path: Path) -> None:
+async def test_a_locked_file_is_an_error_after_the_timeout(tmp_path: Path) -> None:
     path = tmp_path / "ace.db"
     await _learn(path, "Draw a bar")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -116,7 +116,7 @@ async def test_a_file_locked_from_the_start_is_an_error_too(tmp_path: Path) -> N
         await _refused_by(path, StoreUnavailable, says="is locked by another process")
 
 
-def test_patience_ends_within_ten_seconds() -> None:
+def test_the_lock_timeout_is_under_ten_seconds() -> None:
     assert LOCK_TIMEOUT < 10
 
 
@@ -179,7 +179,7 @@ async def test_a_database_of_a_newer_version_is_not_touched(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("applied", range(len(MIGRATIONS)))
-async def test_an_old_database_is_brought_up_to_date(tmp_path: Path, applied: int) -> None:
+async def test_an_old_database_is_migrated(tmp_path: Path, applied: int) -> None:
     path = tmp_path / "ace.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE ace_migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)")
@@ -211,7 +211,7 @@ async def test_a_store_works_in_a_file_that_holds_other_tables(tmp_path: Path) -
         assert connection.execute("SELECT name FROM learners").fetchall() == [("the host's own",)]
 
 
-async def test_a_backup_put_in_place_while_the_store_is_open_loses_no_later_update(tmp_path: Path) -> None:
+async def test_a_backup_restored_under_an_open_store_loses_no_later_update(tmp_path: Path) -> None:
     path, backup = tmp_path / "ace.db", tmp_path / "backup.db"
     async with SQLiteStore(path) as store:
         await write(store, "alice", adding("Draw a bar"))
@@ -230,7 +230,7 @@ async def test_a_backup_put_in_place_while_the_store_is_open_loses_no_later_upda
         assert await check(store, "alice") == []
 
 
-async def test_a_file_deleted_while_the_store_is_open_is_a_new_beginning(tmp_path: Path) -> None:
+async def test_a_file_deleted_under_an_open_store_is_created_again(tmp_path: Path) -> None:
     path = tmp_path / "sub" / "ace.db"
     path.parent.mkdir()
     async with SQLiteStore(path) as store:

@@ -62,7 +62,7 @@ async def test_eight_processes_may_make_the_database_at_once(tmp_path: Path) -> 
         assert await check(store, "alice") == []
 
 
-async def test_twenty_processes_write_for_one_learner_and_every_update_is_there_once(tmp_path: Path) -> None:
+async def test_twenty_processes_writing_for_one_learner_lose_no_update(tmp_path: Path) -> None:
     path, processes, commits = tmp_path / "ace.db", 20, 5
     async with SQLiteStore(path) as store:
         await write(store, "alice", adding("Draw a bar"))
@@ -115,7 +115,7 @@ async def test_processes_killed_together_leave_the_file_whole(tmp_path: Path) ->
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def test_a_forked_child_goes_on_with_the_store_of_its_parent(tmp_path: Path) -> None:
+def test_a_forked_child_can_use_the_store_of_its_parent(tmp_path: Path) -> None:
     code = (
         "import asyncio, os, sys\n"
         "from ace_graph.memory.stores.sqlite.store import SQLiteStore\n"
@@ -131,7 +131,7 @@ def test_a_forked_child_goes_on_with_the_store_of_its_parent(tmp_path: Path) -> 
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_a_store_that_nobody_closed_lets_the_process_end_in_silence(tmp_path: Path) -> None:
+def test_an_unclosed_store_does_not_disturb_the_end_of_a_process(tmp_path: Path) -> None:
     code = (
         "import asyncio, gc\n"
         "from ace_graph.memory.stores.sqlite.store import SQLiteStore\n"

@@ -105,7 +105,7 @@ def _lessons(count: int) -> list[tuple[Operation, ...]]:
 
 @laws
 @given(steps)
-def test_no_operation_is_lost_or_doubled(stores: list[Store], walk: list[tuple[int, str]]) -> None:
+def test_no_operation_is_lost_or_applied_twice(stores: list[Store], walk: list[tuple[int, str]]) -> None:
     learner, writers = _walk(stores, walk, _lessons(len(walk)))
     commits = [commit for writer in writers for _, commit in writer.done]
     loaded = portal().run_sync(stores[0].load(learner))

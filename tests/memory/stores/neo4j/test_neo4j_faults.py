@@ -21,7 +21,7 @@ from tests.plugins.neo4j_source import VERSIONS
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
-async def test_a_database_that_does_not_exist_is_said(neo4j: Neo4jServer, learner: str, scheme: str) -> None:
+async def test_a_missing_database_is_named(neo4j: Neo4jServer, learner: str, scheme: str) -> None:
     uri = neo4j.uri.replace("bolt://", f"{scheme}://")
     async with Neo4jSubject(replace(neo4j, uri=uri, database="missing")).open() as store:
         with pytest.raises(StoreUnavailable, match=r"'missing': check NEO4J_DATABASE"):
@@ -29,7 +29,7 @@ async def test_a_database_that_does_not_exist_is_said(neo4j: Neo4jServer, learne
 
 
 @pytest.mark.parametrize("neo4j", VERSIONS[:1], indirect=True)
-async def test_a_server_that_falls_silent_is_given_up_within_ten_seconds(
+async def test_a_server_that_stops_answering_times_out_in_ten_seconds(
     neo4j: Neo4jServer, learner: str
 ) -> None:
     async with counted(neo4j.uri) as traffic, Neo4jSubject(replace(neo4j, uri=traffic.uri)).open() as store:
@@ -42,9 +42,7 @@ async def test_a_server_that_falls_silent_is_given_up_within_ten_seconds(
         assert contents(await store.load(learner)) == ["Draw a bar"]
 
 
-async def test_a_state_read_in_two_halves_is_read_again_under_the_lock(
-    neo4j: Neo4jServer, learner: str
-) -> None:
+async def test_an_inconsistent_read_is_repeated_under_the_lock(neo4j: Neo4jServer, learner: str) -> None:
     subject = Neo4jSubject(neo4j)
     async with subject.open() as store, counted(neo4j.uri) as traffic:
         written = (await write(store, learner, adding("Draw a bar"))).snapshot
@@ -59,7 +57,7 @@ async def test_a_state_read_in_two_halves_is_read_again_under_the_lock(
     assert loaded == written
 
 
-def test_an_etag_and_a_content_of_two_commits_are_told_apart() -> None:
+def test_the_checksum_tells_content_of_another_commit() -> None:
     old, new = '{"next_id":1}', '{"next_id":2}'
     whole = checksum(Version("e", 1, "a"), old)
     for content, etag, n in ((new, "a", 1), (old, "b", 1), (old, "a", 2)):

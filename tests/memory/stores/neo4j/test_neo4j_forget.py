@@ -20,9 +20,7 @@ from tests.plugins.neo4j_server import Neo4jServer
 
 
 @pytest.mark.heavy
-async def test_forgetting_among_writers_leaves_a_whole_learner_or_none(
-    neo4j: Neo4jServer, learner: str
-) -> None:
+async def test_forget_with_concurrent_writers_leaves_all_or_nothing(neo4j: Neo4jServer, learner: str) -> None:
     subject = Neo4jSubject(neo4j)
     async with AsyncExitStack() as opened:
         stores = [await opened.enter_async_context(subject.open()) for _ in range(5)]

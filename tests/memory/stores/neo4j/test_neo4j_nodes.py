@@ -39,9 +39,7 @@ async def test_two_turns_leave_one_user_with_one_state(subject: Neo4jSubject, le
     assert rows == [{"relations": 1, "users": 1, "states": 1}]
 
 
-async def test_a_first_commit_makes_the_node_with_the_promised_properties(
-    subject: Neo4jSubject, learner: str
-) -> None:
+async def test_a_first_commit_creates_the_documented_node(subject: Neo4jSubject, learner: str) -> None:
     async with subject.open() as store:
         await store.commit(learner, touching(), Snapshot(), record())
     ((state,),) = [row.values() for row in await subject.cypher(_STATE, uid=learner)]
@@ -119,7 +117,7 @@ async def test_unchanged_content_is_not_written_again(subject: Neo4jSubject, lea
     assert row["m"]["access_clock"] == 4
 
 
-async def test_deltas_and_turns_hang_on_the_state_under_unique_keys(
+async def test_deltas_and_turns_are_linked_to_the_state_with_unique_keys(
     subject: Neo4jSubject, learner: str
 ) -> None:
     delta, made = adding("Draw a bar"), record()

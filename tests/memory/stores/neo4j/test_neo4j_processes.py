@@ -81,7 +81,7 @@ async def test_many_processes_write_for_one_learner_and_lose_nothing(
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("turn", [0, 2])
-async def test_a_process_killed_in_mid_commit_loses_nothing_and_doubles_nothing(
+async def test_a_process_killed_in_mid_commit_leaves_each_update_once(
     subject: Neo4jSubject, warm_python: WarmPython, learner: str, turn: int
 ) -> None:
     doing = command(_work(subject.server, learner), warm_python)

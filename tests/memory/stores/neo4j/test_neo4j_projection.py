@@ -81,7 +81,7 @@ async def test_one_text_in_two_bullets_is_two_nodes(subject: Neo4jSubject, learn
     assert len({node["hash_key"] for node in await _drawn(subject, learner)}) == 2
 
 
-async def test_an_absent_learner_has_nothing_to_draw(subject: Neo4jSubject, learner: str) -> None:
+async def test_an_absent_learner_has_no_projection(subject: Neo4jSubject, learner: str) -> None:
     async with subject.open() as store:
         assert await project(store, learner) == 0
     rows = await subject.cypher("MATCH (n {user_id: $uid}) RETURN count(n) AS nodes", uid=learner)

@@ -60,7 +60,9 @@ async def test_a_conflict_ends_in_one_more_transaction(neo4j: Neo4jServer, learn
         assert len((await other.load(learner)).playbook) == 3
 
 
-async def test_writers_of_one_process_never_meet_in_the_database(neo4j: Neo4jServer, learner: str) -> None:
+async def test_writers_of_one_process_never_conflict_in_the_database(
+    neo4j: Neo4jServer, learner: str
+) -> None:
     writers = 20
     async with counted(neo4j.uri) as traffic, _through(neo4j, traffic.uri).open() as store:
         base = (await write(store, learner, adding("Draw a bar"))).snapshot
@@ -71,9 +73,7 @@ async def test_writers_of_one_process_never_meet_in_the_database(neo4j: Neo4jSer
         assert traffic.round_trips == writers
 
 
-async def test_writers_of_many_processes_wait_for_each_other_and_never_deadlock(
-    neo4j: Neo4jServer, learner: str
-) -> None:
+async def test_writers_of_many_processes_never_deadlock(neo4j: Neo4jServer, learner: str) -> None:
     async with counted(neo4j.uri) as traffic, AsyncExitStack() as opened:
         stores = [await opened.enter_async_context(_through(neo4j, traffic.uri).open()) for _ in range(8)]
         await write(stores[0], learner, adding("Draw a bar"))

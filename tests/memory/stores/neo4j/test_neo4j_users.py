@@ -55,7 +55,9 @@ async def test_two_users_of_the_host_with_one_id_still_make_one_state(
     assert len(await _user(subject, learner)) == 2
 
 
-async def test_a_user_made_here_goes_with_the_learner(subject: Neo4jSubject, learner: str) -> None:
+async def test_a_user_created_by_the_store_is_deleted_with_the_learner(
+    subject: Neo4jSubject, learner: str
+) -> None:
     async with subject.open() as store:
         await write(store, learner, adding("Draw a bar"), record())
         await project(store, learner)
@@ -75,7 +77,7 @@ async def test_a_user_made_here_goes_with_the_learner(subject: Neo4jSubject, lea
     ],
     ids=["a relation from it", "a relation to it", "a property", "a label"],
 )
-async def test_a_user_made_here_stays_when_the_host_added_to_it(
+async def test_a_user_created_by_the_store_stays_if_the_host_added_to_it(
     subject: Neo4jSubject, learner: str, addition: str
 ) -> None:
     async with subject.open() as store:
