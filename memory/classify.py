@@ -2,8 +2,6 @@
 
 The rules are tables of patterns, first match wins. They are for English, and for a tutor's first guesses
 only: a caller who knows the topic passes it.
-
-Does not: call a model, or say anything of texts that no rule knows.
 """
 
 from __future__ import annotations
@@ -20,10 +18,10 @@ from ace_graph.memory.similarity.normalize import normalized_tokens
 
 __all__ = ["infer_memory_type", "infer_topic"]
 
-_MOST_CHARS = 4_000
-_MOST_LEADS = 5
+_MAX_CHARS = 4_000
+_MAX_LEADS = 5
 _HYPHEN = re.compile(r"(?<=\w)-(?=[^\W\d])")
-"""Taken out first: a read-only file is no command to read."""
+"""Removed first: "read-only file" is no instruction to read."""
 
 # Patterns are compiled when they are first used; `re` keeps them.
 _FRACTION = r"(?<![\w/.,])[0-9]{1,4}\s?/\s?[1-9][0-9]{0,3}(?![\w/]|[.,][0-9])"
@@ -91,10 +89,10 @@ def infer_topic(text: str) -> str | None:
 
 def infer_memory_type(text: str) -> MemoryType:
     """Return `procedural` for an instruction, `episodic` for an experience with somebody, else `semantic`."""
-    plain = fold(text[:_MOST_CHARS]).casefold().strip(" -*\t\"'")
+    plain = fold(text[:_MAX_CHARS]).casefold().strip(" -*\t\"'")
     if re.search(_STEP, plain):
         return "procedural"
-    words = [token.word for token in normalized_tokens(_HYPHEN.sub("", text[:_MOST_CHARS]))]
+    words = [token.word for token in normalized_tokens(_HYPHEN.sub("", text[:_MAX_CHARS]))]
     if re.search(_EXPERIENCE, _sentence(words)):
         return "episodic"
     fillers = lexicon().fillers
@@ -107,9 +105,9 @@ def _sentence(words: Iterable[str]) -> str:
 
 
 def _instructs(plain: str) -> bool:
-    """Whether the text begins with a verb that tells what to do, behind "always" or "before ..., "."""
+    """Whether the text begins with an imperative, perhaps after "always" or "before ..., "."""
     verbs = _imperatives()
-    for _ in range(_MOST_LEADS):
+    for _ in range(_MAX_LEADS):
         word = re.match(r"[a-z]+(?![\w'-])", plain)
         if word and word.group() in verbs:
             return True
@@ -121,8 +119,8 @@ def _instructs(plain: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the beginning of a text, folded, its spaces single: no pattern has to look far."""
-    return " ".join(fold(text[:_MOST_CHARS]).casefold().split())
+    """Return the beginning of a text, folded, with single spaces, so that no pattern gets a long text."""
+    return " ".join(fold(text[:_MAX_CHARS]).casefold().split())
 
 
 @lru_cache(maxsize=1)

@@ -17,10 +17,9 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-__all__ = ["as_latin", "folded", "joined", "letters_apart", "readings"]
+from ace_graph.memory.search.normal_form import normal_form
 
-_NORMALISED_AT_ONCE = 500
-"""Normalising sorts combining marks, which is quadratic in a run of them."""
+__all__ = ["as_latin", "folded", "joined", "letters_apart", "readings"]
 
 _LATIN_NAME = re.compile(
     r"(?:LATIN |NEGATIVE |SQUARED |CIRCLED |CROSSED |REGIONAL INDICATOR |MODIFIER )+"
@@ -28,12 +27,12 @@ _LATIN_NAME = re.compile(
 )
 _UNNAMED = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ɑ": "a", "ɛ": "e", "ð": "d", "þ": "th", "ı": "i"})
 _STOPS = frozenset("。｡․‧∙⋅．")
-"""What browsers or readers take for a dot."""
-_CYRILLIC, _ITS_LATIN = "авекмнорстухіјѕԁһӏԛԝ", "abekmhopctyxijsdhlqw"
-_GREEK, _ITS_LETTERS = "αβεηικνορτυχωγμ", "abeniknoptuxwyu"
-_OTHERS, _THEIR_LETTERS = "\u0585\u057d\u0570\u0578\u0581\u0584\u2c9f\ua4f3\ua4ee", "ouhngqooe"
+"""What browsers or readers treat as a dot."""
+_CYRILLIC, _CYRILLIC_AS_LATIN = "авекмнорстухіјѕԁһӏԛԝ", "abekmhopctyxijsdhlqw"
+_GREEK, _GREEK_AS_LATIN = "αβεηικνορτυχωγμ", "abeniknoptuxwyu"
+_OTHERS, _OTHERS_AS_LATIN = "\u0585\u057d\u0570\u0578\u0581\u0584\u2c9f\ua4f3\ua4ee", "ouhngqooe"
 _TO_LATIN = str.maketrans(
-    _CYRILLIC + "и" + _GREEK + _OTHERS, _ITS_LATIN + "u" + _ITS_LETTERS + _THEIR_LETTERS
+    _CYRILLIC + "и" + _GREEK + _OTHERS, _CYRILLIC_AS_LATIN + "u" + _GREEK_AS_LATIN + _OTHERS_AS_LATIN
 )
 _TO_CYRILLIC = str.maketrans("abekmhopctyxnurg", "авекмнорстухпигд")
 _WORD = re.compile(r"\w{1,64}")
@@ -44,7 +43,7 @@ _HAN_APART = re.compile(
 )
 _APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ ._*\-|/]{1,2}[^\W\d_](?![^\W_])){7,400}")
 _ENCODED = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
-_SPELT = re.compile(r"[a-z0-9@$|]{3,64}")
+_LETTERS_AND_DIGITS = re.compile(r"[a-z0-9@$|]{3,64}")
 _AS_LETTERS = str.maketrans("0134578@$|", "oieastbasi")
 
 
@@ -52,14 +51,12 @@ def folded(text: str) -> str:
     """Return `text` in plain letters of its own script, upper and lower case kept."""
     if text.isascii():
         return text
-    parts = range(0, len(text), _NORMALISED_AT_ONCE)
-    normal = (unicodedata.normalize("NFKD", text[i : i + _NORMALISED_AT_ONCE]) for i in parts)
-    return "".join(ch if ch.isascii() else _plain(ch) for part in normal for ch in part)
+    return "".join(ch if ch.isascii() else _plain(ch) for ch in normal_form("NFKD", text))
 
 
 def as_latin(text: str) -> str:
     """Return a folded text with the letters of other scripts that look like Latin ones as those."""
-    return text if text.isascii() else "".join(ch if ch.isascii() else _alike(ch) for ch in text)
+    return text if text.isascii() else "".join(ch if ch.isascii() else _latin_look_alike(ch) for ch in text)
 
 
 def joined(text: str) -> str:
@@ -80,7 +77,7 @@ def readings(text: str) -> Iterator[str]:
     if not text.isascii():
         native = _HAN_APART.sub("", _cyrillic(text.casefold()))
         seen |= dict.fromkeys((native, _spread(native)))
-    seen |= dict.fromkeys([_SPELT.sub(_digits_as_letters, reading) for reading in seen])
+    seen |= dict.fromkeys([_LETTERS_AND_DIGITS.sub(_digits_as_letters, reading) for reading in seen])
     for encoded in _ENCODED.findall(latin):
         if (decoded := _decoded(encoded)) is not None:
             seen[folded(decoded).casefold()] = None
@@ -109,7 +106,7 @@ def _plain(char: str) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def _alike(char: str) -> str:
+def _latin_look_alike(char: str) -> str:
     latin = char.casefold().translate(_TO_LATIN)
     return latin.upper() if char.isupper() else latin
 
@@ -126,9 +123,9 @@ def _is_mixed(word: str) -> bool:
 
 
 def _digits_as_letters(word: re.Match[str]) -> str:
-    spelt = word[0]
-    letters = sum("a" <= ch <= "z" for ch in spelt)
-    return spelt.translate(_AS_LETTERS) if 0 < letters < len(spelt) else spelt
+    text = word[0]
+    letters = sum("a" <= ch <= "z" for ch in text)
+    return text.translate(_AS_LETTERS) if 0 < letters < len(text) else text
 
 
 def _decoded(encoded: str) -> str | None:

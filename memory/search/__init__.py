@@ -1,1 +1,1 @@
-"""Finding words: tokenizer, stop words, BM25 index, prefix filter, token estimate."""
+"""Text search: tokenizer, stop words, inverted index with BM25, prefix filter, token estimate."""

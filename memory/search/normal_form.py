@@ -1,10 +1,8 @@
 """Unicode's normal forms of a text of any length, in linear time.
 
-Normalising puts the marks behind a letter in order, by moving one past the other: quadratic in a run of them,
-within one call that holds the interpreter. So a long text is taken in pieces. They are cut before a character
-that no other can join, and a run of marks, of which no script has more than a few, is cut where it is.
-
-Does not: know which form is wanted.
+Normalising sorts the combining marks after a letter, which takes quadratic time in a long run of marks, in
+one call that holds the interpreter. So a long text is normalised in pieces. They are cut before a character
+that joins with none before it; a run of more marks than any script has is cut inside.
 """
 
 from __future__ import annotations
@@ -17,8 +15,8 @@ __all__ = ["normal_form"]
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
-_AT_ONCE = 1_000
-_MOST_MARKS = 64
+_PIECE_CHARS = 1_000
+_MAX_MARKS = 64
 
 
 def normal_form(form: Form, text: str) -> str:
@@ -31,17 +29,17 @@ def normal_form(form: Form, text: str) -> str:
 def _pieces(text: str) -> Iterator[str]:
     start = 0
     while start < len(text):
-        end = _cut(text, start + _AT_ONCE)
+        end = _cut(text, start + _PIECE_CHARS)
         yield text[start:end]
         start = end
 
 
 def _cut(text: str, at: int) -> int:
     """Return the first place from `at` on before which a text can be cut."""
-    near = range(at, min(at + _MOST_MARKS, len(text)))
-    return next((place for place in near if _stands_apart(text[place])), at)
+    places = range(at, min(at + _MAX_MARKS, len(text)))
+    return next((place for place in places if _never_joins(text[place])), at)
 
 
-def _stands_apart(char: str) -> bool:
-    """Whether no character before joins with this one: no mark, no later part of a Korean syllable."""
+def _never_joins(char: str) -> bool:
+    """Whether it joins with no character before it: no mark, no later part of a Korean syllable."""
     return char.isascii() or (unicodedata.category(char)[0] != "M" and not "\u1160" <= char <= "\u11ff")

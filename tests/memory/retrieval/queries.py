@@ -1,7 +1,4 @@
-"""What the tests of retrieval share: a bullet about fractions, a question about it, and asking.
-
-Does not: assert.
-"""
+"""A bullet about fractions, a question about it, and `retrieve` with defaults, for the tests of retrieval."""
 
 from __future__ import annotations
 

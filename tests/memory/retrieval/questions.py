@@ -1,7 +1,4 @@
-"""A small labelled set for retrieval, written for these tests: lessons, and questions with what they need.
-
-Does not: hold text from anywhere else.
-"""
+"""A small labelled set for retrieval, written for these tests: lessons, and questions with what they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is worth a line: beside the best, for each sentence and subject of a message, and after a failure."""
+"""The cutoff: beside the best bullet, for each sentence and subject of a message, and after a failure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_small_talk_alone_finds_nothing(chat: str) -> None:
     assert {question: keys for question, keys in found.items() if keys} == {}
 
 
-def test_what_covers_far_less_than_the_best_gets_no_line() -> None:
+def test_a_bullet_far_below_the_best_is_cut() -> None:
     assert ids(ask([bullet("half", HALF)])) == ["half"]
     assert ids(ask([bullet("half", HALF), bullet("whole", WHOLE)])) == ["whole"]
 
@@ -52,25 +52,25 @@ def test_every_sentence_has_its_own_best() -> None:
     assert sorted(ids(ask(bullets, question))) == ["exam", "lcd"]
 
 
-def test_names_that_no_bullet_knows_do_not_hide_what_is_asked() -> None:
+def test_unknown_names_in_a_question_do_not_hide_its_lesson() -> None:
     others = [bullet(f"o-{n}", f"Item{n} of the job interview is kept in folder{n}") for n in range(40)]
     lesson = bullet("a", "Choose the Harvard style for estimating the ticket in the job interview")
     question = "Jensen wants me to finish approximating the job interview ticket until Thursday."
     assert ids(ask([*others, lesson], question)) == ["a"]
 
 
-def test_what_the_topic_speaks_for_is_never_cut() -> None:
+def test_a_bullet_of_the_questions_topic_is_not_cut() -> None:
     pizza = bullet("pizza", "Draw both parts as slices of a pizza", topic="fraction_addition")
     question = "How do I add the fractions 1/2 and 1/3 with different denominators?"
     assert sorted(ids(ask([pizza, bullet("lcd")], question, topic="fraction_addition"))) == ["lcd", "pizza"]
 
 
-def test_what_an_embedding_speaks_for_is_never_cut() -> None:
+def test_a_bullet_with_a_similar_embedding_is_not_cut() -> None:
     bullets = [bullet("half", HALF), bullet("whole", WHOLE)]
     assert sorted(ids(ask(bullets, semantic={"half": 0.7, "whole": 0.7}))) == ["half", "whole"]
 
 
-def test_advice_that_failed_last_time_gives_way_to_what_was_learned_on_its_subject_since() -> None:
+def test_failed_advice_is_superseded_by_a_later_lesson_on_its_subject() -> None:
     failed = bullet(
         "failed", "Add fractions with different denominators by a calculator", setbacks=1, helpful=3
     )
@@ -85,7 +85,7 @@ def test_advice_that_failed_last_time_gives_way_to_what_was_learned_on_its_subje
     assert "failed" in ids(ask([failed, other]))
 
 
-def test_two_pieces_of_advice_on_one_subject_are_both_shown_while_none_failed() -> None:
+def test_two_lessons_on_one_subject_are_shown_while_none_failed() -> None:
     bullets = [
         bullet("a", "When adding fractions with different denominators, find the common one first"),
         bullet("b", "When adding fractions with different denominators, simplify the result at the end"),

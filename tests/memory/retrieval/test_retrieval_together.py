@@ -9,7 +9,7 @@ from ace_graph.memory.playbook import BaseVotes
 from tests.memory.retrieval.queries import ADD, LCD, NOW, THEN, ask, bullet, core, ids
 
 
-def test_the_core_has_a_stable_order_and_comes_whatever_the_question() -> None:
+def test_the_core_is_in_every_prompt_in_a_stable_order() -> None:
     bullets = [
         bullet("fact-new", "The dog of the family is called Rex", section="profile", created_at=NOW),
         bullet("fact-old", "The exam is in June", section="profile"),
@@ -53,7 +53,7 @@ def test_a_new_fact_changes_only_the_end_of_the_core() -> None:
     assert core(ask(facts))[:4] == core(ask(facts[:4]))
 
 
-def test_at_most_one_of_a_group_of_rivals_is_injected_the_better_proven() -> None:
+def test_of_rivals_only_the_one_with_better_evidence_is_injected() -> None:
     two = bullet("two", "Round money to 2 decimal places", helpful=1)
     three = bullet("three", "Round money to 3 decimal places", helpful=2)
     four = bullet("four", "Round money to 4 decimal places")
@@ -67,7 +67,7 @@ def test_of_rivals_with_equal_evidence_the_newer_is_injected() -> None:
     assert ids(ask([new, old], "When is my exam?")) == ["new"]
 
 
-def test_a_core_bullet_stands_against_its_rival() -> None:
+def test_a_core_bullet_wins_over_its_rival() -> None:
     said = bullet("said", "The exam is on 14 June", section="profile")
     learned = bullet("learned", "The exam is on 21 June", helpful=9, updated_at=NOW)
     found = ask([said, learned], "When is my exam?")
@@ -86,7 +86,7 @@ def test_the_base_playbook_is_retrieved_together_with_the_own() -> None:
     assert ids(ask([], base=base)) == ["base:1"]
 
 
-def test_failed_advice_of_the_base_gives_way_to_what_was_learned_on_its_subject() -> None:
+def test_failed_base_advice_is_superseded_by_a_lesson_on_its_subject() -> None:
     failed = bullet("base:1", "Round money to two places in every bill", helpful=1, harmful=1)
     base = Playbook.of([failed, bullet("base:2", "Round money to four places in every bill", updated_at=NOW)])
     question = "How do I round money in a bill?"
@@ -96,7 +96,7 @@ def test_failed_advice_of_the_base_gives_way_to_what_was_learned_on_its_subject(
     assert ids(ask(failing, question, base=base)) == ["base:2"]
 
 
-def test_a_base_bullet_gives_way_to_an_own_one_that_says_the_same() -> None:
+def test_an_own_bullet_replaces_a_base_one_that_says_the_same() -> None:
     base = Playbook.of([bullet("base:1", f"Always {LCD}", helpful=30)])
     assert ids(ask([bullet("own")], base=base)) == ["own"]
 

@@ -30,7 +30,7 @@ def test_a_question_without_content_gets_only_the_core(question: str) -> None:
     assert (core(found), ids(found)) == (["b"], [])
 
 
-def test_the_best_of_an_irrelevant_lot_is_not_good_enough() -> None:
+def test_the_best_of_irrelevant_bullets_is_not_injected() -> None:
     assert (
         ids(ask([bullet("a", "Fractions of a second matter in sprinting")], "Who invented sprinting shoes?"))
         == []
@@ -67,12 +67,12 @@ def test_the_own_topic_is_a_boost_and_no_filter() -> None:
     assert ids(ask([other, own], topic="decimals")) == ["a", "b"]
 
 
-def test_the_topic_of_the_question_itself_opens_the_gate() -> None:
+def test_the_questions_own_topic_opens_the_gate() -> None:
     lesson = bullet("a", "Draw both parts as slices of a pizza", topic="fraction_addition")
     assert ids(ask([lesson], "1/2 + 1/3 = ?", topic="fraction_addition")) == ["a"]
 
 
-def test_a_topic_that_the_caller_fixed_does_not_open_it_for_a_greeting() -> None:
+def test_a_given_topic_does_not_open_the_gate_for_a_greeting() -> None:
     lesson = bullet("a", "Draw both parts as slices of a pizza", topic="fraction_addition")
     assert ids(ask([lesson], "hello, nice weather", topic="fraction_addition")) == []
 
@@ -108,7 +108,7 @@ def test_one_more_failure_than_successes_hides_a_bullet(helpful: int, harmful: i
     assert ids(ask([bullet("a", helpful=helpful, harmful=harmful)])) == (["a"] if shown else [])
 
 
-def test_the_strength_of_what_is_retrieved_has_decayed_by_the_formula() -> None:
+def test_the_strength_of_a_retrieved_bullet_decays_by_the_formula() -> None:
     kinds = {"semantic": 10 * 0.99**10, "episodic": 5 * 0.95**10, "procedural": 2 * 0.998**10}
     total = 0.0
     for kind, helpful in (("semantic", 9), ("episodic", 4), ("procedural", 1)):
@@ -119,14 +119,14 @@ def test_the_strength_of_what_is_retrieved_has_decayed_by_the_formula() -> None:
     assert total == pytest.approx(13.99786, abs=1e-5), "the number of the document"
 
 
-def test_of_two_that_are_as_relevant_the_faded_one_comes_second() -> None:
+def test_of_two_equally_relevant_the_decayed_one_comes_second() -> None:
     both = [bullet("a", helpful=3), bullet("b", f"{LCD}!", helpful=3, topic="other")]
     for faded, order in (("a", ["b", "a"]), ("b", ["a", "b"])):
         access = Access(access_clock=60, stamps={"a": 60, "b": 60} | {faded: 0})
         assert ids(ask(both, access=access)) == order
 
 
-def test_advice_that_failed_twice_in_a_row_is_not_shown_whatever_it_did_before() -> None:
+def test_advice_that_failed_twice_in_a_row_is_not_shown() -> None:
     failing = bullet("a", helpful=9, harmful=2, setbacks=2)
     assert ids(ask([failing])) == []
     assert ids(ask([failing], policy=Policy(setbacks_allowed=2))) == ["a"]
@@ -134,7 +134,7 @@ def test_advice_that_failed_twice_in_a_row_is_not_shown_whatever_it_did_before()
     assert core(ask([bullet("a", helpful=9, harmful=2, setbacks=2, pinned=True)])) == ["a"]
 
 
-def test_a_bullet_expires_after_its_days_and_not_a_second_before() -> None:
+def test_a_bullet_expires_exactly_after_its_days() -> None:
     lesson, fact = bullet("a", ttl_days=30), bullet("b", "The exam is on Monday", pinned=True, ttl_days=30)
     before, after = ask([lesson, fact], now=NOW - timedelta(seconds=1)), ask([lesson, fact], now=NOW)
     assert (ids(before), core(before)) == (["a"], ["b"])
@@ -203,7 +203,7 @@ def test_max_bullets_limits_the_retrieved_part_alone() -> None:
     assert ids(ask([*many, pin], max_bullets=0)) == []
 
 
-def test_what_is_too_long_is_passed_over_for_what_fits() -> None:
+def test_a_bullet_that_is_too_long_is_skipped() -> None:
     long = bullet("long", f"{LCD} {'because it is so ' * 60}")
     found = ask([long, bullet("short")], budget_tokens=150)
     assert ids(found) == ["short"]
@@ -214,7 +214,7 @@ def test_a_long_question_still_finds_its_lesson() -> None:
     assert ids(ask(SCHOOL, f"{story} {ADD}"))[:1] == ["lcd"]
 
 
-def test_an_endless_question_ends() -> None:
+def test_a_very_long_question_is_answered() -> None:
     assert ask(SCHOOL, " ".join(f"word{n}" for n in range(20_000))) == Retrieval()
 
 

@@ -1,4 +1,4 @@
-"""Lessons that are no danger pass, attacks do not: 300 of the ones, 120 of the others, in six languages."""
+"""300 harmless lessons in six languages pass the screen, 120 attacks do not."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_advice_near_a_rule_passes(text: str) -> None:
         ("arr[0](x.y) calls it.", "See [this](x.y) for it."),
     ],
 )
-def test_the_structure_tells_advice_from_an_order(advice: str, order: str) -> None:
+def test_the_structure_tells_advice_from_an_instruction(advice: str, order: str) -> None:
     assert screen(advice) is None
     assert screen(order) is not None
 
@@ -71,13 +71,13 @@ def test_the_lessons_are_of_ten_fields_and_six_languages() -> None:
 
 
 @pytest.mark.parametrize("half", ["tuning", "held-out"])
-def test_at_most_three_in_a_hundred_lessons_are_held_back(half: Half) -> None:
+def test_at_most_three_in_a_hundred_lessons_are_quarantined(half: Half) -> None:
     lessons = [lesson for lesson in read_harmless() if lesson.half == half]
     assert len(kept_back(lessons)) <= 0.03 * len(lessons)
 
 
 @pytest.mark.parametrize("half", ["tuning", "held-out"])
-def test_disguised_attacks_are_held_back(half: Half) -> None:
+def test_disguised_attacks_are_quarantined(half: Half) -> None:
     attacks = [attack for attack in read_disguised() if attack.half == half]
     assert len(attacks) >= 60
     assert {attack.language for attack in attacks} == {"en", "de", "fr", "es", "zh", "ru"}

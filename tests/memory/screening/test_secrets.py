@@ -51,7 +51,7 @@ def test_a_password_is_found_in_six_languages(text: str) -> None:
         "password: 12345",
     ],
 )
-def test_what_follows_the_name_and_is_no_secret_passes(text: str) -> None:
+def test_an_ordinary_value_after_a_name_of_a_secret_passes(text: str) -> None:
     assert screen(text) is None
 
 

@@ -1,4 +1,4 @@
-"""The index: incremental equals rebuilt, the gate's bound is exact, nothing is ever mutated."""
+"""The inverted index: incremental equals rebuilt, the gate's bound is exact, nothing is mutated."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def test_a_vote_leaves_the_very_same_index() -> None:
     assert index.changed([old], [old.tag("helpful")]) is index
 
 
-def test_removing_what_the_index_does_not_hold_is_no_change() -> None:
+def test_removing_an_unknown_bullet_changes_nothing() -> None:
     index = Index.build([bullet("a", "find the denominator")])
     assert index.changed([bullet("b", "another one")], []) is index
 
 
-def test_the_core_flag_is_kept_up() -> None:
+def test_the_core_flag_is_updated() -> None:
     plain = bullet("a", "find the denominator")
     pinned = plain.model_copy(update={"pinned": True})
     index = Index.build([plain]).changed([plain], [pinned])
@@ -158,7 +158,7 @@ def test_near_duplicates_are_nominated_first() -> None:
     assert "far" not in nominated
 
 
-def test_at_most_limit_are_nominated_in_an_order_of_their_own() -> None:
+def test_at_most_limit_are_nominated_in_a_fixed_order() -> None:
     bullets = [bullet(f"a-{n:05d}", "Find the least common denominator") for n in range(30)]
     expected = tuple(b.id for b in bullets[:5])
     assert Index.build(bullets).nominate("the least common denominator", limit=5) == expected

@@ -35,12 +35,12 @@ def test_a_long_text_is_normalised_as_it_is_as_a_whole(text: str) -> None:
 
 
 @pytest.mark.parametrize("shift", range(-3, 4))
-def test_no_letter_is_parted_from_its_marks(shift: int) -> None:
+def test_no_letter_is_separated_from_its_marks(shift: int) -> None:
     text = "x" * (1_000 + shift) + "e\u0301\u0323" * 10
     assert normal_form("NFC", text) == unicodedata.normalize("NFC", text)
 
 
-def test_a_run_of_marks_is_taken_in_pieces() -> None:
+def test_a_run_of_marks_is_normalised_in_pieces() -> None:
     marks = "\u0301\u0323" * 10_000
     assert sorted(normal_form("NFKC", marks)) == sorted(marks)
     assert normal_form("NFKC", marks).count("\u0301\u0323") > 10  # in order within a piece, not beyond it

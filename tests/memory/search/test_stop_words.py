@@ -1,4 +1,4 @@
-"""Which words of a question ask for something, and which only say that somebody asks."""
+"""Stop words: which words of a question say what it is about, and which only say that somebody asks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ace_graph.memory.search.tokenize import terms
         ("Creo que todavía debo afinar la guitarra", "afinar guitarra", "spanish"),
     ],
 )
-def test_talk_around_a_question_is_no_term(said: str, asked: str, language: str) -> None:
+def test_words_that_only_ask_are_no_terms(said: str, asked: str, language: str) -> None:
     assert terms(said) == terms(asked, language)
 
 
-def test_a_mean_is_something_to_ask_for_and_a_child_is_in_german() -> None:
+def test_content_words_like_mean_and_kind_are_terms() -> None:
     assert "mean" in terms("How do I get the mean of these values?")
     assert terms("Das Kind ist in der Schule") == terms("Kind Schule", "german")

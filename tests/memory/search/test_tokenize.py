@@ -32,7 +32,7 @@ def test_numbers_stay_whole(text: str, number: str) -> None:
     assert number in terms(text)
 
 
-def test_a_mixed_number_is_not_glued_to_its_fraction() -> None:
+def test_a_mixed_number_is_separate_from_its_fraction() -> None:
     assert terms("2½") == ("2", "1/2")
 
 
@@ -72,7 +72,7 @@ def test_a_camel_case_name_is_found_whole_and_by_its_parts() -> None:
     assert shared("github", "GitHub")
 
 
-def test_underscored_names_are_parted() -> None:
+def test_a_name_with_underscores_gives_its_parts() -> None:
     assert terms("show_api_doc") == ("api", "doc")
 
 

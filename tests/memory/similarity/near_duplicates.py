@@ -1,7 +1,4 @@
-"""Labelled pairs of short lessons that say the same, written for these tests, by how their texts differ.
-
-Does not: hold text from anywhere else.
-"""
+"""Labelled pairs of short lessons that say the same, written for these tests, by how their texts differ."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Labelled pairs of short lessons that say something else, written for these tests, by what differs.
 
 They must never merge.
-
-Does not: hold text from anywhere else.
 """
 
 from __future__ import annotations

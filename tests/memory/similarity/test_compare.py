@@ -100,11 +100,11 @@ def test_another_claim_about_the_same_subject_is_a_rival(a: str, b: str, guard: 
         ("An unsigned 8-bit number is below 256", "An unsigned 16-bit number is below 65536"),
     ],
 )
-def test_a_like_claim_about_another_subject_is_no_rival(a: str, b: str) -> None:
+def test_a_similar_claim_about_another_subject_is_no_rival(a: str, b: str) -> None:
     assert compare(bullet(a), bullet(b), 0.9).outcome == "different"
 
 
-def test_two_topics_make_no_rivals_of_two_rules() -> None:
+def test_rules_on_two_topics_are_no_rivals() -> None:
     money = bullet("Round to 2 decimal places", topic="money")
     physics = bullet("Round to 3 decimal places", topic="physics")
     assert compare(money, physics, 0.9).outcome == "different"

@@ -1,4 +1,4 @@
-"""What keeps two texts together or apart: layout, phrases, slips of the pen, units, opposites."""
+"""Which differences change a claim: layout, phrases, typos, units, opposites."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_layout_and_spelling_of_numbers_make_no_difference(plain: str, dressed: 
         "It is important to know that you should {}",
     ],
 )
-def test_what_leads_up_to_a_claim_adds_nothing(frame: str) -> None:
+def test_an_introductory_phrase_adds_nothing(frame: str) -> None:
     claim = "measure the flour with a scale"
     assert compared(claim, frame.format(claim)).outcome == "same"
 
@@ -81,7 +81,7 @@ def test_what_stands_before_a_comma_may_go_to_the_end() -> None:
         ("Swap coins for notes", "Swap notes for coins"),
     ],
 )
-def test_who_does_what_to_whom_is_kept_apart_also_where_most_neighbours_stay(a: str, b: str) -> None:
+def test_exchanged_subject_and_object_keep_texts_apart(a: str, b: str) -> None:
     assert compared(a, b).outcome != "same"
 
 
@@ -98,7 +98,7 @@ def test_a_phrase_behind_a_preposition_may_stand_at_either_end() -> None:
         ("Use butter instead of margarine", "Use butter isntead of margarine"),
     ],
 )
-def test_slips_of_the_pen_are_overlooked_in_steering_words_too(right: str, mistyped: str) -> None:
+def test_typos_in_steering_words_are_ignored(right: str, mistyped: str) -> None:
     comparison = compared(right, mistyped)
     assert comparison.outcome == "same"
     assert comparison.score < 1
@@ -115,11 +115,11 @@ def test_slips_of_the_pen_are_overlooked_in_steering_words_too(right: str, misty
         ("Open the gate after lunch", "Open the gate alter lunch"),
     ],
 )
-def test_a_real_word_is_no_slip_of_another(a: str, b: str) -> None:
+def test_a_real_word_is_no_typo_of_another(a: str, b: str) -> None:
     assert compared(a, b).outcome != "same"
 
 
-def test_only_steering_words_of_the_other_text_are_respelt() -> None:
+def test_only_steering_words_of_the_other_text_are_corrected() -> None:
     assert correct_typos("Wash it brfore supper", "Wash it before supper") == ("Wash it before supper", 1)
     assert correct_typos("Wash it brfore supper", "Wash it after supper") == ("Wash it brfore supper", 0)
     assert correct_typos("Wash it before supper", "Wash it before dinner") == ("Wash it before supper", 0)
@@ -166,7 +166,7 @@ def test_contradictions_are_rivals(a: str, b: str, guard: str) -> None:
         ("Compute 2**3 for the volume", "Compute 2*3 for the volume"),
     ],
 )
-def test_another_thing_to_say_is_no_rival(a: str, b: str) -> None:
+def test_a_different_fact_is_no_rival(a: str, b: str) -> None:
     assert compared(a, b).outcome == "different"
 
 
@@ -181,7 +181,7 @@ def test_another_thing_to_say_is_no_rival(a: str, b: str) -> None:
         "It is good practice to check the seal",
     ],
 )
-def test_an_instruction_stays_one_whatever_leads_up_to_it(text: str) -> None:
+def test_an_instruction_after_an_introductory_phrase_is_procedural(text: str) -> None:
     assert infer_memory_type(text) == "procedural"
 
 
@@ -239,7 +239,7 @@ def test_two_wordings_of_one_claim_fire_no_guard(a: str, b: str) -> None:
         ("Use lists and tuples", "Use lists or tuples"),
     ],
 )
-def test_what_only_looks_like_another_wording_stays_apart(a: str, b: str) -> None:
+def test_texts_that_only_look_alike_stay_apart(a: str, b: str) -> None:
     assert compared(a, b).outcome != "same"
 
 
@@ -247,6 +247,6 @@ def test_what_only_looks_like_another_wording_stays_apart(a: str, b: str) -> Non
     "lead",
     ["Also, ", "Also ", "Additionally, ", "In addition, ", "Finally, ", "In my view, ", "You will want to "],
 )
-def test_a_lead_does_not_change_the_memory_type(lead: str) -> None:
+def test_an_introductory_phrase_keeps_the_memory_type(lead: str) -> None:
     assert infer_memory_type(f"{lead}check the units of the result") == "procedural"
     assert infer_memory_type("Also, the sky is blue") == "semantic"

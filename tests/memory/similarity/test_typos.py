@@ -1,4 +1,4 @@
-"""A slip of the pen is a string that is no word beside one that is; two real words never merge."""
+"""A typo is a string that is no word, compared with one that is; two real words never merge."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_words_that_name_two_things_stay_apart(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "slip"),
+    ("word", "typo"),
     [
         ("kettle", "ketle"),
         ("kettle", "kettel"),
@@ -67,9 +67,9 @@ def test_words_that_name_two_things_stay_apart(words: str) -> None:
         ("public", "pubjic"),
     ],
 )
-def test_one_letter_amiss_makes_a_slip(word: str, slip: str) -> None:
-    assert is_typo(word, slip)
-    assert is_typo(slip, word)
+def test_one_wrong_letter_is_a_typo(word: str, typo: str) -> None:
+    assert is_typo(word, typo)
+    assert is_typo(typo, word)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_one_letter_amiss_makes_a_slip(word: str, slip: str) -> None:
         ("kettle9", "ketle9"),
     ],
 )
-def test_other_words_and_unknown_pairs_are_no_slips(one: str, other: str) -> None:
+def test_other_words_and_unknown_pairs_are_no_typos(one: str, other: str) -> None:
     assert not is_typo(one, other)
     assert not is_typo(other, one)
 
@@ -143,7 +143,7 @@ def test_real_words_are_no_other_spelling(one: str, other: str) -> None:
     ("one", "other"),
     [("plan", "plane"), ("fill", "file"), ("format", "formate"), ("tubs", "tubes"), ("bill", "bile")],
 )
-def test_words_of_one_root_that_are_two_words_stay_apart(one: str, other: str) -> None:
+def test_different_words_of_one_root_stay_apart(one: str, other: str) -> None:
     assert outcome(f"Check the {one} of the day", f"Check the {other} of the day") != "same"
 
 
