@@ -27,7 +27,7 @@ from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from benchmarks.corpus import START, bullets
 from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
-from tests.plugins.neo4j_source import VERSIONS, look_around
+from tests.plugins.neo4j_source import VERSIONS, detect_sources
 
 __all__ = ["ROOMY", "Neo4jHere", "Place", "Places", "places", "seeded"]
 
@@ -98,7 +98,7 @@ def places() -> Generator[Places]:
 
 @contextmanager
 def _neo4j(folder: Path) -> Generator[Neo4jHere | None]:
-    means, version, name = look_around(), VERSIONS[0], f"ace-bench-{uuid4().hex[:8]}"
+    means, version, name = detect_sources(), VERSIONS[0], f"ace-bench-{uuid4().hex[:8]}"
     if means.uri is not None:
         yield Neo4jHere(means.uri)
     elif means.docker:

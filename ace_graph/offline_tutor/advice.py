@@ -1,6 +1,6 @@
-"""The ideas behind fractions, each in a sentence or two with an example.
+"""What the tutor teaches beside the steps: explanations of ideas, cautions against a known mistake.
 
-What to say before the steps to a learner who keeps making one mistake, and which advice was followed.
+`followed_advice` says which advice of the playbook a solution follows.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from ace_graph.offline_tutor.explain import Feature
 from ace_graph.offline_tutor.prompt_reader import Item
 from ace_graph.offline_tutor.solver import Solution
 
-__all__ = ["caution_for", "explain_idea", "followed"]
+__all__ = ["caution_for", "explain_idea", "followed_advice"]
 
-
-_Say = str | Callable[[Solution], str | None]
+_Caution = str | Callable[[Solution], str | None]
 
 _ADVICE_WORDS: dict[Feature, str] = {
     "common_denominator": r"common denominator|\blcd\b|\blcm\b|common multiple|same denominator",
@@ -34,15 +33,15 @@ _AGAINST = re.compile(r"\b(?:never|don'?t|do not|avoid|not|without|instead of)\b
 
 def caution_for(item: Item, solution: Solution) -> str | None:
     """Return what to tell a learner with the misconception in `item`, None when it is not about this."""
-    for pattern, kinds, say in _CAUTIONS:
+    for pattern, kinds, caution in _CAUTIONS:
         if solution.kind in kinds and pattern.search(item.text):
-            said = say if isinstance(say, str) else say(solution)
-            if said is not None:
-                return said
+            text = caution if isinstance(caution, str) else caution(solution)
+            if text is not None:
+                return text
     return None
 
 
-def followed(items: Sequence[Item], solution: Solution) -> list[str]:
+def followed_advice(items: Sequence[Item], solution: Solution) -> list[str]:
     """Return the ids of the items whose advice the solution follows."""
     return [
         item.id
@@ -55,7 +54,7 @@ def followed(items: Sequence[Item], solution: Solution) -> list[str]:
     ]
 
 
-def _not_added(solution: Solution) -> str | None:
+def _caution_against_adding(solution: Solution) -> str | None:
     if len(solution.numbers) != 2:
         return "Careful: denominators are never added."
     left, right = solution.numbers
@@ -68,7 +67,7 @@ def _not_added(solution: Solution) -> str | None:
     return f"Careful: {left} + {right} is not {top}/{bottom}, because denominators are never added."
 
 
-def _smallest(solution: Solution) -> str | None:
+def _caution_smallest_denominator(solution: Solution) -> str | None:
     denominators = [number.denominator for number in solution.numbers]
     if len(denominators) != 2:
         return "Careful: take the smallest common denominator."
@@ -92,10 +91,10 @@ _TOP_BOTTOM = r"(?:numerator|top).*(?:denominator|bottom)|(?:denominator|bottom)
 _TOO_BIG = r"common (?:denominator|multiple)|\blc[dm]\b|denominator.*\b(?:big|large)"
 _ORDER = r"order of operations|bracket|parenthes|pemdas|bodmas"
 
-_RULES: tuple[tuple[str, tuple[str, ...], _Say], ...] = (
-    (_ADDS_BOTTOMS, _SUMS, _not_added),
+_RULES: tuple[tuple[str, tuple[str, ...], _Caution], ...] = (
+    (_ADDS_BOTTOMS, _SUMS, _caution_against_adding),
     (_TOP_BOTTOM, _FRACTIONS, _WHAT_THEY_ARE),
-    (_TOO_BIG, _SUMS, _smallest),
+    (_TOO_BIG, _SUMS, _caution_smallest_denominator),
     (
         r"\bflip|reciprocal|invert|divi",
         ("fraction_division",),
@@ -117,7 +116,7 @@ _RULES: tuple[tuple[str, tuple[str, ...], _Say], ...] = (
     (r"\bnegative|minus sign", _PLAIN, "Careful: taking away a negative number adds."),
     (r"fraction", _FRACTIONS, "Careful: this is where it often goes wrong, so step by step."),
 )
-_CAUTIONS = tuple((re.compile(words, re.IGNORECASE), kinds, say) for words, kinds, say in _RULES)
+_CAUTIONS = tuple((re.compile(words, re.IGNORECASE), kinds, caution) for words, kinds, caution in _RULES)
 
 
 _ASKS = re.compile(r"\b(?:how|what|why|explain|define|meaning|tell me about|show me)\b", re.IGNORECASE)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ace_graph.arithmetic import NoValue
-from ace_graph.offline_tutor.advice import caution_for, explain_idea, followed
-from ace_graph.offline_tutor.noted import NOTHING_KEPT, defence, read_noted
-from ace_graph.offline_tutor.number_forms import in_form, restated
+from ace_graph.offline_tutor.advice import caution_for, explain_idea, followed_advice
+from ace_graph.offline_tutor.memory_changes import NOTHING_KEPT, defend_answer, read_memory_changes
+from ace_graph.offline_tutor.number_forms import find_restatement, format_as
 from ace_graph.offline_tutor.parser import Problem, find_problem, unanswered
 from ace_graph.offline_tutor.pictures import draw
-from ace_graph.offline_tutor.preferences import Wishes, read_wishes
+from ace_graph.offline_tutor.preferences import Preferences, read_preferences
 from ace_graph.offline_tutor.prompt_reader import Prompt, block, statements
 from ace_graph.offline_tutor.small_talk import (
     CANNOT,
@@ -66,52 +66,54 @@ def problem_of(prompt: Prompt) -> Problem | None:
 
 def answer(prompt: Prompt) -> Answer:
     """Return the answer to `prompt`. Every question has one; some say that the tutor can not help."""
-    wishes = read_wishes((*prompt.items, *statements(prompt.question)), block(prompt.system, "voice"))
+    preferences = read_preferences(
+        (*prompt.items, *statements(prompt.question)), block(prompt.system, "voice")
+    )
     problem = problem_of(prompt)
     if problem is None:
-        return _without_problem(prompt, wishes)
+        return _without_problem(prompt, preferences)
     try:
         solution = solve(problem)
     except NoValue as reason:
-        return _refused(str(reason), prompt, wishes)
-    why = None if find_problem(prompt.question) else _why(solution, prompt, wishes)
-    return why or _solved(solution, prompt, wishes)
+        return _refused(str(reason), prompt, preferences)
+    why = None if find_problem(prompt.question) else _why(solution, prompt, preferences)
+    return why or _solved(solution, prompt, preferences)
 
 
-def _why(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer | None:
+def _why(solution: Solution, prompt: Prompt, preferences: Preferences) -> Answer | None:
     """The answer to a question about one number of an earlier solution, where it is that."""
     number = asked_number(prompt.question)
     explained = explain_number(solution, number) if number is not None else None
     if explained is None:
         return None
-    used = _Used(wishes, prompt)
-    lines = [*used.opening(), explained, *_language(wishes), *used.closing()]
+    used = _Citations(preferences, prompt)
+    lines = [*used.opening(), explained, *_language(preferences), *used.closing()]
     return Answer("\n".join(lines), f"{number} in {solution.question}", used.ids())
 
 
-def _solved(solution: Solution, prompt: Prompt, wishes: Wishes) -> Answer:
-    used = _Used(wishes, prompt)
+def _solved(solution: Solution, prompt: Prompt, preferences: Preferences) -> Answer:
+    used = _Citations(preferences, prompt)
     checked = _compare_with_calculator(prompt.calculated, solution)
-    cautions = _cautions(solution, wishes, used)
-    steps = [] if wishes.short else list(solution.steps)
-    used.wish("short" if wishes.short else "steps")
-    picture = draw(solution) if wishes.pictures else None
+    cautions = _cautions(solution, preferences, used)
+    steps = [] if preferences.short else list(solution.steps)
+    used.cite_preference("short" if preferences.short else "steps")
+    picture = draw(solution) if preferences.pictures else None
     if picture is not None:
-        used.wish("pictures")
-    used.add(*followed(prompt.items, solution))
-    result, correction = _result(solution, prompt, wishes, used)
+        used.cite_preference("pictures")
+    used.cite(*followed_advice(prompt.items, solution))
+    result, correction = _result(solution, prompt, preferences, used)
     lines = [
         *used.opening(),
-        *read_noted(prompt.system).beside,
-        *_lines(defence(prompt.system), correction),
+        *read_memory_changes(prompt.system).beside,
+        *_lines(defend_answer(prompt.system), correction),
         *cautions,
         *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
-        *_lines(picture, None if wishes.short else checked),
-        *_language(wishes),
+        *_lines(picture, None if preferences.short else checked),
+        *_language(preferences),
         " ".join(["The answer is", f"{result}.", *used.closing()]),
         *_lines(unanswered(prompt.question)),
     ]
-    return Answer("\n".join(lines), _working(solution, wishes, checked), used.ids())
+    return Answer("\n".join(lines), _working(solution, preferences, checked), used.ids())
 
 
 def _lines(*texts: str | None) -> list[str]:
@@ -131,25 +133,27 @@ def _compare_with_calculator(calculated: str | None, solution: Solution) -> str 
     return f"The calculator agrees: {solution.question} = {solution.answer}."
 
 
-def _result(solution: Solution, prompt: Prompt, wishes: Wishes, used: _Used) -> tuple[str, str | None]:
+def _result(
+    solution: Solution, prompt: Prompt, preferences: Preferences, used: _Citations
+) -> tuple[str, str | None]:
     """The result in the form that is wanted, and what to say where the learner corrected that form."""
     if solution.symbol is None:  # a comparison, or a conversion, which names its form itself
         return solution.answer, None
-    corrected = None if find_problem(prompt.question) else restated(prompt.question, solution.value)
+    corrected = None if find_problem(prompt.question) else find_restatement(prompt.question, solution.value)
     if corrected is not None and corrected.written != solution.answer:
-        if in_form(solution.value, corrected.form) is None:
+        if format_as(solution.value, corrected.form) is None:
             return solution.answer, None
         said = f"You are right, {solution.answer} should be written {corrected.written} here."
         return corrected.written, said
-    wanted = in_form(solution.value, wishes.form) if wishes.form is not None else None
+    wanted = format_as(solution.value, preferences.form) if preferences.form is not None else None
     if wanted is None:
         return solution.answer, None
-    used.wish("form")
+    used.cite_preference("form")
     return wanted, None
 
 
-def _refused(reason: str, prompt: Prompt, wishes: Wishes) -> Answer:
-    used = _Used(wishes, prompt)
+def _refused(reason: str, prompt: Prompt, preferences: Preferences) -> Answer:
+    used = _Citations(preferences, prompt)
     calculated = prompt.calculated
     if calculated is not None and not calculated.startswith("Error"):
         said = f"I used the calculator for this. The answer is {calculated.strip()}."
@@ -158,26 +162,26 @@ def _refused(reason: str, prompt: Prompt, wishes: Wishes) -> Answer:
     return Answer("\n".join([*used.opening(), said]), reason, used.ids())
 
 
-def _without_problem(prompt: Prompt, wishes: Wishes) -> Answer:
-    used, noted = _Used(wishes, prompt), read_noted(prompt.system)
-    said = " ".join(noted.said) or _said(prompt, wishes.name, used)
-    opening = [] if noted.forgot else used.opening()
-    lines = [*opening, said, *_language(wishes)]
+def _without_problem(prompt: Prompt, preferences: Preferences) -> Answer:
+    used, changes = _Citations(preferences, prompt), read_memory_changes(prompt.system)
+    text = " ".join(changes.sentences) or _reply_without_problem(prompt, preferences.name, used)
+    opening = [] if changes.forgot else used.opening()
+    lines = [*opening, text, *_language(preferences)]
     return Answer("\n".join(lines), "There is nothing to calculate in this message.", used.ids())
 
 
-def _said(prompt: Prompt, name: str | None, used: _Used) -> str:
+def _reply_without_problem(prompt: Prompt, name: str | None, used: _Citations) -> str:
     question = prompt.question.strip()
     if not question:
         return "There is no question in that message. Ask me something like 1/2 + 1/3."
     if asks_for_name(question):
-        used.wish("name")
+        used.cite_preference("name")
         return f"You are called {name}." if name is not None else "You have not told me your name yet."
     idea = explain_idea(question)
     statement = is_statement(question)
     recalled = None if statement and not asks_about_memory(question) else recall(question, prompt.items)
     if recalled is not None and (idea is None or recalled.sure):
-        used.add(*recalled.ids)
+        used.cite(*recalled.ids)
         return recalled.text
     if asks_about_memory(question):
         return "I have been told nothing about you yet."
@@ -189,46 +193,50 @@ def _said(prompt: Prompt, name: str | None, used: _Used) -> str:
     return f"I can't look at pictures. {CANNOT}" if prompt.has_picture else CANNOT
 
 
-def _cautions(solution: Solution, wishes: Wishes, used: _Used) -> list[str]:
+def _cautions(solution: Solution, preferences: Preferences, used: _Citations) -> list[str]:
     said: list[str] = []
-    for item in wishes.misconceptions:
+    for item in preferences.misconceptions:
         caution = caution_for(item, solution)
         if caution is None or len(said) == _MAX_CAUTIONS:
             continue
         if caution not in said:
             said.append(caution)
         if item.id is not None:
-            used.add(item.id)
+            used.cite(item.id)
     return said
 
 
-def _language(wishes: Wishes) -> list[str]:
-    return [f"(I can only write English, not {wishes.language}.)"] if wishes.language else []
+def _language(preferences: Preferences) -> list[str]:
+    return [f"(I can only write English, not {preferences.language}.)"] if preferences.language else []
 
 
-def _working(solution: Solution, wishes: Wishes, checked: str | None) -> str:
-    known = {"pictures": wishes.pictures, "a short answer": wishes.short, "a voice": wishes.voice}
+def _working(solution: Solution, preferences: Preferences, checked: str | None) -> str:
+    known = {
+        "pictures": preferences.pictures,
+        "a short answer": preferences.short,
+        "a voice": preferences.voice,
+    }
     wanted = ", ".join(name for name, wish in known.items() if wish)
     asked = f" Wanted: {wanted}." if wanted else ""
     return f"{solution.kind}: {solution.question} = {solution.answer}.{asked} {checked or ''}".strip()
 
 
-class _Used:
-    """The greeting and farewell of this learner, and the ids of what was really followed.
+class _Citations:
+    """The greeting and farewell of this learner, and the ids of what was followed.
 
-    A conversation is opened once: a greeting stands before its first answer, and where a name was just told.
+    A greeting stands before the first answer of a conversation, and where the learner has just given a name.
     """
 
-    def __init__(self, wishes: Wishes, prompt: Prompt) -> None:
-        self._wishes = wishes
-        named_now = wishes.name is not None and wishes.sources.get("name") is None
+    def __init__(self, preferences: Preferences, prompt: Prompt) -> None:
+        self._wishes = preferences
+        named_now = preferences.name is not None and preferences.sources.get("name") is None
         self._opens = not prompt.earlier_questions or named_now
         self._ids: list[str] = []
 
-    def add(self, *ids: str) -> None:
+    def cite(self, *ids: str) -> None:
         self._ids.extend(ids)
 
-    def wish(self, wish: str) -> None:
+    def cite_preference(self, wish: str) -> None:
         source = self._wishes.sources.get(wish)
         if source is not None:
             self._ids.append(source)
@@ -238,9 +246,9 @@ class _Used:
         if not self._opens:
             return []
         if name is not None:
-            self.wish("name")
+            self.cite_preference("name")
         if voice is not None:
-            self.wish("voice")
+            self.cite_preference("voice")
             return [voice.greet(name)]
         return [f"{name}, here you are."] if name is not None else []
 

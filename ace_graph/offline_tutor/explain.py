@@ -10,7 +10,7 @@ from typing import Literal
 
 from ace_graph.arithmetic import Symbol, format_number
 
-__all__ = ["NOTHING", "Feature", "Step", "explain", "mixed"]
+__all__ = ["NOTHING", "Feature", "Step", "explain", "format_mixed"]
 
 Feature = Literal[
     "common_denominator", "tops_only", "simplify", "reciprocal", "order", "percent", "splitting", "compare"
@@ -39,13 +39,13 @@ def explain(symbol: Symbol, left: Fraction, right: Fraction, value: Fraction, *,
         if symbol == "÷":
             return _quotient_of_fractions(left, right, value)
     result = format_number(value, decimal=decimal)
-    said = f"{_inside(left, decimal)} {symbol} {_inside(right, decimal)} = {result}."
+    line = f"{_inside(left, decimal)} {symbol} {_inside(right, decimal)} = {result}."
     if whole and symbol == "×" and (split := _split(int(left), int(right))) is not None:
         return Step((split,), frozenset({"splitting"}))
     if whole and symbol == "÷" and value.denominator != 1:
         quotient, rest = divmod(abs(int(left)), abs(int(right)))
-        return Step((f"{abs(left)} ÷ {abs(right)} is {quotient} with remainder {rest}.", said))
-    return Step((said,))
+        return Step((f"{abs(left)} ÷ {abs(right)} is {quotient} with remainder {rest}.", line))
+    return Step((line,))
 
 
 def _sum_of_fractions(symbol: Symbol, left: Fraction, right: Fraction, value: Fraction) -> Step:
@@ -122,7 +122,7 @@ def _signed(value: int) -> str:
     return f"({value})" if value < 0 else str(value)
 
 
-def mixed(value: Fraction) -> str:
+def format_mixed(value: Fraction) -> str:
     """Return `value` as a mixed number: 1 1/2."""
     whole, rest = divmod(abs(value.numerator), value.denominator)
     sign = "-" if value < 0 else ""

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from ace_graph.arithmetic import format_number
 from ace_graph.numerals import Form, Numeral, numerals
-from ace_graph.offline_tutor.explain import mixed
+from ace_graph.offline_tutor.explain import format_mixed
 
-__all__ = ["ADVICE", "form_wanted", "in_form", "restated"]
+__all__ = ["ADVICE", "find_restatement", "format_as", "requested_form"]
 
 _WISH = re.compile(
     r"\b(?:as|prefers?|wants?)\s+(?:an?\s+)?(?:plain |improper )?(mixed|decimal|percent|fraction)"
@@ -24,10 +24,10 @@ ADVICE: dict[Form, str] = {
     "percent": "give the result as a percentage",
     "fraction": "give the result as a fraction in lowest terms",
 }
-"""What a learner who corrects the form of a result wants, in words that `form_wanted` reads."""
+"""What a learner who corrects the form of a result wants, in words that `requested_form` reads."""
 
 
-def form_wanted(text: str) -> Form | None:
+def requested_form(text: str) -> Form | None:
     """Return the form that an item of the playbook, or a sentence, asks for; None where it asks for none."""
     wish = _WISH.search(text)
     if wish is None or _AGAINST.search(text[: wish.start()]):
@@ -35,13 +35,13 @@ def form_wanted(text: str) -> Form | None:
     return next(form for form in ADVICE if form == wish[1].casefold())
 
 
-def in_form(value: Fraction, form: Form) -> str | None:
+def format_as(value: Fraction, form: Form) -> str | None:
     """Return `value` in that form; None where it has none of its own: a whole number, an endless decimal."""
     if value.denominator == 1:
         return None
     match form:
         case "mixed":
-            return mixed(value) if abs(value) > 1 else None
+            return format_mixed(value) if abs(value) > 1 else None
         case "decimal" | "percent":
             text = format_number(value if form == "decimal" else value * 100, decimal=True)
             return None if "/" in text else text if form == "decimal" else f"{text}%"
@@ -51,7 +51,7 @@ def in_form(value: Fraction, form: Form) -> str | None:
             return None
 
 
-def restated(text: str, value: Fraction) -> Numeral | None:
+def find_restatement(text: str, value: Fraction) -> Numeral | None:
     """Return the first number of a text that has exactly this value, None where there is none."""
     return next(
         (number for number in numerals(text) if number.value == value and number.form != "whole"), None

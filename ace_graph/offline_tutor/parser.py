@@ -14,7 +14,7 @@ from typing import Literal
 
 from ace_graph.arithmetic import Expression, Number, Operation, Symbol, parse
 from ace_graph.numerals import Form
-from ace_graph.offline_tutor.spelled_numbers import plain
+from ace_graph.offline_tutor.spelled_numbers import normalize
 
 __all__ = ["Compare", "Compute", "Convert", "Factor", "Problem", "Simplify", "find_problem", "unanswered"]
 
@@ -105,7 +105,7 @@ _LONE = re.compile(
 
 def find_problem(text: str) -> Problem | None:
     """Return the first problem in `text` that the tutor knows how to solve, or None."""
-    said = _DATE_LIKE.sub(" ", plain(text))
+    said = _DATE_LIKE.sub(" ", normalize(text))
     if _goes_on(said):
         return None
     return next((found for finder in _FINDERS if (found := finder(said)) is not None), None)

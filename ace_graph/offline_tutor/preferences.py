@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ace_graph.numerals import Form
-from ace_graph.offline_tutor.number_forms import form_wanted
+from ace_graph.offline_tutor.number_forms import requested_form
 from ace_graph.offline_tutor.prompt_reader import Item
 
-__all__ = ["VOICES", "Voice", "Wishes", "find_voice", "read_wishes"]
+__all__ = ["VOICES", "Preferences", "Voice", "find_voice", "read_preferences"]
 
 
 class Voice(NamedTuple):
@@ -91,7 +91,7 @@ _LANGUAGE = re.compile(
 
 
 @dataclass(slots=True)
-class Wishes:
+class Preferences:
     """How the learner wants to be answered.
 
     `sources` holds, for name, voice, pictures, short, steps and form, the id of the playbook item that says
@@ -127,7 +127,7 @@ class Wishes:
         elif _STEPS.search(text):
             self.steps, self.short = _AGAINST.search(text) is None, False
             self._set_source("steps", item)
-        if (form := form_wanted(text)) is not None:
+        if (form := requested_form(text)) is not None:
             self.form = form
             self._set_source("form", item)
         if (language := _LANGUAGE.search(text)) is not None:
@@ -141,13 +141,13 @@ class Wishes:
             self.sources[wish] = item.id
 
 
-def read_wishes(items: Iterable[Item], voice_asked: str = "") -> Wishes:
-    """Return the wishes in `items`, of which the last is the newest. `voice_asked` names a voice, or ''."""
-    wishes = Wishes()
+def read_preferences(items: Iterable[Item], voice_asked: str = "") -> Preferences:
+    """Return the preferences in `items`, the newest last. `voice_asked` names a voice, or is empty."""
+    preferences = Preferences()
     for item in items:
-        wishes.read(item)
+        preferences.read(item)
     asked = find_voice(voice_asked)
     if asked is not None:
-        wishes.voice = asked
-        wishes.sources.pop("voice", None)
-    return wishes
+        preferences.voice = asked
+        preferences.sources.pop("voice", None)
+    return preferences

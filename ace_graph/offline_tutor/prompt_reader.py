@@ -1,6 +1,6 @@
 """What a prompt asks of the tutor: the task, the question, and what the playbook says.
 
-The prompt's own words are told apart from the data in it: a bullet that holds `<task>` asks for nothing.
+The prompt's own words are kept apart from the data in it: a bullet that holds `<task>` asks for nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One call, taken apart. `wants_form` is whether the reply goes into <scratch>, <final> and <used>."""
+    """One call, taken apart. `wants_tags` is whether the reply goes into <scratch>, <final> and <used>."""
 
     task: Task
     question: str
@@ -53,8 +53,8 @@ class Prompt:
     items: tuple[Item, ...]
     earlier_questions: tuple[str, ...]
     calculated: str | None
-    asked_tool: bool
-    wants_form: bool
+    tool_called: bool
+    wants_tags: bool
     has_picture: bool
 
 
@@ -72,11 +72,11 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
         question=questions[-1].text[:_MOST_CHARS] if questions else "",
         system=system,
         everything=everything,
-        items=(*_items(block(system, "playbook")), *_noted(block(system, "lessons"))),
+        items=(*_items(block(system, "playbook")), *_lesson_items(block(system, "lessons"))),
         earlier_questions=tuple(message.text[:_MOST_CHARS] for message in reversed(questions[:-1])),
         calculated=results[-1].text if results else None,
-        asked_tool=any(isinstance(message, AIMessage) and message.tool_calls for message in since),
-        wants_form="<final>" in own_words,
+        tool_called=any(isinstance(message, AIMessage) and message.tool_calls for message in since),
+        wants_tags="<final>" in own_words,
         has_picture=bool(questions) and _has_other_parts(questions[-1]),
     )
 
@@ -147,7 +147,7 @@ def _lines(playbook: str) -> Iterator[re.Match[str]]:
             yield found
 
 
-def _noted(lessons: str) -> Iterator[Item]:
+def _lesson_items(lessons: str) -> Iterator[Item]:
     """The lessons of an earlier look at this question, a line each."""
     for line in lessons.splitlines():
         yield Item(None, line.removeprefix("- ")[:_MOST_CHARS])

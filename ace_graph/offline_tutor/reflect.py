@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from ace_graph.arithmetic import NoValue
 from ace_graph.models.local import JsonSchema
 from ace_graph.models.reply import find_json_object
-from ace_graph.offline_tutor.number_forms import ADVICE, restated
+from ace_graph.offline_tutor.number_forms import ADVICE, find_restatement
 from ace_graph.offline_tutor.parser import find_problem
 from ace_graph.offline_tutor.prompt_reader import block
 from ace_graph.offline_tutor.solver import Kind, Solution, solve
@@ -152,7 +152,7 @@ def reflect(prompt: str) -> list[Lesson]:
 def _form_lesson(judged: _Evidence, solution: Solution | None, truth: str) -> str | None:
     """A lesson about the form of results, where the right value is ours in another form."""
     right = {"learner": _corrected(judged.text), "ground_truth": truth}.get(judged.source, "")
-    found = restated(right, solution.value) if solution is not None and judged.failed else None
+    found = find_restatement(right, solution.value) if solution is not None and judged.failed else None
     if found is None or solution is None or found.written == solution.answer:
         return None
     return f"In {solution.kind.replace('_', ' ')}, {ADVICE[found.form]}."

@@ -19,7 +19,7 @@ from ace_graph.arithmetic import (
     format_tree,
     numbers_of,
 )
-from ace_graph.offline_tutor.explain import NOTHING, Feature, explain, mixed
+from ace_graph.offline_tutor.explain import NOTHING, Feature, explain, format_mixed
 from ace_graph.offline_tutor.parser import Compare, Compute, Convert, Factor, Problem, Simplify
 
 __all__ = ["Kind", "Solution", "solve"]
@@ -81,7 +81,7 @@ def _compute(problem: Compute) -> Solution:
     kind, operands = _kind(tree), tuple(number.value for number in numbers_of(tree))
     answer = format_number(value, decimal=decimal)
     if kind.startswith("fraction") and abs(value) > 1 and value.denominator != 1:
-        lines.append(f"As a mixed number that is {mixed(value)}.")
+        lines.append(f"As a mixed number that is {format_mixed(value)}.")
     return Solution(
         kind, format_tree(tree), answer, value, tuple(lines), frozenset(features), operands, tree.symbol
     )
@@ -154,7 +154,7 @@ def _convert(problem: Convert) -> Solution:
             answer = f"{hundredfold}%"
             line = f"Percent means out of 100: {text} × 100 = {hundredfold}."
         case "mixed":
-            answer = mixed(value)
+            answer = format_mixed(value)
             line = f"{abs(top)} ÷ {bottom} is {abs(top) // bottom} with remainder {abs(top) % bottom}."
         case "fraction" | "whole":
             answer = str(value)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ace_graph.memory.search.normal_form import normal_form
 
-__all__ = ["plain"]
+__all__ = ["normalize"]
 
 _UNITS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"),
@@ -64,7 +64,7 @@ _LONG_NUMBER = re.compile(r"\d{41,}")
 _SPACES = re.compile(r"\s+")
 
 
-def plain(text: str) -> str:
+def normalize(text: str) -> str:
     """Return the first 2,000 characters of `text` in lower case, with digits and signs for words.
 
     Spaces are single. Numbers of more than 40 digits are left out, which bounds the patterns that follow.

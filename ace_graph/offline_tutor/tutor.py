@@ -58,7 +58,7 @@ class OfflineTutor(LocalModel):
 
 def _formed(prompt: Prompt) -> str:
     given = answer(prompt)
-    if not prompt.wants_form:
+    if not prompt.wants_tags:
         return given.text
     return (
         f"<scratch>{_harmless(given.working)}</scratch>\n"
@@ -81,7 +81,7 @@ def _calculator_call(prompt: Prompt, call: ModelCall) -> AIMessage | None:
     """Ask the calculator, once per question, when it is there and there is something to calculate."""
     tool = next((tool for tool in map(_function, call.tools) if tool.get("name") == _CALCULATOR), None)
     problem = problem_of(prompt)
-    if tool is None or prompt.asked_tool or not isinstance(problem, Compute):
+    if tool is None or prompt.tool_called or not isinstance(problem, Compute):
         return None
     expression = as_program(problem.tree)
     name = hashlib.sha256(expression.encode()).hexdigest()[:12]

@@ -55,8 +55,8 @@ def _of_fractions(solution: Solution, number: str) -> str | None:
 def _multiples(of: int, up_to: int) -> str:
     count = up_to // of
     shown = accumulate(repeat(of, min(count, _MULTIPLES_SHOWN)))
-    told = ", ".join(map(str, shown))
-    return told if count <= _MULTIPLES_SHOWN else f"{told}, ... {up_to}"
+    text = ", ".join(map(str, shown))
+    return text if count <= _MULTIPLES_SHOWN else f"{text}, ... {up_to}"
 
 
 def _recut(part: Fraction, top: int, common: int) -> str:

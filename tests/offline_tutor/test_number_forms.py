@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from ace_graph.numerals import Form
 from ace_graph.offline_tutor import OfflineTutor
-from ace_graph.offline_tutor.number_forms import ADVICE, form_wanted, in_form, restated
+from ace_graph.offline_tutor.number_forms import ADVICE, find_restatement, format_as, requested_form
 from ace_graph.prompts import data_block
 
 HALF_MORE = Fraction(3, 2)
@@ -33,7 +33,7 @@ HALF_MORE = Fraction(3, 2)
     ],
 )
 def test_the_form_of_a_written_value_is_recognized(text: str, form: Form | None) -> None:
-    found = restated(text, HALF_MORE)
+    found = find_restatement(text, HALF_MORE)
     assert (found.form if found else None) == form
 
 
@@ -52,14 +52,14 @@ def test_the_form_of_a_written_value_is_recognized(text: str, form: Form | None)
     ],
 )
 def test_a_requested_form_is_recognized(text: str, form: Form | None) -> None:
-    assert form_wanted(text) == form
+    assert requested_form(text) == form
 
 
 @given(st.fractions(-50, 50, max_denominator=60), st.sampled_from(list(ADVICE)))
 def test_a_form_never_changes_the_value(value: Fraction, form: Form) -> None:
-    told = in_form(value, form)
+    told = format_as(value, form)
     if told is not None:
-        found = restated(told.removeprefix("-"), abs(value))
+        found = find_restatement(told.removeprefix("-"), abs(value))
         assert found is not None, "what is written is that value"
 
 

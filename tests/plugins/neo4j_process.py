@@ -24,13 +24,13 @@ _WATCH = """
 """
 
 
-def fetch_jars(version: str, tell: Callable[[str], None]) -> Path:
+def fetch_jars(version: str, write_line: Callable[[str], None]) -> Path:
     """Return the folder with the server's jars, fetched with Maven where they are missing.
 
     Raises RuntimeError with the end of what Maven said.
     """
     if not (jars_folder(version) / f"neo4j-server-{version}.jar").exists():
-        tell(f"Fetching Neo4j {version} with Maven: 123 MB, once ...")
+        write_line(f"Fetching Neo4j {version} with Maven: 123 MB, once ...")
     done = _bash(RECIPE / "get.sh", version)
     return Path(done.strip().splitlines()[-1])
 

@@ -26,7 +26,7 @@ import pytest
 from _pytest.capture import CaptureManager
 
 from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
-from tests.plugins.neo4j_source import VERSIONS, Means, look_around
+from tests.plugins.neo4j_source import VERSIONS, Neo4jSources, detect_sources
 from tests.plugins.sizes import HEAVY
 
 FIXTURES = ("neo4j", "own_neo4j")
@@ -34,11 +34,11 @@ NONE_HERE = (
     "no Neo4j for the tests: set NEO4J_TEST_URI, start Docker, or install Java 17 or newer and Maven "
     "(ACE_SKIP_NEO4J=1 leaves these tests out)"
 )
-MEANS = pytest.StashKey[Means]()
+SOURCES = pytest.StashKey[Neo4jSources]()
 FOLDER = pytest.StashKey[Path]()
 RUN_PID = pytest.StashKey[int]()
 
-Tell = Callable[[str], None]
+WriteLine = Callable[[str], None]
 OwnNeo4j = Callable[..., LocalServer]
 
 
@@ -63,11 +63,11 @@ class _Worker(Protocol):
 def pytest_configure(config: pytest.Config) -> None:
     given = cast("dict[str, str] | None", getattr(config, "workerinput", None))
     if given is None:
-        config.stash[MEANS] = look_around()
+        config.stash[SOURCES] = detect_sources()
         config.stash[FOLDER] = Path(tempfile.mkdtemp(prefix="ace-neo4j-"))
         config.stash[RUN_PID] = os.getpid()
     else:
-        config.stash[MEANS] = Means(**json.loads(given["neo4j_means"]))
+        config.stash[SOURCES] = Neo4jSources(**json.loads(given["neo4j_sources"]))
         config.stash[FOLDER] = Path(given["neo4j_folder"])
         config.stash[RUN_PID] = int(given["neo4j_run_pid"])
 
@@ -75,7 +75,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: _Worker) -> None:
     config = node.config
-    node.workerinput["neo4j_means"] = json.dumps(asdict(config.stash[MEANS]))
+    node.workerinput["neo4j_sources"] = json.dumps(asdict(config.stash[SOURCES]))
     node.workerinput["neo4j_folder"] = str(config.stash[FOLDER])
     node.workerinput["neo4j_run_pid"] = str(config.stash[RUN_PID])
 
@@ -88,7 +88,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         server = json.loads(started.read_text())
         if server.get("pid"):
             kill(server["pid"])
-    if config.stash[MEANS].docker:
+    if config.stash[SOURCES].docker:
         stop_in_docker(folder.name)
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -114,11 +114,11 @@ def _can_run(config: pytest.Config, item: pytest.Item) -> bool:
     if not names:
         return True
     item.add_marker("neo4j")
-    means: Means = config.stash[MEANS]
+    sources: Neo4jSources = config.stash[SOURCES]
     version = str(cast("pytest.Function", item).callspec.params[names.pop()])
     if "own_neo4j" in getattr(item, "fixturenames", ()):
-        return means.can_assemble(version)
-    return version == VERSIONS[0] or means.can_serve(version)
+        return sources.can_assemble(version)
+    return version == VERSIONS[0] or sources.can_serve(version)
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +127,7 @@ def neo4j(request: pytest.FixtureRequest) -> Neo4jServer:
     version: str = request.param
     folder = request.config.stash[FOLDER]
     note = folder / f"{version}.json"
-    with _only_one(folder / f"{version}.lock"):
+    with _file_lock(folder / f"{version}.lock"):
         if not note.exists():
             note.write_text(json.dumps(_started(request.config, version, folder)))
     found = json.loads(note.read_text())
@@ -140,13 +140,13 @@ def neo4j(request: pytest.FixtureRequest) -> Neo4jServer:
 def own_neo4j(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OwnNeo4j]:
     """Makes servers for this test alone: `own_neo4j(auth=True).start()`."""
     version: str = request.param
-    means = request.config.stash[MEANS]
+    sources = request.config.stash[SOURCES]
     made: list[LocalServer] = []
 
     def make(*, auth: bool = False) -> LocalServer:
-        with _only_one(request.config.stash[FOLDER] / f"{version}.lock"):
-            fetch_jars(version, _teller(request.config))
-        made.append(LocalServer(version, means.javas[version], tmp_path / f"neo4j-{len(made)}", auth=auth))
+        with _file_lock(request.config.stash[FOLDER] / f"{version}.lock"):
+            fetch_jars(version, _line_writer(request.config))
+        made.append(LocalServer(version, sources.javas[version], tmp_path / f"neo4j-{len(made)}", auth=auth))
         return made[-1]
 
     yield make
@@ -162,16 +162,16 @@ def learner() -> str:
 
 
 def _started(config: pytest.Config, version: str, folder: Path) -> dict[str, object]:
-    means = config.stash[MEANS]
+    sources = config.stash[SOURCES]
     try:
-        if means.uri is not None:
-            return {"uri": means.uri, **_login()}
-        if version == VERSIONS[0] and means.docker:
+        if sources.uri is not None:
+            return {"uri": sources.uri, **_login()}
+        if version == VERSIONS[0] and sources.docker:
             return {"uri": start_in_docker(folder.name)}
-        if not means.can_serve(version):
+        if not sources.can_serve(version):
             return {"error": NONE_HERE}
-        fetch_jars(version, _teller(config))
-        server = LocalServer(version, means.javas[version], folder / version, owner=config.stash[RUN_PID])
+        fetch_jars(version, _line_writer(config))
+        server = LocalServer(version, sources.javas[version], folder / version, owner=config.stash[RUN_PID])
         server.start()
     except RuntimeError as error:
         return {"error": f"Neo4j {version} did not start: {error}"}
@@ -183,19 +183,19 @@ def _login() -> dict[str, object]:
     return {"username": "neo4j", "password": password} if password else {}
 
 
-def _teller(config: pytest.Config) -> Tell:
+def _line_writer(config: pytest.Config) -> WriteLine:
     """Return what writes a line for the person who waits, past pytest's capturing."""
 
-    def tell(line: str) -> None:
+    def write_line(line: str) -> None:
         capture = cast("CaptureManager | None", config.pluginmanager.getplugin("capturemanager"))
         with capture.global_and_fixture_disabled() if capture else nullcontext():
             sys.stderr.write(f"\n{line}\n")
 
-    return tell
+    return write_line
 
 
 @contextmanager
-def _only_one(path: Path) -> Generator[None]:
+def _file_lock(path: Path) -> Generator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

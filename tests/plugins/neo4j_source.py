@@ -25,7 +25,7 @@ _PLACES = (
 
 
 @dataclass(frozen=True)
-class Means:
+class Neo4jSources:
     """What this machine has. `javas` maps a version to the Java that runs it."""
 
     uri: str | None = None
@@ -45,14 +45,14 @@ class Means:
         return self.uri is None and self.can_assemble(version)
 
 
-def look_around() -> Means:
+def detect_sources() -> Neo4jSources:
     """Return what this machine has; asks Docker and every Java found, which takes a second."""
     javas = _javas()
     chosen = {
         version: next((home for major, home in javas if major >= oldest), None)
         for version, oldest in _OLDEST_JAVA.items()
     }
-    return Means(
+    return Neo4jSources(
         uri=os.environ.get("NEO4J_TEST_URI") or None,
         docker=_docker_answers(),
         maven=shutil.which("mvn") is not None,

@@ -10,11 +10,9 @@ from typing import NamedTuple
 from ace_graph.models.reply import find_json_object
 from ace_graph.offline_tutor.prompt_reader import block
 
-__all__ = ["NOTHING_KEPT", "Noted", "defence", "read_noted"]
+__all__ = ["NOTHING_KEPT", "MemoryChanges", "defend_answer", "read_memory_changes"]
 
 NOTHING_KEPT = "I have kept nothing of that. What shall we work out?"
-
-
 _CHANGES = {
     "not_kept": 'I have not kept "{text}"{why}.',
     "forgotten": 'I have forgotten: "{text}".',
@@ -22,18 +20,18 @@ _CHANGES = {
 }
 
 
-class Noted(NamedTuple):
-    """Sentences on what the message changed; `beside` are those that an answer to a question needs, too.
+class MemoryChanges(NamedTuple):
+    """Sentences on what the message changed; `beside` are those that stand beside an answer, too.
 
     `forgot`: something was forgotten, which may be the name to greet with.
     """
 
-    said: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     forgot: bool = False
 
 
-def read_noted(system: str) -> Noted:
+def read_memory_changes(system: str) -> MemoryChanges:
     """Return what the block <memory_changes> of a prompt says, in sentences for the learner."""
     changes = [find_json_object(line) or {} for line in block(system, "memory_changes").splitlines()]
     kept = [f'"{change["kept"]}"' for change in changes if "kept" in change]
@@ -44,10 +42,10 @@ def read_noted(system: str) -> Noted:
         if name in change
     )
     remembered = (f"I will remember: {'; '.join(kept)}.",) if kept else ()
-    return Noted((*remembered, *others), others, any("forgotten" in change for change in changes))
+    return MemoryChanges((*remembered, *others), others, any("forgotten" in change for change in changes))
 
 
-def defence(system: str) -> str | None:
+def defend_answer(system: str) -> str | None:
     """Return what to say to an objection that a check refuted, from the block <check>; None for none."""
     check = find_json_object(block(system, "check"))
     if check is None or check.get("answer_before") != "right":
