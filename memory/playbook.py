@@ -3,7 +3,7 @@
 An immutable value: every method that seems to change it returns a new one. The search index and the
 hash table are derived from the bullets; `apply` carries them over incrementally.
 
-Does not: decide anything. Requests are decided in `resolve`, facts are applied in `effect`.
+A playbook decides nothing: requests are decided in delta/resolve.py, facts are applied in delta/effect.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.search.normal_form import normal_form
 
-__all__ = ["BaseVotes", "Playbook", "PlaybookStats", "Reflection", "Vote", "mint_id"]
+__all__ = ["BaseVotes", "Lineage", "Playbook", "PlaybookStats", "Reflection", "Vote", "lineage_of", "mint_id"]
+
 
 _LETTERS = re.compile(r"[a-z]")
 
@@ -238,3 +239,24 @@ def _line(bullet: Bullet) -> str:
 
 def _title(section: str) -> str:
     return section.replace("_", " ").title()
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The bullet, and the ids that it took the place of (`replaced`) or was merged with (`absorbed`)."""
+
+    bullet: Bullet
+    replaced: tuple[str, ...]
+    absorbed: tuple[str, ...]
+
+
+def lineage_of(playbook: Playbook, bullet_id: str) -> Lineage | None:
+    """Return the lineage of an active bullet, found by its own id or one it absorbed; None for no such."""
+    bullet = playbook.get_bullet(playbook.aliases.get(bullet_id, bullet_id))
+    if bullet is None or bullet.status != "active":
+        return None
+    return Lineage(
+        bullet,
+        replaced=tuple(old for old, new in playbook.tombstones.items() if new == bullet.id),
+        absorbed=tuple(old for old, new in playbook.aliases.items() if new == bullet.id),
+    )

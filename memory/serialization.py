@@ -3,27 +3,28 @@
 The same value always gives the same bytes, and reading them back gives the same value. A payload of a
 newer format is refused, a broken one too; neither is ever mistaken for an empty playbook.
 
-Does not: touch a database.
+In the stored steps of a turn, a step that repeats an earlier one is a reference to it with what is its own:
+the time, how often it came right after itself, and its id. A record that was read has every step whole.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import date
 from types import MappingProxyType
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ace_graph.errors import CorruptPayload, NewerFormat
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Effect, Report
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, Vote
-from ace_graph.memory.repeated_steps import fold_repeats, has_repeats, unfold_repeats
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.trust import Trial
-from ace_graph.memory.turn import RecentTurn, TurnRecord
+from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
 
 __all__ = [
     "FORMAT",
@@ -38,6 +39,63 @@ __all__ = [
     "load_record",
     "load_report",
 ]
+
+
+STEPS_FORMAT = 2
+"""Of a record with folded steps. Others are as version 0.1 writes them and name no format."""
+
+_AGAIN = "again"
+_SAID = ("kind", "text", "metadata")
+_Document = dict[str, JsonValue]
+
+
+def has_repeats(steps: Sequence[Step]) -> bool:
+    """Whether any step says what an earlier one says."""
+    return len({(step.kind, step.text, json.dumps(step.metadata)) for step in steps}) < len(steps)
+
+
+def fold_repeats(record: str) -> str:
+    """Return the JSON of a record with each repeated step as the place of the first that said so."""
+    document: _Document = json.loads(record)
+    places: dict[str, int] = {}
+    for place, step in enumerate(_steps(document)):
+        said = json.dumps([step[name] for name in _SAID])
+        first = places.setdefault(said, place)
+        if first != place:
+            for name in _SAID:
+                del step[name]
+            step[_AGAIN] = first
+    return _compact_json({"format": STEPS_FORMAT, **document})
+
+
+def unfold_repeats(record: str) -> str:
+    """Return the JSON of a record with every step whole.
+
+    Raises ValueError, KeyError or TypeError for what `fold_repeats` did not make.
+    """
+    if f'"{_AGAIN}":' not in record:
+        return record
+    document: _Document = json.loads(record)
+    if document.get("format") != STEPS_FORMAT:
+        return record
+    del document["format"]
+    steps = _steps(document)
+    for place, step in enumerate(steps):
+        if _AGAIN in step:
+            first = step.pop(_AGAIN)
+            if not isinstance(first, int) or not 0 <= first < place:
+                raise ValueError(f"step {place} repeats none before it")
+            step.update({name: steps[first][name] for name in _SAID})
+    return _compact_json(document)
+
+
+def _steps(document: _Document) -> list[_Document]:
+    return cast("list[_Document]", document["steps"])
+
+
+def _compact_json(document: _Document) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
 
 FORMAT = 1
 """The format of a playbook's content. The access part and the effects of a history are at 2."""

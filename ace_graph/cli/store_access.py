@@ -12,7 +12,6 @@ from uuid import uuid4
 
 from ace_graph.cli.environment import load_settings
 from ace_graph.errors import ChangeRefused
-from ace_graph.memory.change import commit_checked
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Effect, Rejection
@@ -20,6 +19,7 @@ from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.change import commit_checked
 from ace_graph.stores import open_store
 
 __all__ = ["AUTHOR", "change", "changed", "commit", "on_store", "planned"]

@@ -19,9 +19,8 @@ from pydantic import Field
 from ace_graph.context import ACEContext
 from ace_graph.errors import StoreError
 from ace_graph.memory.bullet import Bullet, MemoryType
-from ace_graph.memory.bullet_filter import BulletFilter
-from ace_graph.memory.lineage import lineage_of
-from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.playbook import Playbook, lineage_of
+from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 from ace_graph.memory.search.index import idf
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.stores.base import Store

@@ -12,9 +12,9 @@ from ace_graph.cli.store_access import changed
 from ace_graph.cli.terminal import console, counted, printable
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.bullet_filter import BulletFilter
 from ace_graph.memory.delta.operations import Operation, Pin, Remove, Restore, Unpin
-from ace_graph.memory.lineage import Lineage, lineage_of
+from ace_graph.memory.playbook import Lineage, lineage_of
+from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 

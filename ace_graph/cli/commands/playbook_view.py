@@ -15,9 +15,9 @@ from rich.text import Text
 from ace_graph.cli.store_access import on_store
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.bullet_filter import BulletFilter
 from ace_graph.memory.decay import decay_score, mean_decay_score
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.trust import lift, proven, share_withheld

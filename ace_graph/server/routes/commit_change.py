@@ -12,11 +12,11 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
-from ace_graph.memory.change import commit_checked
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Merged, Rejection
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.change import commit_checked
 from ace_graph.server.dependencies import Services
 
 __all__ = ["ChangeReply", "change_reply", "commit_change"]

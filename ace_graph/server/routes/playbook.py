@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validat
 
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType
-from ace_graph.memory.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.delta.operations import Operation, Pin, Remove, Unpin, Update
+from ace_graph.memory.retrieval.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
