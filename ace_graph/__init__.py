@@ -7,6 +7,7 @@ Names are resolved when they are used (PEP 562), so importing this package costs
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,17 @@ if TYPE_CHECKING:
     from ace_graph.settings import Settings
     from ace_graph.state import ACEInput, ACEOutput
     from ace_graph.stores import open_store
-    from ace_graph.trajectories.execution import Reported, execute_with_learning
+    from ace_graph.trajectories.execution import TaskResult, execute_with_learning
     from ace_graph.trajectories.feedback import give_feedback
-    from ace_graph.trajectories.recording import Told, complete_trajectory, log_step, start_trajectory
+    from ace_graph.trajectories.recording import (
+        Completion,
+        complete_trajectory,
+        log_step,
+        start_trajectory,
+    )
+
+    # The names of 0.1.
+    Reported, Told = TaskResult, Completion
 
 __all__ = [
     "ACEContext",
@@ -33,6 +42,7 @@ __all__ = [
     "ACEOutput",
     "AceError",
     "Bullet",
+    "Completion",
     "Delta",
     "Effect",
     "Evidence",
@@ -42,6 +52,7 @@ __all__ = [
     "Reported",
     "Settings",
     "Store",
+    "TaskResult",
     "Told",
     "TurnRecord",
     "Worker",
@@ -76,19 +87,30 @@ _HOMES = {
     "learn_pending": "ace_graph.background.learn_pending",
     "Worker": "ace_graph.background.worker",
     "build_worker": "ace_graph.background.worker",
-    "Told": "ace_graph.trajectories.recording",
+    "Completion": "ace_graph.trajectories.recording",
     "start_trajectory": "ace_graph.trajectories.recording",
     "log_step": "ace_graph.trajectories.recording",
     "complete_trajectory": "ace_graph.trajectories.recording",
-    "Reported": "ace_graph.trajectories.execution",
+    "TaskResult": "ace_graph.trajectories.execution",
     "execute_with_learning": "ace_graph.trajectories.execution",
     "give_feedback": "ace_graph.trajectories.feedback",
 }
+
+_RENAMED = {"Reported": "TaskResult", "Told": "Completion"}
+"""Names of 0.1 and what they are called now; they go with 0.3."""
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _RENAMED:
+        new = _RENAMED[name]
+        warnings.warn(
+            f"ace_graph.{name} is now ace_graph.{new}; this name goes with 0.3",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        name = new
     return getattr(import_module(_HOMES.get(name, "ace_graph.memory")), name)
 
 

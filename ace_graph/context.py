@@ -1,21 +1,24 @@
-"""The knobs of one run: `ACEContext`, what Studio shows as a form.
+"""The settings of one run: `ACEContext`, which Studio shows as a form.
 
-Does not: hold live objects (resources.py does) or read the environment (settings.py does).
+Live objects are in `resources`. The one exception is `PrefetchedContext`, for a server that begins to load
+the memory before the graph runs.
 """
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, model_validator
 
 from ace_graph.errors import InvalidContext
 from ace_graph.memory.bullet import MemoryType
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import MAX_LEARNER_ID_CHARS, checked_learner_id
 
-__all__ = ["ACEContext", "LearningMode", "ReflectWhen", "check_names"]
+__all__ = ["ACEContext", "LearningMode", "PrefetchedContext", "ReflectWhen", "check_names"]
 
 LearningMode = Literal["inline", "background", "off"]
 ReflectWhen = Literal["auto", "always", "evidence", "never"]
@@ -86,7 +89,8 @@ class ACEContext(BaseModel):
         default=0, description="How often an answer that failed on evidence goes back to the solver."
     )
     max_reflection_rounds: Annotated[int, Field(ge=1, le=5)] = Field(
-        default=1, description="Rounds of looking back; between them a failed answer is tried again."
+        default=1,
+        description="Rounds of reflection; between them the question is answered again with the lessons.",
     )
     on_memory_error: Literal["fail", "answer"] = Field(
         default="fail",
@@ -116,6 +120,14 @@ class ACEContext(BaseModel):
         if self.window_min > self.window_max:
             raise ValueError(f"window_min {self.window_min} is above window_max {self.window_max}: swap them")
         return self
+
+
+class PrefetchedContext(ACEContext):
+    """The context of a run whose memory is being loaded already, on the event loop of the run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    loading: Annotated[asyncio.Future[Snapshot], SkipValidation] = Field(exclude=True, repr=False)
 
 
 _SERVERS_OWN = frozenset(

@@ -1,6 +1,6 @@
-"""Gathering evidence about one turn: ground truth, checks, the host's evaluator.
+"""Gathering the evidence on an answer: the ground truth, tools marked as checks, the host's evaluator.
 
-Does not: weigh it (memory.evidence does) or move counters (memory.resolve does).
+`memory.evidence` decides which source wins. `to_json` and `from_json` are the form in the graph's state.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 from ace_graph.memory.evidence import Evidence
@@ -20,10 +20,10 @@ from ace_graph.state import Attempt, EvidenceJSON
 
 __all__ = [
     "Form",
+    "from_json",
     "gather_evidence",
     "matches_ground_truth",
     "quotes_truth",
-    "to_evidence",
     "to_json",
 ]
 
@@ -38,30 +38,27 @@ Form = Literal["any", "same"]
 
 
 async def gather_evidence(question: str, attempt: Attempt, run: Run) -> list[Evidence]:
-    """Return every judgement there is of this answer, the strongest source first.
+    """Return the evidence on this answer, the strongest source first.
 
-    An evaluator that fails gives no evidence; the failure is logged. One that compares with the ground truth
-    itself takes the place of the comparison here: it knows what counts as equal.
+    An evaluator that fails gives no evidence; the failure is logged. Evidence of an evaluator whose source is
+    the ground truth replaces the comparison here: the evaluator knows what counts as equal.
     """
     found: list[Evidence] = []
-    truth = run.context.ground_truth
-    judged = await _evaluate(question, attempt["answer"], run)
+    answer, truth = attempt["answer"], run.context.ground_truth
+    judged = await _evaluate(question, answer, run)
     compared = judged is not None and judged.source == "ground_truth"
     if truth is not None and not compared:
-        answer = attempt["answer"]
-        met = await read_text(len(answer) + len(truth), matches_ground_truth, answer, truth)
+        matches = await read_text(len(answer) + len(truth), matches_ground_truth, answer, truth)
         found.append(
             Evidence(
                 source="ground_truth",
-                verdict="success" if met else "failure",
-                score=float(met),
-                text="the answer matches the ground truth"
-                if met
-                else "the answer differs from the ground truth",
+                verdict="success" if matches else "failure",
+                score=float(matches),
+                text=f"the answer {'matches' if matches else 'differs from'} the ground truth",
                 by="ground truth",
             )
         )
-    found.extend(to_evidence(item) for item in attempt["tool_evidence"])
+    found.extend(from_json(attempt["tool_evidence"]))
     if judged is None:
         return found
     return [judged, *found] if compared else [*found, judged]
@@ -72,8 +69,8 @@ async def _evaluate(question: str, answer: str, run: Run) -> Evidence | None:
     if evaluator is None:
         return None
     try:
-        verdict = evaluator(question, answer, run.context)
-        return await verdict if inspect.isawaitable(verdict) else verdict
+        judged = evaluator(question, answer, run.context)
+        return await judged if inspect.isawaitable(judged) else judged
     except Exception:
         logger.exception("[ACE Critic] the evaluator failed, so it gives no evidence")
         return None
@@ -84,8 +81,8 @@ def matches_ground_truth(answer: str, truth: str, form: Form = "any") -> bool:
 
     Equal texts (case, spacing, Unicode form and outer punctuation aside) match. A numeric truth is compared
     as an exact value with the last number of the answer, in whatever form it is written: "so it is 11/8."
-    meets "1 3/8" and "1.375". With the form "same" the number must also be written as the truth is. A truth
-    in words is met by an answer whose last line or sentence ends with it.
+    matches "1 3/8" and "1.375". With the form "same" the number must also be written as the truth is. An
+    answer whose last line or sentence ends with it matches a truth in words.
     """
     said, true = _folded(answer), _folded(truth)
     if said == true:
@@ -100,7 +97,7 @@ def matches_ground_truth(answer: str, truth: str, form: Form = "any") -> bool:
 
 
 def quotes_truth(text: str, truth: str) -> bool:
-    """Whether a text holds the true value, in words or as a number of the same value."""
+    """Whether a text contains the true value, in words or as a number of the same value."""
     true = _folded(truth)
     if not true:
         return False
@@ -111,7 +108,7 @@ def quotes_truth(text: str, truth: str) -> bool:
 
 
 def _apart(text: str) -> str:
-    """Return the words and marks of a text between line ends, so that whole words are looked for."""
+    """Return the words and marks of a text, one a line, so that a search in it finds whole words only."""
     return "\n" + "".join(f"{part.group()}\n" for part in _PARTS.finditer(text))
 
 
@@ -129,14 +126,14 @@ def _bare(text: str) -> str:
     return " ".join(text.split()).lstrip(_BEFORE).rstrip(_AFTER)
 
 
-def to_json(evidence: Sequence[Evidence]) -> list[EvidenceJSON]:
-    """Return the judgements as plain JSON for the state."""
+def to_json(evidence: Iterable[Evidence]) -> list[EvidenceJSON]:
+    """Return the evidence as plain JSON for the state."""
     return [
         {"source": e.source, "verdict": e.verdict, "score": e.score, "text": e.text, "by": e.by}
         for e in evidence
     ]
 
 
-def to_evidence(item: EvidenceJSON) -> Evidence:
-    """Return the judgement in a state's plain JSON."""
-    return Evidence.model_validate(item)
+def from_json(items: Iterable[EvidenceJSON]) -> list[Evidence]:
+    """Return the evidence in a state's plain JSON."""
+    return [Evidence.model_validate(item) for item in items]

@@ -1,10 +1,8 @@
-"""THE picture: five nodes and their edges.
+"""The graph: five nodes, each one file in nodes/, and their edges.
 
-    router -> planner -> solver -> critic -> ace_learning
-                           ^          |
-                           +----------+   a revision, when evidence says that the answer failed
-
-Does not: hold what the nodes do; each is one file in nodes/.
+router -> planner -> solver -> critic -> ace_learning
+                       ^          |
+                       +----------+   a revision, when evidence says that the answer failed
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from ace_graph.nodes.critic import after_critic, critic
 from ace_graph.nodes.planner import planner
 from ace_graph.nodes.router import router
 from ace_graph.nodes.solver import solver
-from ace_graph.resources import Evaluator, ModelRouter, Resources, assemble, offline_fallback
+from ace_graph.resources import Evaluator, ModelRouter, Resources, build_resources, offline_fallback
 from ace_graph.runtime import bind
 from ace_graph.settings import Settings, export_others
 from ace_graph.state import ACEInput, ACEOutput, ACEState
@@ -94,7 +92,7 @@ def build_ace_graph(
 
     Building reads prompt files, the base playbook and ACE_MCP_CONFIG, no more. Raises ConfigurationErrors.
     """
-    resources = assemble(
+    resources = build_resources(
         settings=settings,
         model=model,
         store=store,

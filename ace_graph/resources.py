@@ -1,9 +1,7 @@
-"""From arguments and settings to the resources of one graph.
+"""The live objects that nodes use, and the one function that builds them from arguments and settings.
 
-Live objects that nodes use, bound when the graph is built: model, store, tools, evaluator, clock.
-
-Does not: do I/O but reading prompt files, the base playbook and the list of MCP servers; models and
-connections are made on use.
+Building reads prompt files, the base playbook and the list of MCP servers; models and connections are made
+on first use.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
@@ -51,7 +49,7 @@ __all__ = [
     "MakeModel",
     "ModelRouter",
     "Resources",
-    "assemble",
+    "build_resources",
     "check_learning",
     "offline_fallback",
     "read_base_playbook",
@@ -68,7 +66,7 @@ MakeModel = Callable[[str | None, float | None], BaseChatModel]
 """Makes the model that the settings describe, with the run's overrides of name and temperature."""
 
 LateTools = Callable[[], Awaitable[Sequence[BaseTool]]]
-"""Returns the tools that are known only once something has been started: those of MCP servers."""
+"""Returns the tools of MCP servers, which are known only once the servers have been started."""
 
 _ModelsByLoop = WeakKeyDictionary[
     asyncio.AbstractEventLoop, dict[tuple[str | None, float | None], BaseChatModel]
@@ -83,8 +81,7 @@ def _new_id() -> str:
 class Resources:
     """What one graph works with. `injected_model` is the caller's; else `make_model` makes one per loop.
 
-    `tools` are the tools of react that are known from the start, `own_tool_names` those of them that the
-    caller brought; `late_tools` joins them in a run.
+    `tools` are the tools of react, but for those of `late_tools`; `own_tool_names` names the caller's own.
     """
 
     settings: Settings
@@ -124,7 +121,7 @@ class Resources:
         return made[wanted]
 
     async def ready_model(self, context: ACEContext) -> BaseChatModel:
-        """Return what `model` does, made in a thread where it is new: importing a client takes a second."""
+        """Return `model(context)`, made in a thread where it is new: importing a client takes a second."""
         if self.injected_model is None or context.model is not None:
             wanted = (context.model, context.temperature)
             made = self._models.setdefault(asyncio.get_running_loop(), {})
@@ -133,12 +130,12 @@ class Resources:
         return self.model(context)
 
     async def tools_by_name(self) -> Mapping[str, BaseTool]:
-        """Return the tools by name; of two with one name the later one, which is the user's."""
+        """Return the tools by name. The user's tools come last and replace built-in ones of the same name."""
         late = await self.late_tools() if self.late_tools is not None else ()
         return {tool.name: tool for tool in (*late, *self.tools)}
 
     async def callers_tool_names(self) -> Sequence[str]:
-        """Return the names of the tools that the caller brought, those of MCP servers among them."""
+        """Return the names of the caller's own tools and of the tools of MCP servers."""
         late = await self.late_tools() if self.late_tools is not None else ()
         return [*self.own_tool_names, *(tool.name for tool in late)]
 
@@ -154,25 +151,28 @@ logger = logging.getLogger("ace_graph")
 BASE_PREFIX = "base:"
 
 
-def assemble(
+def build_resources(
     *,
-    settings: Settings | None,
-    model: BaseChatModel | None,
-    store: Store | str | None,
-    tools: Sequence[BaseTool | Callable[..., object]],
-    embeddings: Embeddings | None,
-    evaluator: Evaluator | None,
-    mode_router: ModelRouter | None,
-    system_prompt: str | None,
-    base_playbook: Playbook | Path | str | None,
-    prompts_dir: Path | str | None,
-    learning: LearningMode | None,
-    count_tokens: Callable[[str], int] | None,
-    clock: Callable[[], datetime] | None,
-    new_id: Callable[[], str] | None,
-    snapshots: SnapshotCache | None,
+    settings: Settings | None = None,
+    model: BaseChatModel | None = None,
+    store: Store | str | None = None,
+    tools: Sequence[BaseTool | Callable[..., object]] = (),
+    embeddings: Embeddings | None = None,
+    evaluator: Evaluator | None = None,
+    mode_router: ModelRouter | None = None,
+    system_prompt: str | None = None,
+    base_playbook: Playbook | Path | str | None = None,
+    prompts_dir: Path | str | None = None,
+    learning: LearningMode | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    clock: Callable[[], datetime] | None = None,
+    new_id: Callable[[], str] | None = None,
+    snapshots: SnapshotCache | None = None,
 ) -> Resources:
-    """Return the resources of one graph. Raises ConfigurationError naming what to set."""
+    """Return the resources of one graph or worker; what is left out comes from the settings.
+
+    The arguments are those of `build_ace_graph`. Raises ConfigurationError naming what to set.
+    """
     settings = settings or Settings.load()
     if model is None:
         choose_model(settings)  # raises now what would otherwise be raised in the first turn
@@ -194,19 +194,17 @@ def assemble(
         system_prompt=system_prompt,
         base_playbook=None if base_playbook is None else read_base_playbook(base_playbook),
         learning=learning or settings.learning or "inline",
+        count_tokens=count_tokens or estimate_tokens,
+        clock=clock or utc_now,
+        new_id=new_id or _new_id,
+        cache=SnapshotCache() if snapshots is None else snapshots,
     )
     check_learning(resources.learning, resources)
-    return replace(
-        resources,
-        clock=clock or resources.clock,
-        new_id=new_id or resources.new_id,
-        count_tokens=count_tokens or resources.count_tokens,
-        cache=resources.cache if snapshots is None else snapshots,
-    )
+    return resources
 
 
 def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:
-    """Return what opens the MCP servers of ACE_MCP_CONFIG at first use; they are closed with the process."""
+    """Return what starts the MCP servers of ACE_MCP_CONFIG at first use; they end with the process."""
     if settings.mcp_config is None:
         return None
     return McpTools(read_servers(settings.mcp_config, os.environ), taken).ready
@@ -231,7 +229,7 @@ def read_base_playbook(source: Playbook | Path | str) -> Playbook:
     """Return the playbook that every learner is given, its ids made from the bullets' content.
 
     A file may be in any format that `playbook import` knows. Quarantined bullets are left out; nothing in it
-    is core. Raises ConfigurationError for a file that is not there or no playbook.
+    is core. Raises ConfigurationError for a file that is missing or is not a playbook.
     """
     playbook = source if isinstance(source, Playbook) else _read(Path(source))
     bullets = {b.content_hash: _as_base(b) for b in playbook.bullets() if b.status == "active"}
@@ -251,19 +249,19 @@ def _read(path: Path) -> Playbook:
     except OSError as error:
         raise ConfigurationError(f"the base playbook {path} can't be read: {error}") from error
     except (FormatError, NewerFormat) as error:
-        raise ConfigurationError(f"{path} is no playbook: {error}") from error
+        raise ConfigurationError(f"{path} is not a playbook: {error}") from error
     if reading.refused and not reading.bullets:
         why = reading.refused[0].why
-        raise ConfigurationError(f"{path} is no playbook: none of its bullets can be used ({why})")
+        raise ConfigurationError(f"{path} is not a playbook: none of its bullets can be used ({why})")
     for refusal in reading.refused:
         logger.warning("[ACE Memory] %s: a bullet of the base playbook is left out: %s", path, refusal.why)
     return as_playbook(reading)
 
 
 def check_learning(learning: LearningMode, resources: Resources) -> None:
-    """Raise ConfigurationError for learning in the background on a store that can't keep what is pending."""
+    """Raise ConfigurationError for background learning on a store that keeps no pending work."""
     if learning == "background" and not keeps_pending(resources.store):
         raise ConfigurationError(
-            f"learning='background' needs a store that keeps pending turns, and {resources.store.name} lacks "
-            "methods of PendingStore: use SQLite, Neo4j or memory, or learn 'inline' or 'off'"
+            f"learning='background' needs a store that keeps pending work, and {resources.store.name} lacks "
+            "methods of PendingStore: use SQLite, Neo4j or memory, or set learning to 'inline' or 'off'"
         )

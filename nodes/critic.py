@@ -9,7 +9,7 @@ from typing import Literal
 
 from ace_graph.evidence import gather_evidence, to_json
 from ace_graph.memory.evidence import Verdict, verdict_of
-from ace_graph.reasoning.streaming import show
+from ace_graph.reasoning.streaming import push_text
 from ace_graph.runtime import Run, logger
 from ace_graph.state import ACEState, Attempt, CriticUpdate, First, Plan, Result
 
@@ -43,7 +43,7 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
     if wants_revision(result, attempt, state["plan"]):
         return {"result": result, "messages": _taken_back(state, attempt["answer_id"])}
     if not attempt["streamed"]:
-        show(attempt["answer"], attempt["answer_id"])
+        push_text(attempt["answer"], attempt["answer_id"])
     return {"result": result}
 
 

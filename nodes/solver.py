@@ -13,7 +13,7 @@ from ace_graph.prompts import data_block
 from ace_graph.reasoning.attempt import REASONING, attempt_of, prompt_for
 from ace_graph.reasoning.recall import Injection, ensure_memory, inject
 from ace_graph.reasoning.solution import Solution
-from ace_graph.reasoning.streaming import Talk
+from ace_graph.reasoning.streaming import ModelSession
 from ace_graph.reasoning.tool_calls import message_dicts
 from ace_graph.runtime import Run
 from ace_graph.state import ACEState, Attempt, FirstAnswer, Result, SolverUpdate
@@ -36,21 +36,21 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     injection = await inject(turn, plan, memory.snapshot, run) if own is None else Injection()
     answer_id = earlier["answer_id"] if earlier else f"answer-{turn['turn_id']}"
     model = await run.resources.ready_model(run.context)
-    talk = Talk(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
+    session = ModelSession(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
     if own is None:
         told = "\n\n".join(part for part in (notice.prompt, _told(state, earlier, run)) if part)
         prompt = await read_text(size, prompt_for, state, injection, run, told)
-        solution = await REASONING[plan["mode"]](prompt, plan, talk)
+        solution = await REASONING[plan["mode"]](prompt, plan, session)
     else:
-        talk.show(own)
+        session.push_text(own)
         solution = Solution(answer=own, reasoning="", used=(), raw=own)
-    attempt = attempt_of(solution, injection, talk, run.resources.new_id(), answer_id, earlier)
+    attempt = attempt_of(solution, injection, session, run.resources.new_id(), answer_id, earlier)
     attempt["first"] = _first(earlier, state.get("result")) if earlier else None
     return {
         "messages": message_dicts(solution.trace, solution.answer, answer_id, attempt["attempt_id"]),
         "attempt": attempt,
         "memory": memory,
-        "usage": add_usage(state["usage"], "solver", talk.usage),
+        "usage": add_usage(state["usage"], "solver", session.usage),
     }
 
 

@@ -1,11 +1,8 @@
 """Measuring without learning: each sample is a run of its own, with a playbook that does not change.
 
 The playbook is given as the base playbook, which is how it is deployed. No ground truth, no reflections of
-earlier turns and no evidence reach the run, and nothing is stored.
-
-A sample as the input of a run, and a run's output as a step: what practice and measuring share.
-
-Does not: choose samples, or write the journal.
+earlier turns and no evidence reach the run, and nothing is stored. `input_for`, `new_step` and `used` are
+shared with training.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from typing import cast
 
 from langchain_core.messages import HumanMessage
 
-from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, Cost, Step
+from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, AdaptationStep, Cost
 from ace_graph.adaptation.memory import LEARNER
 from ace_graph.adaptation.options import AUTO, AdaptationOptions
 from ace_graph.adaptation.samples import Environment, Sample, judge
@@ -27,10 +24,10 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["Frozen", "asked", "bare_model", "base_step", "used"]
+__all__ = ["FrozenAgent", "input_for", "model_without_agent", "new_step", "used"]
 
 
-def asked(sample: Sample, mode: str) -> ACEInput:
+def input_for(sample: Sample, mode: str) -> ACEInput:
     """Return the input: the question alone, and the mode to force."""
     given: ACEInput = {"messages": [HumanMessage(sample.question)]}
     if mode != AUTO:
@@ -38,9 +35,11 @@ def asked(sample: Sample, mode: str) -> ACEInput:
     return given
 
 
-def base_step(sample: Sample, phase: str, epoch: int, number: int, index: int, seconds: float) -> Step:
-    """Return a step that says where it is and of what; the rest is still to be told."""
-    return Step(
+def new_step(
+    sample: Sample, phase: str, epoch: int, number: int, index: int, seconds: float
+) -> AdaptationStep:
+    """Return a step with its position and sample; the answer is still to be filled in."""
+    return AdaptationStep(
         phase=phase,
         epoch=epoch,
         number=number,
@@ -60,8 +59,8 @@ def used(out: ACEOutput) -> dict[str, Cost]:
 _BARE_PROMPT = "Answer the question."
 
 
-class Frozen:
-    """The graph with a fixed playbook, or an empty memory. Any number of samples may be asked at once."""
+class FrozenAgent:
+    """The graph with a fixed playbook, or an empty memory. Samples may be answered concurrently."""
 
     def __init__(
         self,
@@ -83,7 +82,7 @@ class Frozen:
 
     @cached_property
     def _graph(self) -> ACEGraph:
-        """Built when the first sample is asked: a run that is resumed has phases without any left."""
+        """Built for the first sample: a resumed run may have no samples left in a phase."""
         return build_ace_graph(
             model=self._options.model,
             store=InMemoryStore(),
@@ -96,22 +95,26 @@ class Frozen:
 
     async def step(
         self, sample: Sample, phase: str, epoch: int, number: int, index: int
-    ) -> tuple[Step, ModelError | None]:
+    ) -> tuple[AdaptationStep, ModelError | None]:
         """Answer one sample; the error is set where the model gave no answer. Raises EnvironmentFailed."""
         began = time.perf_counter()
         try:
-            out = await self._graph.ainvoke(asked(sample, self._mode), context=self._context)
+            out = await self._graph.ainvoke(input_for(sample, self._mode), context=self._context)
         except ModelError as error:
-            step = base_step(sample, phase, epoch, number, index, time.perf_counter() - began)
+            step = new_step(sample, phase, epoch, number, index, time.perf_counter() - began)
             failed = {"failed": True, "error": str(error), "bullets": self._bullets}
             return step.model_copy(update=failed), error
-        return await self._told(base_step(sample, phase, epoch, number, index, 0), sample, out, began), None
+        return await self._answered(
+            new_step(sample, phase, epoch, number, index, 0), sample, out, began
+        ), None
 
-    async def _told(self, step: Step, sample: Sample, out: Mapping[str, object], began: float) -> Step:
+    async def _answered(
+        self, step: AdaptationStep, sample: Sample, out: Mapping[str, object], began: float
+    ) -> AdaptationStep:
         given = cast("ACEOutput", out)
         answer, result = given["messages"][-1].text, given.get("result")
         outcome = await judge(self._environment, sample, answer)
-        told = {
+        fields = {
             "seconds": time.perf_counter() - began,
             "answer": answer[:MAX_ANSWER_CHARS],
             "right": outcome.right,
@@ -123,12 +126,12 @@ class Frozen:
             "bullets": self._bullets,
             "usage": used(given),
         }
-        return step.model_copy(update=told)
+        return step.model_copy(update=fields)
 
 
-def bare_model(environment: Environment, options: AdaptationOptions) -> Frozen:
+def model_without_agent(environment: Environment, options: AdaptationOptions) -> FrozenAgent:
     """Return the control without the agent: one call, no persona, no tools, no memory.
 
-    Only the form of the reply is asked for, so that the answer is found in it in the same way.
+    The prompt asks for the usual form of the reply only, so that the answer is parsed in the same way.
     """
-    return Frozen(environment, options, system_prompt=_BARE_PROMPT, mode="cot")
+    return FrozenAgent(environment, options, system_prompt=_BARE_PROMPT, mode="cot")

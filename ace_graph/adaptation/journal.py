@@ -1,14 +1,8 @@
-"""The steps of a run in the order in which they were done: read again when it is resumed, then added to.
+"""The steps of a run, in order: replayed when the run is resumed, then appended to.
 
-`FileJournal` is `steps.jsonl`: one line a step, written whole. A line that a crash or a full disk tore is cut
-off when the file is opened, so its step did not happen.
-
-One answered sample, as a line of `steps.jsonl`.
-
-A step of practice holds the commit that it made, so that the lines alone bring back the memory: a step is
-in the file with all that it did, or it did not happen.
-
-Does not: know what a run does. It asks for the steps of one phase after the other, in their order.
+`FileJournal` is `steps.jsonl`, one line a step. A line that a crash or a full disk left incomplete is cut off
+when the file is opened, so its step did not happen. A training step holds the commit that it made, so the
+memory can be rebuilt from the journal alone.
 """
 
 from __future__ import annotations
@@ -27,13 +21,13 @@ from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
     "MAX_ANSWER_CHARS",
+    "AdaptationStep",
     "Committed",
     "Cost",
     "FileJournal",
     "Journal",
-    "Learned",
+    "MemoryChanges",
     "MemoryJournal",
-    "Step",
 ]
 
 
@@ -61,7 +55,7 @@ class Cost(_Line):
         )
 
 
-class Learned(_Line):
+class MemoryChanges(_Line):
     """What the step changed in the memory, in ids."""
 
     added: tuple[str, ...] = ()
@@ -74,13 +68,13 @@ class Learned(_Line):
 
 
 class Committed(_Line):
-    """The step's commit, to be made again when the run is resumed."""
+    """The step's commit, replayed when the run is resumed."""
 
     delta: Delta
     record: TurnRecord | None = None
 
 
-class Step(_Line):
+class AdaptationStep(_Line):
     """One answered sample.
 
     `number` counts from 1 within phase and epoch, `index` is the sample's place in its data, from 0. `right`
@@ -105,7 +99,7 @@ class Step(_Line):
     injected: tuple[str, ...] = ()
     cited: tuple[str, ...] = ()
     withheld: bool = False
-    learned: Learned | None = None
+    learned: MemoryChanges | None = None
     bullets: Amount = 0
     usage: dict[str, Cost] = Field(default_factory=dict[str, Cost])
     seconds: Annotated[float, Field(ge=0)] = 0
@@ -113,57 +107,57 @@ class Step(_Line):
 
 
 class Journal(Protocol):
-    """Where steps go, and where they come from."""
+    """Where a run's steps are kept."""
 
-    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
-        """Yield the steps of an earlier run that come next and belong to this phase."""
+    def recorded(self, phase: str, epoch: int) -> Iterator[AdaptationStep]:
+        """Yield the next steps of an earlier run, as long as they belong to this phase."""
         ...
 
-    def append(self, step: Step) -> None:
-        """Add a step. Raises RunFolderError when it can't be kept; then it is as if it had not been done."""
+    def append(self, step: AdaptationStep) -> None:
+        """Add a step. Raises RunFolderError when it can't be kept; then nothing was added."""
         ...
 
     def mark(self) -> None:
-        """Remember that all steps so far stand."""
+        """Make this the point to which `rewind` goes back."""
         ...
 
     def rewind(self) -> None:
-        """Take back the steps since the last mark."""
+        """Drop the steps since the last mark."""
         ...
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[AdaptationStep]:
         """Yield every step so far."""
         ...
 
     def close(self) -> None:
-        """Let go of the file, if there is one."""
+        """Close the file, if there is one."""
         ...
 
 
 class MemoryJournal:
-    """A journal of this process only."""
+    """A journal in memory, lost with the process."""
 
     def __init__(self) -> None:
-        self._steps: list[Step] = []
+        self._steps: list[AdaptationStep] = []
         self._marked = 0
 
-    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
+    def recorded(self, phase: str, epoch: int) -> Iterator[AdaptationStep]:
         """Yield nothing: there was no earlier run."""
         return iter(())
 
-    def append(self, step: Step) -> None:
+    def append(self, step: AdaptationStep) -> None:
         """Add a step."""
         self._steps.append(step)
 
     def mark(self) -> None:
-        """Remember that all steps so far stand."""
+        """Make this the point to which `rewind` goes back."""
         self._marked = len(self._steps)
 
     def rewind(self) -> None:
-        """Take back the steps since the last mark."""
+        """Drop the steps since the last mark."""
         del self._steps[self._marked :]
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[AdaptationStep]:
         """Yield every step so far."""
         return iter(tuple(self._steps))
 
@@ -190,13 +184,13 @@ class FileJournal:
             self.close()
             raise
 
-    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
-        """Yield the steps of an earlier run that come next and belong to this phase."""
+    def recorded(self, phase: str, epoch: int) -> Iterator[AdaptationStep]:
+        """Yield the next steps of an earlier run, as long as they belong to this phase."""
         while self._next is not None and (self._next.phase, self._next.epoch) == (phase, epoch):
             step, self._next = self._next, self._read()
             yield step
 
-    def append(self, step: Step) -> None:
+    def append(self, step: AdaptationStep) -> None:
         """Add a step's line, whole or not at all. Raises RunFolderError."""
         if self._next is not None:
             raise RunFolderError(
@@ -214,40 +208,40 @@ class FileJournal:
         self._end += len(line)
 
     def mark(self) -> None:
-        """Remember that all steps so far stand."""
+        """Make this the point to which `rewind` goes back."""
         self._marked = self._end
 
     def rewind(self) -> None:
-        """Take back the steps since the last mark."""
+        """Drop the steps since the last mark."""
         os.ftruncate(self._file, self._marked)
         self._end = self._marked
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[AdaptationStep]:
         """Yield every step so far, read from the file."""
         with self._path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 yield _step(line, number, self._path)
 
     def close(self) -> None:
-        """Close the file; what was written is on the disk then."""
+        """Flush the file to the disk and close it."""
         if self._old is not None:
             self._old.close()
             self._old = None
             os.fsync(self._file)
             os.close(self._file)
 
-    def _read(self) -> Step | None:
+    def _read(self) -> AdaptationStep | None:
         line = self._old.readline() if self._old is not None else b""
         return _step(line, None, self._path) if line else None
 
 
-def _step(line: bytes, number: int | None, path: Path) -> Step:
+def _step(line: bytes, number: int | None, path: Path) -> AdaptationStep:
     try:
-        return Step.model_validate_json(line)
+        return AdaptationStep.model_validate_json(line)
     except ValidationError as error:
         where = f"line {number}" if number is not None else "a line"
         raise RunFolderError(
-            f"{where} of {path} is no step of this version's: begin anew in another folder"
+            f"{where} of {path} is not a step of this version: begin again in another folder"
         ) from error
 
 

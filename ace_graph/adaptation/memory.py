@@ -1,9 +1,7 @@
-"""The memory of an adaptation: one learner's newest state, and the commit that led to it.
+"""The store of an adaptation run: the newest snapshot of one learner, and the commit that led to it.
 
-A `Store` for `build_ace_graph` that holds nothing but the snapshot, so that a run of a million steps needs
-no more room than its playbook. What happened is in the journal, from which `replay` brings the state back.
-
-Does not: keep a history or turn records, or serve a learner other than its own.
+It keeps no history and no turn records, so that a run of a million steps needs no more room than its
+playbook. The steps are in the journal, from which `replay` rebuilds the state.
 """
 
 from __future__ import annotations
@@ -19,12 +17,12 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, random_token
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["LEARNER", "PracticeMemory"]
+__all__ = ["LEARNER", "AdaptationStore"]
 
 LEARNER = "adaptation"
 
 
-class PracticeMemory:
+class AdaptationStore:
     """A `Store` (see `ace_graph.memory.stores.base`) for one run on one event loop."""
 
     name = "memory"
@@ -40,12 +38,12 @@ class PracticeMemory:
         return self._snapshot.playbook
 
     def take_commit(self) -> Committed | None:
-        """Return the commit made since this was last asked, None where there was none."""
+        """Return the commit made since the last call, None where there was none."""
         last, self._last = self._last, None
         return last
 
     def replay(self, committed: Committed) -> None:
-        """Make a commit of an earlier run again."""
+        """Repeat a commit of an earlier run."""
         self._write(committed.delta, committed.record)
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
@@ -73,7 +71,7 @@ class PracticeMemory:
         return LearnerExport(learner_id, self._snapshot, await self.history(learner_id), ())
 
     async def forget(self, learner_id: str) -> bool:
-        """Begin anew; see `Store.forget`."""
+        """Start again from nothing; see `Store.forget`."""
         there, self._snapshot = not self._snapshot.absent, Snapshot()
         return there
 

@@ -6,7 +6,7 @@ Validation, test and controls change nothing and see no ground truth. Without a 
 the last epoch is kept; without a test set the result is the best validation, and without either the first
 answers of the first epoch, each of which was given before the sample had been learned from.
 
-Does not: read files or write results (ace_graph.evaluation does).
+`ace_graph.evaluation` reads the files and writes the results.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from ace_graph.adaptation.frozen import Frozen
+from ace_graph.adaptation.frozen import FrozenAgent
 from ace_graph.adaptation.journal import Journal
-from ace_graph.adaptation.memory import PracticeMemory
+from ace_graph.adaptation.memory import AdaptationStore
 from ace_graph.adaptation.options import AdaptationOptions
-from ace_graph.adaptation.results import Adapted, Epoch, Measured
+from ace_graph.adaptation.results import Accuracy, AdaptationResult, Epoch
 from ace_graph.adaptation.run_folder import describe, keep_playbook, open_journal
-from ace_graph.adaptation.runner import Course, measure_controls
+from ace_graph.adaptation.runner import AdaptationRun, measure_controls
 from ace_graph.adaptation.samples import Environment, Sample
-from ace_graph.adaptation.training import Practice
+from ace_graph.adaptation.training import Trainer
 from ace_graph.errors import UsageError
 from ace_graph.memory.playbook import Playbook
 from ace_graph.stores import policy_of
@@ -56,17 +56,17 @@ class OfflineAdapter:
         test: Sequence[Sample] = (),
         out: Path | None = None,
         resume: bool = False,
-    ) -> Adapted:
+    ) -> AdaptationResult:
         """Run, or resume, an adaptation; with `out`, steps and the best playbook are kept in that folder.
 
         Asked to stop, it returns with `finished` false. Raises UsageError for a folder that holds another
         run, EnvironmentFailed, ModelOutage, RunFolderError: all can be resumed; and ConfigurationErrors.
         """
         data = {"train": train, "validation": validation, "test": test}
-        asked = describe("offline", self.environment, self.options, data, epochs=self.epochs)
-        journal = open_journal(out, asked, resume=resume)
+        description = describe("offline", self.environment, self.options, data, epochs=self.epochs)
+        journal = open_journal(out, description, resume=resume)
         try:
-            running = _Running(self, data, asked, journal, out)
+            running = _Running(self, data, description, journal, out)
             await running.go()
             return running.adapted()
         finally:
@@ -80,44 +80,42 @@ class _Running:
         self,
         adapter: OfflineAdapter,
         data: dict[str, Sequence[Sample]],
-        asked: dict[str, object],
+        description: dict[str, object],
         journal: Journal,
         out: Path | None,
     ) -> None:
-        self._adapter, self._data, self._asked, self._out = adapter, data, asked, out
+        self._adapter, self._data, self._description, self._out = adapter, data, description, out
         self._journal = journal
-        self._course = Course(journal, adapter.options)
-        self._memory = PracticeMemory(policy_of(adapter.options.settings))
+        self._run = AdaptationRun(journal, adapter.options)
+        self._memory = AdaptationStore(policy_of(adapter.options.settings))
         self._epochs: list[Epoch] = []
         self._best: tuple[Epoch, Playbook] | None = None
-        self._phases: dict[tuple[str, int], Measured] = {}
-        self._controls: dict[str, Measured] = {}
+        self._phases: dict[tuple[str, int], Accuracy] = {}
+        self._controls: dict[str, Accuracy] = {}
 
     async def go(self) -> None:
-        practice = Practice(self._adapter.environment, self._adapter.options, self._memory)
+        trainer = Trainer(self._adapter.environment, self._adapter.options, self._memory)
         for number in range(1, self._adapter.epochs + 1):
-            await self._epoch(practice, number)
-            if self._course.stopped:
+            await self._epoch(trainer, number)
+            if self._run.stopped:
                 return
         if self._best is not None and len(self._data["test"]):
             self._phases["test", 0] = await self._frozen(self._best[1], "test", 0)
-        if self._course.stopped:
+        if self._run.stopped:
             return
         adapter, samples = self._adapter, self._data[self._measured_on()]
-        self._controls = await measure_controls(self._course, adapter.environment, adapter.options, samples)
+        self._controls = await measure_controls(self._run, adapter.environment, adapter.options, samples)
         self._phases.update({(name, 0): measured for name, measured in self._controls.items()})
 
-    async def _epoch(self, practice: Practice, number: int) -> None:
+    async def _epoch(self, trainer: Trainer, number: int) -> None:
         train, seed = self._data["train"], self._adapter.options.seed
-        trained = await self._course.practise(
-            practice, train, _shuffled(len(train), seed, number), "train", number
-        )
+        trained = await self._run.train(trainer, train, _shuffled(len(train), seed, number), "train", number)
         self._phases["train", number] = trained
         validated = None
-        if len(self._data["validation"]) and not self._course.stopped:
+        if len(self._data["validation"]) and not self._run.stopped:
             validated = await self._frozen(self._memory.playbook, "validation", number)
             self._phases["validation", number] = validated
-        if self._course.stopped:
+        if self._run.stopped:
             return
         epoch = Epoch(number, trained, validated, len(self._memory.playbook))
         self._epochs.append(epoch)
@@ -125,26 +123,26 @@ class _Running:
             self._best = epoch, self._memory.playbook
             keep_playbook(self._out, self._memory.playbook)
 
-    async def _frozen(self, playbook: Playbook, phase: str, epoch: int) -> Measured:
-        frozen = Frozen(self._adapter.environment, self._adapter.options, playbook)
-        return await self._course.measure(frozen, self._data[phase], phase, epoch)
+    async def _frozen(self, playbook: Playbook, phase: str, epoch: int) -> Accuracy:
+        frozen = FrozenAgent(self._adapter.environment, self._adapter.options, playbook)
+        return await self._run.measure(frozen, self._data[phase], phase, epoch)
 
     def _measured_on(self) -> str:
         return next(
             name for name in ("test", "validation", "train") if len(self._data[name]) or name == "train"
         )
 
-    def adapted(self) -> Adapted:
+    def adapted(self) -> AdaptationResult:
         on = self._measured_on()
         best = self._best[0].number if self._best else None
         where = {"test": ("test", 0), "validation": ("validation", best or 1), "train": ("train", 1)}
-        return Adapted(
+        return AdaptationResult(
             kind="offline",
-            asked=self._asked,
-            finished=not self._course.stopped,
+            asked=self._description,
+            finished=not self._run.stopped,
             playbook=self._best[1] if self._best else self._memory.playbook,
             measured_on=on,
-            measured=self._phases.get(where[on]) or Measured(0),
+            measured=self._phases.get(where[on]) or Accuracy(0),
             controls=self._controls,
             epochs=tuple(self._epochs),
             best_epoch=best,
@@ -154,7 +152,7 @@ class _Running:
 
 
 def _better(epoch: Epoch, best: Epoch) -> bool:
-    """Whether a later epoch takes the place of the best: only a higher accuracy does, if that is measured."""
+    """Whether a later epoch replaces the best: where accuracy is measured, only a higher one does."""
     if epoch.validated is None or best.validated is None:
         return True
     return epoch.validated.accuracy > best.validated.accuracy

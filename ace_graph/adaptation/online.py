@@ -1,10 +1,8 @@
 """Online adaptation: test, then learn, one sample after the other in the order of the data.
 
-Every sample is answered before anything was learned from it, so the accuracy of the first answers is an
-honest one, and its curve over the steps shows what the memory is worth. The controls are measured on the same
-samples afterwards.
-
-Does not: read files or write results (ace_graph.evaluation does).
+Every sample is answered before anything is learned from it, so the accuracy of the first answers is unbiased,
+and its curve over the steps shows what the memory is worth. The controls are measured on the same samples
+afterwards. `ace_graph.evaluation` reads the files and writes the results.
 """
 
 from __future__ import annotations
@@ -13,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ace_graph.adaptation.journal import Journal
-from ace_graph.adaptation.memory import PracticeMemory
+from ace_graph.adaptation.memory import AdaptationStore
 from ace_graph.adaptation.options import AdaptationOptions
-from ace_graph.adaptation.results import Adapted, Measured
+from ace_graph.adaptation.results import Accuracy, AdaptationResult
 from ace_graph.adaptation.run_folder import describe, keep_playbook, open_journal
-from ace_graph.adaptation.runner import Course, measure_controls
+from ace_graph.adaptation.runner import AdaptationRun, measure_controls
 from ace_graph.adaptation.samples import Environment, Sample
-from ace_graph.adaptation.training import Practice
+from ace_graph.adaptation.training import Trainer
 from ace_graph.stores import policy_of
 
 __all__ = ["OnlineAdapter"]
@@ -39,35 +37,35 @@ class OnlineAdapter:
 
     async def run(
         self, samples: Sequence[Sample], *, out: Path | None = None, resume: bool = False
-    ) -> Adapted:
+    ) -> AdaptationResult:
         """Run, or resume, an adaptation; with `out`, steps and the playbook are kept in that folder.
 
         Asked to stop, it returns with `finished` false. Raises UsageError for a folder that holds another
         run, EnvironmentFailed, ModelOutage, RunFolderError: all can be resumed; and ConfigurationErrors.
         """
-        asked = describe("online", self.environment, self.options, {"data": samples})
-        journal = open_journal(out, asked, resume=resume)
+        description = describe("online", self.environment, self.options, {"data": samples})
+        journal = open_journal(out, description, resume=resume)
         try:
-            return await self._run(samples, asked, journal, out)
+            return await self._run(samples, description, journal, out)
         finally:
             journal.close()
 
     async def _run(
-        self, samples: Sequence[Sample], asked: dict[str, object], journal: Journal, out: Path | None
-    ) -> Adapted:
-        course = Course(journal, self.options)
-        memory = PracticeMemory(policy_of(self.options.settings))
-        practice = Practice(self.environment, self.options, memory)
-        measured = await course.practise(practice, samples, range(len(samples)), PHASE, 0)
+        self, samples: Sequence[Sample], description: dict[str, object], journal: Journal, out: Path | None
+    ) -> AdaptationResult:
+        run = AdaptationRun(journal, self.options)
+        memory = AdaptationStore(policy_of(self.options.settings))
+        trainer = Trainer(self.environment, self.options, memory)
+        measured = await run.train(trainer, samples, range(len(samples)), PHASE, 0)
         keep_playbook(out, memory.playbook)
-        controls: dict[str, Measured] = {}
-        if not course.stopped:
-            controls = await measure_controls(course, self.environment, self.options, samples)
+        controls: dict[str, Accuracy] = {}
+        if not run.stopped:
+            controls = await measure_controls(run, self.environment, self.options, samples)
         phases = {(PHASE, 0): measured, **{(name, 0): each for name, each in controls.items()}}
-        return Adapted(
+        return AdaptationResult(
             kind="online",
-            asked=asked,
-            finished=not course.stopped,
+            asked=description,
+            finished=not run.stopped,
             playbook=memory.playbook,
             measured_on=PHASE,
             measured=measured,

@@ -1,7 +1,4 @@
-"""How an adaptation is run: the model, the mode, how many calls at once, and who is told about it.
-
-Does not: say what is practised; that is given to `run`.
-"""
+"""How an adaptation runs: the model, the mode, the concurrency, and the callback for progress."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from datetime import datetime
 
 from langchain_core.language_models import BaseChatModel
 
-from ace_graph.adaptation.results import Measured
+from ace_graph.adaptation.results import Accuracy
 from ace_graph.context import ACEContext
 from ace_graph.errors import UsageError
 from ace_graph.memory.clock import utc_now
@@ -26,11 +23,11 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Progress:
-    """What `on_progress` is told after every step; `measured` grows, so read it at once."""
+    """The argument of `on_progress`, called after every step; `measured` grows, so read it at once."""
 
     phase: str
     epoch: int
-    measured: Measured
+    measured: Accuracy
 
 
 def _never() -> bool:
@@ -43,13 +40,13 @@ def _nobody(progress: Progress) -> None:
 
 @dataclass(frozen=True)
 class AdaptationOptions:
-    """The knobs of a run.
+    """The settings of a run.
 
     `model` is a chat model; without one, that of the settings. `mode` is cot, tot, react, or auto (the
-    router chooses). `context` is the base of every step's context. `concurrency` is how many calls are under
-    way at once where order does not matter; practice is one step after the other. After `max_failures`
-    failed calls in a row the run stops. `seed` decides the order of the epochs and whose turn it is to do
-    without unproven bullets. `should_stop` is asked before every step, `clock` tells the time.
+    router chooses). `context` is the base of every step's context. `concurrency` is how many calls run at
+    once where order does not matter; training is one step after the other. After `max_failures` failed calls
+    in a row the run stops. `seed` decides the order of the samples in an epoch and on which steps unproven
+    bullets are withheld. `should_stop` is called before every step; `clock` gives the time.
     """
 
     model: BaseChatModel | None = None
@@ -66,12 +63,12 @@ class AdaptationOptions:
 
     def __post_init__(self) -> None:
         if self.mode not in (*MODES, AUTO):
-            raise UsageError(f"{self.mode[:40]!r} is no mode: use one of {', '.join((*MODES, AUTO))}")
+            raise UsageError(f"{self.mode[:40]!r} is not a mode: use one of {', '.join((*MODES, AUTO))}")
         if self.concurrency < 1 or self.max_failures < 1:
             raise UsageError("concurrency and max_failures must be at least 1")
 
     def as_json(self) -> Mapping[str, object]:
-        """Return all that changes a result, for telling whether a run that is resumed is the same one."""
+        """Return every option that changes a result, to check that a resumed run is the same run."""
         return {
             "mode": self.mode,
             "seed": self.seed,

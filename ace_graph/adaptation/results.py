@@ -1,9 +1,4 @@
-"""What came of a run.
-
-What was measured over one set of samples: counts, kept in a few bytes a sample.
-
-Does not: compute intervals or write files (evaluation.results does).
-"""
+"""The result of a run, and the accuracy over one set of samples, in a few bytes a sample."""
 
 from __future__ import annotations
 
@@ -12,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ace_graph.adaptation.journal import Cost, Journal, Step
+from ace_graph.adaptation.journal import AdaptationStep, Cost, Journal
 from ace_graph.memory.playbook import Playbook
 
-__all__ = ["Adapted", "Epoch", "Measured"]
+__all__ = ["Accuracy", "AdaptationResult", "Epoch"]
 
 
 _ANSWERED, _FAILED = 1, 2
 
 
-class Measured:
-    """The first answers to `count` samples, as far as they have come. Grows by `add`."""
+class Accuracy:
+    """Counts of the first answers to `count` samples; `add` counts one more."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -34,7 +29,7 @@ class Measured:
         self._state = bytearray(count)
         self._usage: dict[str, Cost] = {}
 
-    def add(self, step: Step) -> None:
+    def add(self, step: AdaptationStep) -> None:
         """Count a step; each sample once."""
         self.total += 1
         self.correct += step.correct
@@ -68,8 +63,8 @@ class Measured:
             if self._state[index]:
                 yield self._right[index], self._units[index]
 
-    def pairs(self, other: Measured) -> Iterator[tuple[bool, bool]]:
-        """Yield whether here and there all is right, for every sample that was counted in both."""
+    def pairs(self, other: Accuracy) -> Iterator[tuple[bool, bool]]:
+        """Yield whether each sample that was counted in both is fully right here, and there."""
         for index in range(min(self.count, other.count)):
             if self._state[index] and other._state[index]:
                 yield self._all_right(index), other._all_right(index)
@@ -83,18 +78,18 @@ class Epoch:
     """One pass over the training data: its first answers, the validation after it, the playbook's size."""
 
     number: int
-    trained: Measured
-    validated: Measured | None
+    trained: Accuracy
+    validated: Accuracy | None
     bullets: int
 
 
 @dataclass(frozen=True)
-class Adapted:
+class AdaptationResult:
     """A run, finished or not.
 
-    `measured_on` names the phase that `measured` is: test, validation, or train. `controls` are measured on
-    the same samples. `phases` are all that was measured, by phase and epoch. `playbook` is the best one, or
-    the newest where nothing tells which is best. `asked` is what the run was begun with.
+    `measured_on` names the phase of `measured`: test, validation, or train. `controls` are measured on the
+    same samples. `phases` holds the accuracy of every phase and epoch. `playbook` is the best one, or the
+    newest where nothing was measured that could tell. `asked` is the description that the run began with.
     """
 
     kind: Literal["offline", "online"]
@@ -102,13 +97,13 @@ class Adapted:
     finished: bool
     playbook: Playbook
     measured_on: str
-    measured: Measured
-    controls: Mapping[str, Measured] = field(default_factory=dict[str, Measured])
+    measured: Accuracy
+    controls: Mapping[str, Accuracy] = field(default_factory=dict[str, Accuracy])
     epochs: tuple[Epoch, ...] = ()
     best_epoch: int | None = None
-    phases: Mapping[tuple[str, int], Measured] = field(default_factory=dict[tuple[str, int], Measured])
+    phases: Mapping[tuple[str, int], Accuracy] = field(default_factory=dict[tuple[str, int], Accuracy])
     journal: Journal | None = None
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[AdaptationStep]:
         """Yield every step of the run, oldest first."""
         return self.journal.steps() if self.journal is not None else iter(())

@@ -1,10 +1,6 @@
-"""The folder of a run: what was asked for (`run.json`), its steps, and the best playbook.
+"""The folder of a run: its description (`run.json`), its steps, and the best playbook.
 
-A run is resumed only as what it was begun as: the same data, model, seed and settings, the same version.
-
-What a run was asked for, as plain JSON: kept in its folder, and compared when it is resumed.
-
-Does not: write results; evaluation.results does.
+A run is resumed only with the same data, model, seed, settings and version as in its description.
 """
 
 from __future__ import annotations
@@ -60,17 +56,17 @@ def _model_name(options: AdaptationOptions) -> str:
     return name if isinstance(name, str) else type(model).__name__
 
 
-Asked = Mapping[str, object]
+RunDescription = Mapping[str, object]
 
 
-def open_journal(out: Path | None, asked: Asked, *, resume: bool) -> Journal:
+def open_journal(out: Path | None, description: RunDescription, *, resume: bool) -> Journal:
     """Return the journal of a run that is begun, or resumed, in `out`; without a folder, one in memory.
 
     Raises UsageError when there is a run already, or when the one there is another; RunFolderError.
     """
     if out is None:
         return MemoryJournal()
-    whole = {"version": version("ace-graph"), **asked}
+    whole = {"version": version("ace-graph"), **description}
     _make_folder(out)
     plan = out / "run.json"
     if plan.exists():
@@ -129,18 +125,18 @@ def _read(plan: Path) -> dict[str, object]:
     try:
         found: object = json.loads(plan.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RunFolderError(f"{plan} can't be read ({error}): begin anew in another folder") from error
+        raise RunFolderError(f"{plan} can't be read ({error}): begin again in another folder") from error
     if not isinstance(found, dict):
-        raise RunFolderError(f"{plan} says nothing of a run: begin anew in another folder")
+        raise RunFolderError(f"{plan} does not describe a run: begin again in another folder")
     return {str(key): value for key, value in found.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # json.loads is Any
 
 
-def _check_same(begun: Asked, asked: Asked, out: Path) -> None:
-    for name in dict.fromkeys((*begun, *asked)):
-        if begun.get(name) != asked.get(name):
+def _check_same(begun: RunDescription, description: RunDescription, out: Path) -> None:
+    for name in dict.fromkeys((*begun, *description)):
+        if begun.get(name) != description.get(name):
             raise UsageError(
                 f"the run in {out} was begun with another {name} ({_short(begun.get(name))}, now "
-                f"{_short(asked.get(name))}): resume it with the same, or choose another folder"
+                f"{_short(description.get(name))}): resume it with the same, or choose another folder"
             )
 
 

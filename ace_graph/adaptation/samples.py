@@ -1,9 +1,7 @@
-"""What is practised on: samples, and the environment that judges answers to them.
+"""Samples to learn from, and the environment that judges answers to them.
 
-An environment is any Python function of a sample and an answer, sync or async. It says how much of the
-answer is right, and may say why; a bool does as well.
-
-Does not: read files (evaluation.rows does) or know tasks (evaluation.tasks does).
+An environment is any Python function of a sample and an answer, sync or async. It returns how much of the
+answer is right, with feedback if it likes, or a bool.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many of a sample's units are right, and what the reflector is told about it."""
+    """How many of a sample's units are right, and feedback for the reflector."""
 
     right: int
     feedback: str = ""
@@ -50,18 +48,18 @@ class Outcome:
 
 
 Environment = Callable[[Sample, str], "Outcome | bool | Awaitable[Outcome | bool]"]
-"""Judges an answer to a sample. A sync function holds up everything else while it runs."""
+"""Judges an answer to a sample. A sync function blocks the event loop while it runs."""
 
 
 async def judge(environment: Environment, sample: Sample, answer: str) -> Outcome:
-    """Return what the environment says. Raises EnvironmentFailed for whatever it raises, or a wrong type."""
+    """Return the environment's outcome. Raises EnvironmentFailed for an exception or a wrong type."""
     try:
         said = environment(sample, answer)
         outcome = await said if inspect.isawaitable(said) else said
     except Exception as error:
         raise EnvironmentFailed(
-            f"the environment failed on sample {sample.id} ({type(error).__name__}: {error}): mend it and "
-            "resume; this sample will be asked again"
+            f"the environment failed on sample {sample.id} ({type(error).__name__}: {error}): fix it and "
+            "resume; this sample will be tried again"
         ) from error
     if isinstance(outcome, bool):
         return Outcome(sample.units if outcome else 0)

@@ -1,9 +1,7 @@
-"""One step of practice: the graph answers a sample, the environment judges it, the graph learns from that.
+"""A training step: the graph answers a sample, the environment judges the answer, the graph learns from it.
 
-The judgement reaches the graph as its evaluator, as evidence of a ground truth where the sample has a target,
-else of the environment. What counts is the first answer; a revision may come after it.
-
-Does not: choose samples, or write the journal.
+The environment is the graph's evaluator; its outcome is evidence of the ground truth where the sample has a
+target, else evidence of a tool. The first answer counts; a revision may come after it.
 """
 
 from __future__ import annotations
@@ -12,9 +10,9 @@ import time
 from dataclasses import dataclass
 from typing import cast
 
-from ace_graph.adaptation.frozen import asked, base_step, used
-from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, Learned, Step
-from ace_graph.adaptation.memory import LEARNER, PracticeMemory
+from ace_graph.adaptation.frozen import input_for, new_step, used
+from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, AdaptationStep, MemoryChanges
+from ace_graph.adaptation.memory import LEARNER, AdaptationStore
 from ace_graph.adaptation.options import AdaptationOptions
 from ace_graph.adaptation.samples import Environment, Outcome, Sample, judge
 from ace_graph.context import ACEContext
@@ -23,14 +21,14 @@ from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVari
 from ace_graph.memory.evidence import Evidence
 from ace_graph.state import ACEOutput, Learning
 
-__all__ = ["Place", "Practice"]
+__all__ = ["StepPosition", "Trainer"]
 
 _FEEDBACK_CHARS = 2_000
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where in a run a step is: phase and epoch, its number in them, the sample's place in the data."""
+class StepPosition:
+    """Where in a run a step is: phase and epoch, its number in them, the sample's position in the data."""
 
     phase: str
     epoch: int
@@ -38,7 +36,7 @@ class Place:
     index: int
 
 
-class _Judging:
+class _StepEvaluator:
     """The evaluator of the graph, for one sample at a time: keeps the first answer and its outcome."""
 
     def __init__(self, environment: Environment) -> None:
@@ -57,33 +55,33 @@ class _Judging:
         try:
             outcome = await judge(self._environment, sample, answer)
         except AceError as error:
-            self.problem = error  # the critic takes it for no evidence; the step is then not kept
+            self.problem = error  # no evidence for the critic; the step raises it
             return None
         self.first = self.first or (answer, outcome)
         verdict = outcome.verdict(sample.units)
         known = sample.target is not None
         says = {"success": "matches", "partial": "matches in part", "failure": "differs from"}
-        told = outcome.feedback or (
+        text = outcome.feedback or (
             f"the answer {says[verdict]} the ground truth" if known else f"the environment says {verdict}"
         )
         return Evidence(
             source="ground_truth" if known else "tool",
             verdict=verdict,
             score=outcome.right / sample.units,
-            text=told[:_FEEDBACK_CHARS],
+            text=text[:_FEEDBACK_CHARS],
             by="environment",
         )
 
 
 class _Ids:
-    """Turn and attempt ids that are the same whenever the same step is done."""
+    """Turn and attempt ids that are the same whenever the same step is repeated."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._prefix, self._count = "", 0
 
-    def begin(self, place: Place) -> None:
-        self._prefix = f"{place.phase}-{place.epoch}-{place.number}-seed{self._seed}"
+    def begin(self, position: StepPosition) -> None:
+        self._prefix = f"{position.phase}-{position.epoch}-{position.number}-seed{self._seed}"
         self._count = 0
 
     def __call__(self) -> str:
@@ -91,37 +89,37 @@ class _Ids:
         return f"{self._prefix}-{self._count}"
 
 
-class Practice:
+class Trainer:
     """The graph with a memory that grows from step to step."""
 
-    def __init__(self, environment: Environment, options: AdaptationOptions, memory: PracticeMemory) -> None:
+    def __init__(self, environment: Environment, options: AdaptationOptions, memory: AdaptationStore) -> None:
         self.memory = memory
         self._options = options
-        self._judging = _Judging(environment)
+        self._evaluator = _StepEvaluator(environment)
         self._ids = _Ids(options.seed)
         self._graph = build_ace_graph(
             model=options.model,
             store=memory,
             settings=options.settings,
             system_prompt=options.system_prompt,
-            evaluator=self._judging,
+            evaluator=self._evaluator,
             learning="inline",
             clock=options.clock,
             new_id=self._ids,
         )
 
-    def replay(self, step: Step) -> None:
-        """Bring the memory to where it was after `step` of an earlier run."""
+    def replay(self, step: AdaptationStep) -> None:
+        """Bring the memory to its state after `step` of an earlier run."""
         if step.commit is not None:
             self.memory.replay(step.commit)
 
-    async def step(self, sample: Sample, place: Place) -> tuple[Step, ModelError | None]:
+    async def step(self, sample: Sample, position: StepPosition) -> tuple[AdaptationStep, ModelError | None]:
         """Answer one sample and learn from it; the error is set where the model gave no answer.
 
         Raises EnvironmentFailed.
         """
-        self._judging.begin(sample)
-        self._ids.begin(place)
+        self._evaluator.begin(sample)
+        self._ids.begin(position)
         self.memory.take_commit()
         context = self._options.context.model_copy(
             update={"learner_id": LEARNER, "learning": "inline", "ground_truth": sample.target}
@@ -129,18 +127,18 @@ class Practice:
         began = time.perf_counter()
         try:
             out = cast(
-                "ACEOutput", await self._graph.ainvoke(asked(sample, self._options.mode), context=context)
+                "ACEOutput", await self._graph.ainvoke(input_for(sample, self._options.mode), context=context)
             )
         except ModelError as error:
             seconds = time.perf_counter() - began
             failed = {"failed": True, "error": str(error), "bullets": len(self.memory.playbook)}
-            return _step(sample, place, seconds).model_copy(update=failed), error
-        if self._judging.problem is not None:
-            raise self._judging.problem
-        return self._told(_step(sample, place, time.perf_counter() - began), out), None
+            return _step(sample, position, seconds).model_copy(update=failed), error
+        if self._evaluator.problem is not None:
+            raise self._evaluator.problem
+        return self._finished(_step(sample, position, time.perf_counter() - began), out), None
 
-    def _told(self, step: Step, out: ACEOutput) -> Step:
-        answer, outcome = self._judging.first or ("", Outcome(0))
+    def _finished(self, step: AdaptationStep, out: ACEOutput) -> AdaptationStep:
+        answer, outcome = self._evaluator.first or ("", Outcome(0))
         result, learning = out.get("result"), out.get("learning")
         return step.model_copy(
             update={
@@ -148,7 +146,7 @@ class Practice:
                 "right": outcome.right,
                 "correct": outcome.right >= step.units,
                 "verdict": outcome.verdict(step.units),
-                "attempts": self._judging.attempts,
+                "attempts": self._evaluator.attempts,
                 "injected": tuple(result["injected"]) if result else (),
                 "cited": tuple(result["bullet_ids"]) if result else (),
                 "withheld": bool(result and result["withheld"]),
@@ -160,12 +158,12 @@ class Practice:
         )
 
 
-def _step(sample: Sample, place: Place, seconds: float) -> Step:
-    return base_step(sample, place.phase, place.epoch, place.number, place.index, seconds)
+def _step(sample: Sample, position: StepPosition, seconds: float) -> AdaptationStep:
+    return new_step(sample, position.phase, position.epoch, position.number, position.index, seconds)
 
 
-def _learned(learning: Learning) -> Learned:
-    return Learned(
+def _learned(learning: Learning) -> MemoryChanges:
+    return MemoryChanges(
         added=tuple(learning["added"]),
         updated=tuple(learning["updated"]),
         tagged=tuple(learning["tagged"]),

@@ -23,7 +23,7 @@ from typing import Literal
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.background.lease import RetryPolicy, Sleep
-from ace_graph.background.process_item import learn_claimed
+from ace_graph.background.process_item import process_item
 from ace_graph.background.worker import learning_resources
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore, Store, checked_learner_id
@@ -31,7 +31,7 @@ from ace_graph.resources import Resources
 from ace_graph.settings import Settings
 from ace_graph.state import Learning
 
-__all__ = ["PendingOutcome", "learn_pending", "learn_until"]
+__all__ = ["PendingOutcome", "drain_until", "learn_pending"]
 
 _OWNER = "learn_pending"
 
@@ -75,13 +75,13 @@ async def learn_pending(
         model=model, store=store, prompts_dir=prompts_dir, clock=clock, settings=settings
     )
     try:
-        return await learn_until(learner, pending_id, resources, opened, terms, sleep)
+        return await drain_until(learner, pending_id, resources, opened, terms, sleep)
     finally:
         if opened is not store:
             await opened.close()
 
 
-async def learn_until(
+async def drain_until(
     learner: str,
     pending_id: str,
     resources: Resources,
@@ -99,13 +99,13 @@ async def learn_until(
         item = await store.claim(_OWNER, resources.clock(), terms.lease_seconds, learner)
         if item is None:
             return await _not_yet(store, learner, resources.clock(), terms)
-        done = await learn_claimed(item, store, resources, terms, sleep)
+        done = await process_item(item, store, resources, terms, sleep)
         if item.pending_id == pending_id and done.learning is not None:
             return PendingOutcome("done", done.learning)
-        if done.end == "failed" and done.retry_at is not None:
+        if done.status == "failed" and done.retry_at is not None:
             seconds = (done.retry_at - resources.clock()).total_seconds()
             return PendingOutcome("retry", error=done.error, retry_after=max(0.0, seconds))
-        if done.end == "lost":
+        if done.status == "lost":
             return await _not_yet(store, learner, resources.clock(), terms)
 
 

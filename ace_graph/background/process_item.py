@@ -1,10 +1,7 @@
-"""Learning from one claimed item: reflect, curate, commit under the item's own op id.
+"""Learning from one claimed item of pending work: reflect, curate, commit under the item's op id.
 
-Whatever happens, the item ends in one of few ways, and its effect happens at most once: a commit with the
-same op id changes nothing the second time. So a worker may be killed anywhere, and two may work on one
-item.
-
-Does not: claim (worker.py and learn_pending.py do) or choose what is worth reflecting on (the turn did).
+The effect happens at most once, because a commit with the same op id changes nothing the second time. So a
+worker may be killed at any point, and two may work on one item. `worker` and `learn_pending` claim items.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from langgraph.runtime import Runtime
 from ace_graph.background.lease import Lease, LeaseLost, RetryPolicy, Sleep
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError, LearnerForgotten, StoreError
-from ace_graph.learning.pipeline import Learned, look_back
+from ace_graph.learning.pipeline import LearningResult, learn_from
 from ace_graph.learning.report import committed
 from ace_graph.learning.tasks import PendingWork, read_work
 from ace_graph.memory.delta.operations import Delta
@@ -32,58 +29,58 @@ from ace_graph.resources import Resources
 from ace_graph.runtime import Run, logger
 from ace_graph.state import Learning
 
-__all__ = ["AUTHOR", "LearnedItem", "learn_claimed"]
+__all__ = ["AUTHOR", "ItemOutcome", "process_item"]
 
 AUTHOR = "ace_worker"
 
-ItemEnd = Literal["learned", "repeated", "failed", "dead", "forgotten", "lost"]
+ItemStatus = Literal["learned", "repeated", "failed", "dead", "forgotten", "lost"]
 
 
 @dataclass(frozen=True)
-class LearnedItem:
-    """How an item ended.
+class ItemOutcome:
+    """What became of an item.
 
     learned    committed now; `learning` says what changed
-    repeated   somebody had committed it before; nothing changed
+    repeated   it was committed before; nothing changed
     failed     `error` says why; it is pending again from `retry_at` on
     dead       it failed too often; a dead letter until somebody retries it
     forgotten  the learner was forgotten meanwhile; nothing is stored
-    lost       the item is another worker's by now, or went with a learner who was forgotten
+    lost       another worker has claimed it, or it was deleted with its learner
     """
 
     learner_id: str
     pending_id: str
     turn_id: str
-    end: ItemEnd
+    status: ItemStatus
     learning: Learning | None = None
     error: str | None = None
     retry_at: datetime | None = None
 
 
-async def learn_claimed(
+async def process_item(
     item: PendingItem,
     store: PendingStore,
     resources: Resources,
     terms: RetryPolicy,
     sleep: Sleep = asyncio.sleep,
-) -> LearnedItem:
-    """Learn from an item that the caller has claimed on `store`, and complete it or give it back.
+) -> ItemOutcome:
+    """Learn from an item that the caller has claimed on `store`, and complete or release it.
 
-    Raises StoreError only when the store can't even take the item back; then its lease runs out. A
-    cancelled call gives the item back at once.
+    Raises StoreError only when the store can't release the item either; then its lease runs out. A
+    cancelled call releases the item at once.
     """
     clock = resources.clock
     if item.attempts > terms.max_attempts:
-        why = item.error or "whoever worked on it never came to an end"
-        return await _given_back(item, store, f"given up: {why}", None)
+        why = item.error or "every worker that claimed it stopped before the end"
+        return await _failed(item, store, f"given up: {why}", None)
     try:
         async with Lease(store, item, seconds=terms.lease_seconds, clock=clock, sleep=sleep):
             work = read_work(item.body)
             run = _run_of(item, work, resources)
             base = await store.load(item.learner_id, resources.cache.get(item.learner_id))
             resources.cache.put(item.learner_id, base)
-            learned = await _look_back(work, base, run)
-        return await _commit(item, store, base, learned, run)
+            result = await _learn(work, base, run)
+        return await _commit(item, store, base, result, run)
     except LeaseLost:
         return _ended(item, "lost")
     except LearnerForgotten:
@@ -91,14 +88,14 @@ async def learn_claimed(
         return _ended(item, "forgotten")
     except AceError as error:
         logger.warning("[ACE Worker] turn %s: %s", item.turn_id, error)
-        return await _given_back(item, store, str(error), terms.retry_at(item.attempts, clock()))
+        return await _failed(item, store, str(error), terms.retry_at(item.attempts, clock()))
     except asyncio.CancelledError:
         await _release(item, store, clock)
         raise
     except Exception as error:
         logger.exception("[ACE Worker] turn %s failed", item.turn_id)
         why = f"{type(error).__name__}: {error}"
-        return await _given_back(item, store, why, terms.retry_at(item.attempts, clock()))
+        return await _failed(item, store, why, terms.retry_at(item.attempts, clock()))
 
 
 def _run_of(item: PendingItem, work: PendingWork, resources: Resources) -> Run:
@@ -111,64 +108,62 @@ def _run_of(item: PendingItem, work: PendingWork, resources: Resources) -> Run:
     return Run(resources, context, item.learner_id, Runtime(context=context))
 
 
-async def _look_back(work: PendingWork, base: Snapshot, run: Run) -> Learned:
+async def _learn(work: PendingWork, base: Snapshot, run: Run) -> LearningResult:
     if base.absent:
         raise LearnerForgotten("the learner was forgotten before the work began")
-    learned = Learned()
-    for look in work.looks:
-        learned += await look_back(look, base, run, first_ref=learned.next_ref, late=True)
-    return learned if work.curates else replace(learned, operations=())
+    result = LearningResult()
+    for task in work.looks:
+        result += await learn_from(task, base, run, first_ref=result.next_ref, late=True)
+    return result if work.curates else replace(result, operations=())
 
 
 async def _commit(
-    item: PendingItem, store: PendingStore, base: Snapshot, learned: Learned, run: Run
-) -> LearnedItem:
+    item: PendingItem, store: PendingStore, base: Snapshot, result: LearningResult, run: Run
+) -> ItemOutcome:
     delta = Delta(
         op_id=item.pending_id,
         now=run.resources.clock(),
-        operations=learned.operations,
+        operations=result.operations,
         author=AUTHOR,
-        reason="; ".join(part for part in ("learned in the background", learned.reason) if part),
+        reason="; ".join(part for part in ("learned in the background", result.reason) if part),
         source=item.turn_id,
         origin="turn",
     )
-    reflections = learned.reflections
+    reflections = result.reflections
     amend = Amend(item.turn_id, lambda turn: with_reflections(turn, reflections), missing_ok=True)
     commit = await store.commit(item.learner_id, delta, base, amend, item)
     run.resources.cache.put(item.learner_id, commit.snapshot)
-    learning = committed(item.turn_id, commit, learned, run)
+    learning = committed(item.turn_id, commit, result, run)
     return _ended(item, "learned" if commit.status == "applied" else "repeated", learning)
 
 
-async def _given_back(
-    item: PendingItem, store: PendingStore, why: str, retry_at: datetime | None
-) -> LearnedItem:
+async def _failed(item: PendingItem, store: PendingStore, why: str, retry_at: datetime | None) -> ItemOutcome:
     if not await store.fail(item, why, retry_at):
         return _ended(item, "lost")
     if retry_at is None:
         logger.error("[ACE Worker] turn %s is a dead letter: %s", item.turn_id, why)
-    end: ItemEnd = "dead" if retry_at is None else "failed"
-    return _ended(item, end, error=why, retry_at=retry_at)
+    status: ItemStatus = "dead" if retry_at is None else "failed"
+    return _ended(item, status, error=why, retry_at=retry_at)
 
 
 async def _release(item: PendingItem, store: PendingStore, clock: Callable[[], datetime]) -> None:
-    """Give the item back at once, so that nobody waits for the lease of a worker that was stopped.
+    """Release the item at once, so that nobody waits for the lease of a worker that was stopped.
 
-    That was no attempt: a service that is restarted often must not fill the dead letters.
+    It does not count as an attempt: a service that is restarted often must not make dead letters.
     """
     uncounted = item.model_copy(update={"attempts": max(0, item.attempts - 1)})
     try:
         await asyncio.shield(store.fail(uncounted, "the worker was stopped", clock()))
     except StoreError as error:
-        logger.warning("[ACE Worker] the item could not be given back: %s", error)
+        logger.warning("[ACE Worker] the item could not be released: %s", error)
 
 
 def _ended(
     item: PendingItem,
-    end: ItemEnd,
+    status: ItemStatus,
     learning: Learning | None = None,
     *,
     error: str | None = None,
     retry_at: datetime | None = None,
-) -> LearnedItem:
-    return LearnedItem(item.learner_id, item.pending_id, item.turn_id, end, learning, error, retry_at)
+) -> ItemOutcome:
+    return ItemOutcome(item.learner_id, item.pending_id, item.turn_id, status, learning, error, retry_at)

@@ -24,12 +24,12 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.background.lease import RetryPolicy, Sleep
-from ace_graph.background.process_item import LearnedItem, learn_claimed
+from ace_graph.background.process_item import ItemOutcome, process_item
 from ace_graph.errors import ConfigurationError, StoreError
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.resources import Resources, assemble
+from ace_graph.resources import Resources, build_resources
 from ace_graph.runtime import logger
 from ace_graph.settings import Settings
 from ace_graph.telemetry import shown_learner
@@ -51,19 +51,12 @@ def learning_resources(
     settings: Settings | None = None,
 ) -> tuple[Resources, PendingStore]:
     """Return what learning from pending work needs. Raises ConfigurationError that names what to set."""
-    resources = assemble(
+    resources = build_resources(
         settings=settings,
         model=model,
         store=store,
-        tools=(),
-        embeddings=None,
-        evaluator=None,
-        mode_router=None,
-        system_prompt=None,
-        base_playbook=None,
         prompts_dir=prompts_dir,
         learning="inline",
-        count_tokens=None,
         clock=clock,
         new_id=new_id,
         snapshots=snapshots,
@@ -82,7 +75,7 @@ def build_worker(
     prompts_dir: Path | str | None = None,
     concurrency: int = 4,
     terms: RetryPolicy = RetryPolicy(),  # noqa: B008  a frozen value
-    on_learned: Callable[[LearnedItem], None] | None = None,
+    on_learned: Callable[[ItemOutcome], None] | None = None,
     clock: Callable[[], datetime] | None = None,
     sleep: Sleep = asyncio.sleep,
     new_id: Callable[[], str] | None = None,
@@ -127,7 +120,7 @@ class Worker:
         *,
         concurrency: int = 4,
         sleep: Sleep = asyncio.sleep,
-        on_learned: Callable[[LearnedItem], None] | None = None,
+        on_learned: Callable[[ItemOutcome], None] | None = None,
     ) -> None:
         """Raises ConfigurationError for a concurrency below 1."""
         if concurrency < 1:
@@ -166,7 +159,7 @@ class Worker:
         """Say that there is new work, so that an idle worker looks at once; on its own event loop."""
         self._signals.work.set()
 
-    async def learn_one(self) -> LearnedItem | None:
+    async def learn_one(self) -> ItemOutcome | None:
         """Claim the next item of any learner and learn from it; None when none may be had now.
 
         Raises StoreError.
@@ -178,10 +171,13 @@ class Worker:
         now, seconds = self._resources.clock(), self.terms.lease_seconds
         return await self.store.claim(self.owner, now, seconds)
 
-    async def _learn(self, item: PendingItem) -> LearnedItem:
-        done = await learn_claimed(item, self.store, self._resources, self.terms, self._sleep)
+    async def _learn(self, item: PendingItem) -> ItemOutcome:
+        done = await process_item(item, self.store, self._resources, self.terms, self._sleep)
         logger.info(
-            "[ACE Worker] turn %s of learner=%s: %s", done.turn_id, shown_learner(done.learner_id), done.end
+            "[ACE Worker] turn %s of learner=%s: %s",
+            done.turn_id,
+            shown_learner(done.learner_id),
+            done.status,
         )
         if self._on_learned is not None:
             self._on_learned(done)

@@ -17,8 +17,8 @@ from typing import Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from ace_graph.adaptation.options import Progress as Step
-from ace_graph.adaptation.results import Measured
+from ace_graph.adaptation.options import Progress as AdaptationStep
+from ace_graph.adaptation.results import Accuracy
 from ace_graph.cli.app import say
 from ace_graph.cli.terminal import console
 
@@ -29,7 +29,7 @@ _LINES = 10
 """Lines a phase where there is no terminal."""
 
 
-def so_far(measured: Measured) -> str:
+def so_far(measured: Accuracy) -> str:
     """Return the accuracy so far, and the failed calls, if any."""
     failed = f", {measured.failed} failed" if measured.failed else ""
     return f"accuracy {measured.accuracy:.1%}{failed}" if measured.total else "accuracy -"
@@ -52,7 +52,7 @@ class StepBar:
             disable=not self._terminal,
         )
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: AdaptationStep) -> None:
         """Show how far the phase is."""
         key, measured = (step.phase, step.epoch), step.measured
         name = f"{step.phase} {step.epoch}" if step.epoch else step.phase
@@ -63,7 +63,7 @@ class StepBar:
             self._tasks[key] = self._bar.add_task(name, total=measured.count, so_far="")
         self._bar.update(self._tasks[key], completed=measured.total, so_far=so_far(measured))
 
-    def _line(self, key: tuple[str, int], name: str, measured: Measured) -> None:
+    def _line(self, key: tuple[str, int], name: str, measured: Accuracy) -> None:
         tenth = measured.total * _LINES // measured.count if measured.count else _LINES
         if tenth > self._told.get(key, 0):
             self._told[key] = tenth

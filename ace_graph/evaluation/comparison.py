@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ace_graph.adaptation.frozen import Frozen
-from ace_graph.adaptation.journal import Step
+from ace_graph.adaptation.frozen import FrozenAgent
+from ace_graph.adaptation.journal import AdaptationStep
 from ace_graph.adaptation.options import AdaptationOptions
-from ace_graph.adaptation.results import Measured
-from ace_graph.adaptation.runner import Course
+from ace_graph.adaptation.results import Accuracy
+from ace_graph.adaptation.runner import AdaptationRun
 from ace_graph.adaptation.samples import Environment, Sample
 from ace_graph.evaluation.statistics import Paired, paired
 from ace_graph.memory.playbook import Playbook
@@ -34,8 +34,8 @@ class Comparison:
     """What both sides answered, and how often they were right. `shown` are the first samples' steps."""
 
     sides: tuple[Side, Side]
-    measured: tuple[Measured, Measured]
-    shown: tuple[tuple[Step, Step], ...]
+    measured: tuple[Accuracy, Accuracy]
+    shown: tuple[tuple[AdaptationStep, AdaptationStep], ...]
     finished: bool
 
     @property
@@ -49,12 +49,12 @@ class _FirstSteps:
 
     def __init__(self, kept: int) -> None:
         self._kept = kept
-        self.by_index: dict[tuple[str, int], Step] = {}
+        self.by_index: dict[tuple[str, int], AdaptationStep] = {}
 
-    def recorded(self, phase: str, epoch: int) -> Iterator[Step]:
+    def recorded(self, phase: str, epoch: int) -> Iterator[AdaptationStep]:
         return iter(())
 
-    def append(self, step: Step) -> None:
+    def append(self, step: AdaptationStep) -> None:
         if step.index < self._kept:
             self.by_index[step.phase, step.index] = step
 
@@ -64,7 +64,7 @@ class _FirstSteps:
     def rewind(self) -> None:
         return None
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[AdaptationStep]:
         return iter(tuple(self.by_index.values()))
 
     def close(self) -> None:
@@ -76,13 +76,13 @@ async def compare(
 ) -> Comparison:
     """Ask all samples of the one side, then of the other. Raises EnvironmentFailed, ModelOutage."""
     journal = _FirstSteps(shown)
-    measured: list[Measured] = []
+    measured: list[Accuracy] = []
     stopped = False
     for phase, side in (("A", first), ("B", second)):
-        course = Course(journal, side.options)
-        frozen = Frozen(environment, side.options, side.playbook)
-        measured.append(await course.measure(frozen, samples, phase, 0))
-        stopped = stopped or course.stopped
+        run = AdaptationRun(journal, side.options)
+        frozen = FrozenAgent(environment, side.options, side.playbook)
+        measured.append(await run.measure(frozen, samples, phase, 0))
+        stopped = stopped or run.stopped
     both = [index for index in range(shown) if {("A", index), ("B", index)} <= journal.by_index.keys()]
     return Comparison(
         (first, second),

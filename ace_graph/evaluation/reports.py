@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ace_graph.adaptation.journal import Cost
-from ace_graph.adaptation.results import Adapted, Epoch, Measured
+from ace_graph.adaptation.results import Accuracy, AdaptationResult, Epoch
 from ace_graph.adaptation.run_folder import write_whole
 from ace_graph.evaluation.datasets import RowFile
 from ace_graph.evaluation.statistics import paired, share_interval
@@ -37,7 +37,7 @@ class Prices:
 
 
 def report(
-    adapted: Adapted,
+    adapted: AdaptationResult,
     *,
     unit: str = "answer",
     prices: Prices | None = None,
@@ -79,7 +79,7 @@ def write_results(out: Path, results: Json) -> None:
     write_whole(out / "results.json", json.dumps(results, ensure_ascii=False, indent=2) + "\n")
 
 
-def measured_json(measured: Measured, unit: str = "answer") -> Json:
+def measured_json(measured: Accuracy, unit: str = "answer") -> Json:
     """Return accuracy, correct, total, failed and the interval; units apart where a sample has several."""
     low, high = share_interval(measured.outcomes())
     found: Json = {
@@ -94,7 +94,7 @@ def measured_json(measured: Measured, unit: str = "answer") -> Json:
     return found
 
 
-def comparison_json(first: Measured, second: Measured) -> Json:
+def comparison_json(first: Accuracy, second: Accuracy) -> Json:
     """Return the paired comparison of two runs on the same samples, by whole samples."""
     found = paired(first.pairs(second))
     return {
@@ -139,7 +139,7 @@ def _data_json(rows: RowFile) -> Json:
     }
 
 
-def _usage_json(measured: Measured) -> Json:
+def _usage_json(measured: Accuracy) -> Json:
     return {role: cost.model_dump() for role, cost in sorted(measured.usage.items())}
 
 

@@ -1,6 +1,6 @@
 """Learning: from a finished turn to a delta, by evidence, reflector, curator and patterns.
 
-The names of adaptation moved to `ace_graph.adaptation`; here they warn, until 0.3.
+The adaptation names of 0.1 are in `ace_graph.adaptation`; here they warn, until 0.3.
 """
 
 from __future__ import annotations
@@ -8,29 +8,27 @@ from __future__ import annotations
 import warnings
 from importlib import import_module
 
-_MOVED = frozenset(
-    {
-        "AdaptationOptions",
-        "Adapted",
-        "Environment",
-        "Epoch",
-        "Measured",
-        "OfflineAdapter",
-        "OnlineAdapter",
-        "Outcome",
-        "Progress",
-        "Sample",
-        "Step",
-    }
-)
+_MOVED = {
+    "AdaptationOptions": "AdaptationOptions",
+    "Adapted": "AdaptationResult",
+    "Environment": "Environment",
+    "Epoch": "Epoch",
+    "Measured": "Accuracy",
+    "OfflineAdapter": "OfflineAdapter",
+    "OnlineAdapter": "OnlineAdapter",
+    "Outcome": "Outcome",
+    "Progress": "Progress",
+    "Sample": "Sample",
+    "Step": "AdaptationStep",
+}
 
 
 def __getattr__(name: str) -> object:
     if name not in _MOVED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(
-        f"ace_graph.learning.{name} moved to ace_graph.adaptation.{name}; this name goes with 0.3",
+        f"ace_graph.learning.{name} is now ace_graph.adaptation.{_MOVED[name]}; this name goes with 0.3",
         DeprecationWarning,
         stacklevel=2,
     )
-    return getattr(import_module("ace_graph.adaptation"), name)
+    return getattr(import_module("ace_graph.adaptation"), _MOVED[name])

@@ -25,7 +25,7 @@ from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.turn import RecentTurn, answer_hash
 
-__all__ = ["Earlier", "Exchange", "Feedback", "judged_earlier", "last_exchange", "read_feedback"]
+__all__ = ["Exchange", "Feedback", "JudgedTurn", "find_judged_turn", "last_exchange", "read_feedback"]
 
 
 MAX_CORRECTION_CHARS = 300
@@ -161,7 +161,7 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class JudgedTurn:
     """An earlier turn, what was asked and answered in it, and the feedback on it."""
 
     turn: RecentTurn
@@ -194,7 +194,7 @@ def last_exchange(messages: Sequence[BaseMessage]) -> Exchange | None:
     return Exchange(question, answers[-1].text, messages[positions[-1]].text)
 
 
-def judged_earlier(messages: Sequence[BaseMessage], access: Access) -> Earlier | None:
+def find_judged_turn(messages: Sequence[BaseMessage], access: Access) -> JudgedTurn | None:
     """Return the earlier turn that the newest user message judges; None where it judges none we know."""
     last = last_exchange(messages)
     if last is None:
@@ -203,4 +203,4 @@ def judged_earlier(messages: Sequence[BaseMessage], access: Access) -> Earlier |
     known = {turn.answer_hash: turn for turn in access.recent_turns}.get(answer_hash(last.answer))
     if feedback is None or known is None:
         return None
-    return Earlier(known, last.question, last.answer, feedback)
+    return JudgedTurn(known, last.question, last.answer, feedback)

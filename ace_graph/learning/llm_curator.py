@@ -1,15 +1,9 @@
-"""The Curator with a model (ACE_CURATOR_USE_LLM=true): it may refine bullets, and spot what is there twice.
+"""The curator with a model (ACE_CURATOR_USE_LLM=true): it may refine bullets and find duplicates.
 
-The model proposes, the rules dispose: it can neither invent a lesson nor lose one. What it leaves out, or
-says in a form that can't be read, is curated by the heuristic; when it fails altogether, so is everything.
-
-What a model that curates may say, and what the rules make of it: one operation a lesson, few proposals.
-
-A decision about a lesson is taken as it is, where it can be read, or the lesson is added by rule. Proposals
-about bullets that are there are bounded here to those that the model was shown, none of the core, and few.
-Whether they hold is decided where the delta is resolved: a merge passes the guards, a removal needs evidence.
-
-Does not: judge what it is told (llm_curator.py does, and the delta's resolution), or touch the core.
+The model can neither invent a lesson nor lose one: a lesson without a usable decision is added by rule, and
+when the model fails, all of them are. Its proposals about existing bullets are limited to five bullets that
+it was shown, none of the core. Whether a proposal holds is decided where the delta is resolved: a merge
+must pass the guards, a removal needs evidence.
 """
 
 from __future__ import annotations
@@ -38,18 +32,22 @@ __all__ = ["MOST_PROPOSALS", "Curated", "Curation", "Decided", "curate_with_mode
 
 
 MOST_PROPOSALS = 5
-"""So many bullets that are there may be named in the proposals of one turn."""
+"""The most existing bullets that the proposals of one turn may name."""
 
 KEPT_WORDS = 0.6
-"""An item's new text must hold this share of the words that it had."""
+"""The share of a bullet's words that its new text must keep."""
 
 
-class _Item(BaseModel):
+# The docstrings of these models are descriptions in the JSON schema that the model gets: they speak to the
+# model, in the words of prompts/curator.md, which calls bullets items. Notes for readers are comments.
+
+
+class _Operation(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class OnLesson(_Item):
-    """What one lesson means for the playbook. `lesson` counts from 1."""
+class LessonDecision(_Operation):
+    """What a new lesson means for the playbook; give exactly one for every lesson. Lessons count from 1."""
 
     type: Literal["ADD", "COVERED", "UPDATE"]
     lesson: int = Field(ge=1)
@@ -57,39 +55,40 @@ class OnLesson(_Item):
     content: str | None = None
 
 
-class TagOne(_Item):
-    """What a bullet did for the answer."""
+class TagItem(_Operation):
+    """What an item did for this answer."""
 
     type: Literal["TAG"]
     bullet_id: str
     tag: BulletTag
 
 
-class MergeSome(_Item):
-    """Bullets that say the same."""
+class MergeItems(_Operation):
+    """Items that say the same."""
 
     type: Literal["MERGE"]
     bullet_ids: Annotated[list[str], Field(min_length=2)]
 
 
-class RemoveOne(_Item):
-    """A bullet that did more harm than good."""
+class RemoveItem(_Operation):
+    """An item that has been more harmful than helpful."""
 
     type: Literal["REMOVE"]
     bullet_id: str
 
 
-Item = Annotated[OnLesson | TagOne | MergeSome | RemoveOne, Field(discriminator="type")]
-_ITEM: TypeAdapter[Item] = TypeAdapter(Item)
+CuratorOperation = Annotated[LessonDecision | TagItem | MergeItems | RemoveItem, Field(discriminator="type")]
+_OPERATION: TypeAdapter[CuratorOperation] = TypeAdapter(CuratorOperation)
 
 
 class Curation(BaseModel):
-    """The curator's reply; items that can't be read are left out, never the good ones with them."""
+    """One decision for every lesson, a few proposed changes of items, and one sentence on why."""
 
+    # A malformed operation is dropped and leaves the others valid.
     model_config = ConfigDict(extra="ignore")
 
     reasoning: str = ""
-    operations: list[Item]
+    operations: list[CuratorOperation]
 
     @model_validator(mode="before")
     @classmethod
@@ -103,7 +102,7 @@ class Curation(BaseModel):
         good = list[object]()
         for item in cast("list[object]", items):
             try:
-                good.append(_ITEM.validate_python(item))
+                good.append(_OPERATION.validate_python(item))
             except ValidationError:
                 logger.warning("[ACE Curator] an operation could not be read; its lesson is curated by rule")
         return {**fields, "operations": good}
@@ -111,7 +110,7 @@ class Curation(BaseModel):
 
 @dataclass(frozen=True)
 class Decided:
-    """One operation a lesson, the proposals, what was said of bullets, and what was left out and why."""
+    """One operation a lesson, proposals and tags for existing bullets, and what was refused and why."""
 
     lessons: tuple[Operation, ...]
     proposals: tuple[Operation, ...] = ()
@@ -119,17 +118,17 @@ class Decided:
     problems: tuple[str, ...] = ()
 
 
-def decide(adds: Sequence[Add], items: Sequence[Item], shown: Sequence[Bullet]) -> Decided:
-    """Return what becomes of the items: for every lesson its first usable decision, else its own Add."""
+def decide(adds: Sequence[Add], items: Sequence[CuratorOperation], shown: Sequence[Bullet]) -> Decided:
+    """Return the operations: for every lesson its first usable decision, else its own Add."""
     known = {bullet.id: bullet for bullet in shown if not bullet.core}
-    first = {item.lesson: item for item in reversed(items) if isinstance(item, OnLesson)}
-    lessons = tuple(_operation(add, first.get(number), known) for number, add in enumerate(adds, 1))
+    first = {item.lesson: item for item in reversed(items) if isinstance(item, LessonDecision)}
+    lessons = tuple(_for_lesson(add, first.get(number), known) for number, add in enumerate(adds, 1))
     proposals, tags, problems = list[Operation](), list[BulletVerdict](), list[str]()
     left = MOST_PROPOSALS
     for item in items:
-        if isinstance(item, OnLesson):
+        if isinstance(item, LessonDecision):
             continue
-        names = item.bullet_ids if isinstance(item, MergeSome) else [item.bullet_id]
+        names = item.bullet_ids if isinstance(item, MergeItems) else [item.bullet_id]
         if not known.keys() >= {*names}:
             problems.append(f"the curator may not {item.type} {' '.join(names)[:128]}")
             continue
@@ -138,16 +137,16 @@ def decide(adds: Sequence[Add], items: Sequence[Item], shown: Sequence[Bullet]) 
             break
         left -= len(names)
         match item:
-            case TagOne():
+            case TagItem():
                 tags.append(BulletVerdict(id=item.bullet_id, tag=item.tag))
-            case MergeSome():
+            case MergeItems():
                 proposals.append(Merge(bullet_ids=tuple(item.bullet_ids)))
-            case RemoveOne():
+            case RemoveItem():
                 proposals.append(Remove(bullet_id=item.bullet_id))
     return Decided(lessons, tuple(proposals), tuple(tags), tuple(problems))
 
 
-def _operation(add: Add, decision: OnLesson | None, known: Mapping[str, Bullet]) -> Operation:
+def _for_lesson(add: Add, decision: LessonDecision | None, known: Mapping[str, Bullet]) -> Operation:
     bullet = known.get(decision.bullet_id or "") if decision else None
     if decision is None or decision.type == "ADD" or bullet is None:
         return add
@@ -159,15 +158,15 @@ def _operation(add: Add, decision: OnLesson | None, known: Mapping[str, Bullet])
 
 
 def _keeps(old: str, new: str) -> bool:
-    """Whether a new text says what the old one did, too; else it would remove that on an opinion."""
-    said = set(terms(old))
-    return len(said & set(terms(new))) >= KEPT_WORDS * len(said)
+    """Whether a new text keeps what the old one said, which a model's opinion alone may not remove."""
+    old_terms = set(terms(old))
+    return len(old_terms & set(terms(new))) >= KEPT_WORDS * len(old_terms)
 
 
 MAX_CALLS = 3
 BULLETS_SHOWN = 10
 REASON_CHARS = 300
-"""What of its reasoning becomes the reason of the delta."""
+"""The length to which the model's reasoning is cut as the reason of the delta."""
 
 _LOOKUP_TOKENS = 20_000
 _LEARNER_CHARS = 64
@@ -176,7 +175,7 @@ _QUESTION_CHARS, _ANALYSIS_CHARS = 4_000, 1_000
 
 @dataclass(frozen=True)
 class Curated:
-    """What was decided, why, and what it cost."""
+    """The decisions, the model's reasoning, and what its calls cost."""
 
     decided: Decided
     usage: Usage
@@ -186,10 +185,9 @@ class Curated:
 async def curate_with_model(
     adds: Sequence[Add], question: str, reflection: Reflection | None, snapshot: Snapshot, run: Run
 ) -> Curated:
-    """Return the operations for the lessons in `adds` and what is proposed beside them, in at most 3 calls.
+    """Return the operations for the lessons in `adds`, and proposals beside them, in at most 3 calls.
 
-    The heuristic's own operations are returned for every lesson that the model gives no usable decision
-    for. Raises nothing that the model may raise.
+    A lesson without a usable decision keeps its own Add. Raises nothing that the model may raise.
     """
     shown = _relevant(adds, question, snapshot, run)
     prompt = _prompt(adds, question, reflection, shown, snapshot, run)
@@ -267,7 +265,7 @@ def _prompt(
 
 
 def _analysis(reflection: Reflection | None) -> str:
-    """What the reflector found, a line for each part that it filled."""
+    """The reflector's analysis, a line for each part that it filled."""
     if reflection is None:
         return ""
     parts = {

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ace_graph.evidence import matches_ground_truth
-from ace_graph.learning.feedback import Earlier
+from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.playbook import Vote
@@ -24,7 +24,7 @@ from ace_graph.numerals import numerals
 from ace_graph.prompts import Prompts, data_block
 from ace_graph.tools.calculator import calculate, parse_result
 
-__all__ = ["Check", "check_objection", "told_check"]
+__all__ = ["ObjectionCheck", "check_objection", "told_check"]
 
 _LEAD = re.compile(
     r"(?:and|so|ok|okay|please|now|what is|what's|whats|how much is|calculate|compute|evaluate|work out"
@@ -45,7 +45,7 @@ _STRONGER: tuple[EvidenceSource, ...] = ("ground_truth", "tool", "evaluator")
 
 
 @dataclass(frozen=True)
-class Check:
+class ObjectionCheck:
     """What was checked, by whom, and whether the answer was right; `value` is the right one, if known."""
 
     right: bool
@@ -62,7 +62,7 @@ class Check:
         return Evidence(source="tool", verdict="success", text=f"{self.asked} = {self.value}", by=self.by)
 
 
-def check_objection(earlier: Earlier, votes: Mapping[EvidenceSource, Vote]) -> Check | None:
+def check_objection(earlier: JudgedTurn, votes: Mapping[EvidenceSource, Vote]) -> ObjectionCheck | None:
     """Return the check of the answer that `earlier` objects to; None where nothing is known of it.
 
     `votes` are those on that turn, by source.
@@ -78,10 +78,10 @@ def check_objection(earlier: Earlier, votes: Mapping[EvidenceSource, Vote]) -> C
     right = matches_ground_truth(earlier.answer, str(value))
     if right == (claimed == value):  # the form is corrected; or neither value is the right one
         return None
-    return Check(right, "calculator", asked, str(value), feedback.correction or "")
+    return ObjectionCheck(right, "calculator", asked, str(value), feedback.correction or "")
 
 
-def told_check(check: Check | None, prompts: Prompts) -> str:
+def told_check(check: ObjectionCheck | None, prompts: Prompts) -> str:
     """Return the part of the solver's prompt that says what was checked, '' where nothing was."""
     if check is None:
         return ""
@@ -98,7 +98,7 @@ def told_check(check: Check | None, prompts: Prompts) -> str:
 
 def _earlier_check(
     answer: str, claimed: Fraction | None, votes: Mapping[EvidenceSource, Vote]
-) -> Check | None:
+) -> ObjectionCheck | None:
     """The check that judged the answer when it was given, if the answer passed the strongest there was."""
     source: EvidenceSource | None = next(
         (s for s in _STRONGER if s in votes and votes[s].verdict != "unknown"), None
@@ -107,7 +107,7 @@ def _earlier_check(
         return None
     if claimed is not None and matches_ground_truth(answer, str(claimed)):
         return None  # the same value in another form
-    return Check(right=True, by=source)
+    return ObjectionCheck(right=True, by=source)
 
 
 def _calculation(question: str) -> str | None:

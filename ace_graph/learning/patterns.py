@@ -18,14 +18,14 @@ __all__ = [
     "PATTERN_RULES",
     "TOOL_KINDS",
     "ExecutionReflector",
-    "Outcome",
     "Pattern",
     "PatternRule",
-    "Step",
+    "SequenceOutcome",
     "ToolCallRecord",
+    "ToolStep",
 ]
 
-Outcome = Literal["success", "error", "partial"]
+SequenceOutcome = Literal["success", "error", "partial"]
 ToolKind = Literal["list", "read", "write", "search", "shell"]
 
 TOOL_KINDS: Mapping[str, ToolKind] = {
@@ -52,7 +52,7 @@ The path is read from the arguments `path` or `file_path`, the command from `com
 
 
 @dataclass(frozen=True)
-class Step:
+class ToolStep:
     """One tool call as the rules see it."""
 
     kind: ToolKind | None
@@ -79,14 +79,14 @@ class PatternRule:
     content: str
     confidence: float
     reasoning: str
-    matches: Callable[[Sequence[Step]], bool]
+    matches: Callable[[Sequence[ToolStep]], bool]
     about_failures: bool = False
 
     def pattern(self) -> Pattern:
         return Pattern(self.category, self.content, self.confidence, self.reasoning)
 
 
-Test = Callable[[Step], bool]
+Test = Callable[[ToolStep], bool]
 
 
 def _kind(kind: ToolKind) -> Test:
@@ -97,7 +97,7 @@ def _command(kind: CommandKind) -> Test:
     return lambda step: kind in step.commands
 
 
-def _test_file_read(step: Step) -> bool:
+def _test_file_read(step: ToolStep) -> bool:
     name = step.path.rsplit("/", 1)[-1].casefold()
     stem = name.split(".", 1)[0]
     return step.kind == "read" and (
@@ -105,31 +105,31 @@ def _test_file_read(step: Step) -> bool:
     )
 
 
-def _before(first: Test, then: Test) -> Callable[[Sequence[Step]], bool]:
+def _before(first: Test, then: Test) -> Callable[[Sequence[ToolStep]], bool]:
     """Whether a step that is `first` comes before one that is `then`."""
 
-    def matches(steps: Sequence[Step]) -> bool:
+    def matches(steps: Sequence[ToolStep]) -> bool:
         start = next((i for i, step in enumerate(steps) if first(step)), None)
         return start is not None and any(then(step) for step in steps[start + 1 :])
 
     return matches
 
 
-def _in_order(first: CommandKind, then: CommandKind) -> Callable[[Sequence[Step]], bool]:
+def _in_order(first: CommandKind, then: CommandKind) -> Callable[[Sequence[ToolStep]], bool]:
     """The same for shell commands, which may also stand in one command line."""
 
-    def matches(steps: Sequence[Step]) -> bool:
+    def matches(steps: Sequence[ToolStep]) -> bool:
         kinds = [kind for step in steps for kind in step.commands]
         return first in kinds and then in kinds[kinds.index(first) + 1 :]
 
     return matches
 
 
-def _at_least(count: int, test: Test) -> Callable[[Sequence[Step]], bool]:
+def _at_least(count: int, test: Test) -> Callable[[Sequence[ToolStep]], bool]:
     return lambda steps: sum(1 for step in steps if test(step)) >= count
 
 
-def _failed(kinds: frozenset[ToolKind]) -> Callable[[Sequence[Step]], bool]:
+def _failed(kinds: frozenset[ToolKind]) -> Callable[[Sequence[ToolStep]], bool]:
     return lambda steps: any(step.failed and step.kind in kinds for step in steps)
 
 
@@ -239,7 +239,9 @@ class ExecutionReflector:
     rules: Sequence[PatternRule] = PATTERN_RULES
     tool_kinds: Mapping[str, ToolKind] = field(default_factory=lambda: TOOL_KINDS)
 
-    def reflect(self, query: str, tool_calls: Sequence[ToolCallRecord], outcome: Outcome) -> Pattern | None:
+    def reflect(
+        self, query: str, tool_calls: Sequence[ToolCallRecord], outcome: SequenceOutcome
+    ) -> Pattern | None:
         """Return the first rule's lesson that matches, None for nothing to learn.
 
         `query` and `outcome` are part of the interface of document 001; a sequence that failed as a whole
@@ -259,11 +261,11 @@ class ExecutionReflector:
         return None
 
 
-def _step(call: ToolCallRecord, tool_kinds: Mapping[str, ToolKind]) -> Step:
+def _step(call: ToolCallRecord, tool_kinds: Mapping[str, ToolKind]) -> ToolStep:
     given = call.get("args")
     args: Mapping[str, object] = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
     path = args.get("path") or args.get("file_path")
     kind = tool_kinds.get(str(call.get("name")))
     command = args.get("command")
     commands = tuple(kinds_of(command)) if kind == "shell" and isinstance(command, str) else ()
-    return Step(kind, path if isinstance(path, str) else "", commands, bool(call.get("error")))
+    return ToolStep(kind, path if isinstance(path, str) else "", commands, bool(call.get("error")))

@@ -1,11 +1,10 @@
-"""What a turn leaves to a worker: the votes and statements now, the looking back later.
+"""From the tasks of a turn to the operations of its delta: evidence, reflector, curator, votes.
 
-Looking back at a turn: its verdicts and the reflector's lessons become the operations of one delta.
+    learn_now(tasks)         at the end of the turn
+    defer(tasks)             the votes and statements now, the reflection later, by a worker
+    learn_from(task)         one task: reflect, curate, vote; what both of them come to
 
-`learn` does it at the end of the turn; `look_back` is one look, which a worker does later. A reflector
-that fails costs its lessons and nothing else.
-
-Does not: store it; both travel in the turn's one commit.
+A reflector that fails costs its lessons and nothing else.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from ace_graph.learning.curator import (
     judge_bullets,
     lessons_to_operations,
 )
-from ace_graph.learning.feedback import Earlier
+from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict
-from ace_graph.learning.reflector import Reflected, Spend, reflect
-from ace_graph.learning.tasks import Look, Looks, PendingWork
-from ace_graph.learning.turn_record import told
+from ace_graph.learning.reflector import OnRoleUsage, ReflectionResult, reflect
+from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
+from ace_graph.learning.turn_record import stored_reflection
 from ace_graph.memory.delta.operations import Add, Judge, Operation, Reflect
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
@@ -34,30 +33,31 @@ from ace_graph.models import Usage
 from ace_graph.reasoning.attempt import AnswerAgain, may_retry
 from ace_graph.runtime import Run, logger
 
-__all__ = ["set_aside"]
-
+__all__ = ["LearningResult", "defer", "immediate_votes", "learn_from", "learn_now"]
 
 MAX_REASON_CHARS = 450
 """Of the reason for a delta: a little less than it may hold, for what a worker puts before it."""
 
-__all__ = ["Learned", "learn", "look_back", "votes_at_once"]
-
 
 @dataclass(frozen=True)
-class Learned:
-    """What was learned, what it cost by role, what was left out and why, what failed, and the reason."""
+class LearningResult:
+    """What was learned from a turn, or from one of its tasks; results of several tasks add up.
+
+    `usage` is by role. `problems` are lessons that were left out, and why; `error` says that the reflector
+    failed. `judged` is the turn that the message gave feedback on, `reason` becomes that of the delta.
+    """
 
     operations: tuple[Operation, ...] = ()
     usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
     problems: tuple[str, ...] = ()
     error: str | None = None
-    judged: Earlier | None = None
+    judged: JudgedTurn | None = None
     cleared: tuple[str, ...] = ()
     reflections: tuple[TurnReflection, ...] = ()
     reason: str = ""
 
-    def __add__(self, other: Learned) -> Learned:
-        return Learned(
+    def __add__(self, other: LearningResult) -> LearningResult:
+        return LearningResult(
             self.operations + other.operations,
             {
                 role: self.usage.get(role, Usage()) + other.usage.get(role, Usage())
@@ -77,120 +77,116 @@ class Learned:
         return 1 + sum(operation.op == "add" for operation in self.operations)
 
 
-async def learn(looks: Looks, snapshot: Snapshot, run: Run, again: AnswerAgain | None = None) -> Learned:
-    """Collect the operations of this turn. Raises nothing that a model may raise.
+async def learn_now(
+    tasks: TurnTasks, snapshot: Snapshot, run: Run, answer_again: AnswerAgain | None = None
+) -> LearningResult:
+    """Return what the turn teaches. Raises nothing that a model may raise.
 
-    `again` answers the question once more, for a reflector with rounds left.
+    `answer_again` answers the question once more, for a reflector with rounds left.
     """
-    learned = Learned(looks.operations, cleared=looks.cleared)
-    if looks.earlier is not None:
-        judged, look = looks.earlier
-        learned += await look_back(look, snapshot, run) + Learned(judged=_counted(judged, look))
-    retry = again if may_retry(looks.this.evidence, run) else None
-    return learned + await look_back(looks.this, snapshot, run, first_ref=learned.next_ref, again=retry)
+    result = LearningResult(tasks.operations, cleared=tasks.cleared)
+    if tasks.previous is not None:
+        judged, previous = tasks.previous
+        result += LearningResult(judged=_checked_feedback(judged, previous))
+        result += await learn_from(previous, snapshot, run)
+    current = tasks.current
+    retry = answer_again if may_retry(current.evidence, run) else None
+    return result + await learn_from(current, snapshot, run, first_ref=result.next_ref, answer_again=retry)
 
 
-def votes_at_once(looks: Looks) -> Learned:
-    """Return what is certain before anybody reflects: uses, statements, and votes for what was cited."""
-    votes = (vote for look in looks.all for vote in _votes(look, None))
-    judged = _counted(*looks.earlier) if looks.earlier else None
-    return Learned((*looks.operations, *votes), judged=judged, cleared=looks.cleared)
+def defer(tasks: TurnTasks, turn_id: str, pending_id: str, run: Run) -> tuple[LearningResult, Pending | None]:
+    """Return what the turn's commit changes at once, and the work left to a worker; None: nothing is left.
+
+    `pending_id` is the op id of the commit that completes the work.
+    """
+    later = tuple(task for task in tasks.all if task.reflects or task.found)
+    if not later:
+        return immediate_votes(tasks), None
+    work = PendingWork(
+        looks=later,
+        max_reflection_rounds=run.context.max_reflection_rounds,
+        model=run.context.model,
+        temperature=run.context.temperature,
+    )
+    return immediate_votes(tasks), work.as_pending(pending_id, turn_id)
 
 
-def _counted(judged: Earlier, look: Look) -> Earlier:
+def immediate_votes(tasks: TurnTasks) -> LearningResult:
+    """Return what needs no reflection: uses, statements, and votes on the bullets that were cited."""
+    votes = (vote for task in tasks.all for vote in _votes(task, None))
+    judged = _checked_feedback(*tasks.previous) if tasks.previous else None
+    return LearningResult((*tasks.operations, *votes), judged=judged, cleared=tasks.cleared)
+
+
+def _checked_feedback(judged: JudgedTurn, task: LearningTask) -> JudgedTurn:
     """The feedback as it counts: `unknown` for an objection to an answer that a check found right."""
-    if judged.evidence in look.evidence:
+    if judged.evidence in task.evidence:
         return judged
     return replace(judged, feedback=replace(judged.feedback, verdict="unknown"))
 
 
-async def look_back(
-    look: Look,
+async def learn_from(
+    task: LearningTask,
     snapshot: Snapshot,
     run: Run,
     *,
     first_ref: int = 1,
-    again: AnswerAgain | None = None,
+    answer_again: AnswerAgain | None = None,
     late: bool = False,
-) -> Learned:
+) -> LearningResult:
     """Reflect on one turn if wanted, and turn its lessons and verdicts into operations.
 
-    `late`: the turn was voted on before, so its votes are only made more exact, and what can be tried
-    again later is raised: ModelError, ConfigurationError.
+    `late`: the turn was voted on before, so its votes are only made more exact, and what can be retried
+    later is raised: ModelError, ConfigurationError.
     """
+    usage = dict[str, Usage]()
+
+    def count(role: str, more: Usage) -> None:
+        usage[role] = usage.get(role, Usage()) + more
+
     reflected, error = None, None
-    costs = dict[str, Usage]()
-
-    def spend(role: str, more: Usage) -> None:
-        costs[role] = costs.get(role, Usage()) + more
-
-    if look.reflects:
-        reflected, error = await _try_to_reflect(look, snapshot, run, spend, again, late=late)
-    votes = _votes(look, reflected, late=late)
-    adds = _lessons(look, reflected, votes, first_ref)
+    if task.reflects:
+        reflected, error = await _try_to_reflect(task, snapshot, run, count, answer_again, late=late)
+    votes = _votes(task, reflected, late=late)
+    adds = _lessons(task, reflected, votes, first_ref)
     curated = Curated(Decided(tuple(adds)), Usage())
     if adds and run.resources.settings.curator_use_llm:
         reflection = reflected.reflection if reflected else None
-        curated = await curate_with_model(adds, look.subject.question, reflection, snapshot, run)
-        spend("curator", curated.usage)
-        votes = _votes(look, reflected, curated.decided.tags, late=late)
+        curated = await curate_with_model(adds, task.subject.question, reflection, snapshot, run)
+        count("curator", curated.usage)
+        votes = _votes(task, reflected, curated.decided.tags, late=late)
     decided = curated.decided
     votes = credit_lessons(votes, decided.lessons)
     insight = reflected.insight if reflected else ""
-    kept = [Reflect(insight=insight, topic=look.subject.topic)] if insight else []
-    return Learned(
-        # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
+    return LearningResult(
         (
-            *(vote for vote in votes if not _credits(vote)),
+            # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
+            *(vote for vote in votes if vote.verdict != "success"),
             *decided.lessons,
-            *(vote for vote in votes if _credits(vote)),
+            # Credit may name lessons of this delta, which have to be there before it.
+            *(vote for vote in votes if vote.verdict == "success"),
             *decided.proposals,
-            *kept,
+            *([Reflect(insight=insight, topic=task.subject.topic)] if insight else ()),
         ),
-        costs,
+        usage,
         (*(reflected.problems if reflected else ()), *decided.problems),
         error,
-        reflections=(told(look, reflected, error, run),) if look.reflects else (),
+        reflections=(stored_reflection(task, reflected, error, run),) if task.reflects else (),
         reason=curated.reasoning,
     )
 
 
-def _votes(
-    look: Look, reflected: Reflected | None, more: Sequence[BulletVerdict] = (), *, late: bool = False
-) -> list[Judge]:
-    """The votes; what the reflector says of a bullet counts before what the curator says (`more`)."""
-    votes = judge_bullets(
-        look.subject.turn_id,
-        look.evidence,
-        injected=look.subject.injected,
-        cited=look.subject.cited,
-        tags=(*more, *(reflected.reflection.bullet_tags if reflected else ())),
-    )
-    return [vote.model_copy(update={"refines": True}) for vote in votes] if late else votes
-
-
-def _lessons(look: Look, reflected: Reflected | None, votes: Sequence[Judge], first_ref: int) -> list[Add]:
-    return lessons_to_operations(
-        [*look.found, *(reflected.lessons if reflected else ())],
-        question=look.subject.question,
-        topic=look.subject.topic,
-        source=look.subject.turn_id,
-        evidence=look.evidence,
-        start=first_ref,
-        contests=failed_advice(votes, look.known),
-    )
-
-
-def _credits(vote: Judge) -> bool:
-    """Whether the vote may name lessons of the same delta, which have to be there before it."""
-    return vote.verdict == "success"
-
-
 async def _try_to_reflect(
-    look: Look, snapshot: Snapshot, run: Run, spend: Spend, again: AnswerAgain | None, *, late: bool
-) -> tuple[Reflected | None, str | None]:
+    task: LearningTask,
+    snapshot: Snapshot,
+    run: Run,
+    count: OnRoleUsage,
+    answer_again: AnswerAgain | None,
+    *,
+    late: bool,
+) -> tuple[ReflectionResult | None, str | None]:
     try:
-        return await reflect(look.subject, look.known, snapshot, run, spend, again), None
+        return await reflect(task.subject, task.known, snapshot, run, count, answer_again), None
     except AceError as failure:
         if late and not isinstance(failure, LearningError):
             raise
@@ -203,18 +199,33 @@ async def _try_to_reflect(
         return None, f"the reflector failed: {type(failure).__name__}"
 
 
-def set_aside(looks: Looks, turn_id: str, pending_id: str, run: Run) -> tuple[Learned, Pending | None]:
-    """Return what the turn's commit changes at once, and the work it leaves; None: nothing to look back at.
-
-    `pending_id` is the op id of the commit that will complete the work.
-    """
-    later = tuple(look for look in looks.all if look.reflects or look.found)
-    if not later:
-        return votes_at_once(looks), None
-    work = PendingWork(
-        looks=later,
-        max_reflection_rounds=run.context.max_reflection_rounds,
-        model=run.context.model,
-        temperature=run.context.temperature,
+def _votes(
+    task: LearningTask,
+    reflected: ReflectionResult | None,
+    curator_tags: Sequence[BulletVerdict] = (),
+    *,
+    late: bool = False,
+) -> list[Judge]:
+    """The votes on bullets. Where reflector and curator tag the same bullet, the reflector's tag counts."""
+    votes = judge_bullets(
+        task.subject.turn_id,
+        task.evidence,
+        injected=task.subject.injected,
+        cited=task.subject.cited,
+        tags=(*curator_tags, *(reflected.reflection.bullet_tags if reflected else ())),
     )
-    return votes_at_once(looks), Pending(pending_id=pending_id, turn_id=turn_id, body=work.text())
+    return [vote.model_copy(update={"refines": True}) for vote in votes] if late else votes
+
+
+def _lessons(
+    task: LearningTask, reflected: ReflectionResult | None, votes: Sequence[Judge], first_ref: int
+) -> list[Add]:
+    return lessons_to_operations(
+        [*task.found, *(reflected.lessons if reflected else ())],
+        question=task.subject.question,
+        topic=task.subject.topic,
+        source=task.subject.turn_id,
+        evidence=task.evidence,
+        start=first_ref,
+        contests=failed_advice(votes, task.known),
+    )

@@ -27,7 +27,7 @@ from ace_graph.prompts import data_block, preview
 from ace_graph.reasoning.attempt import AnswerAgain, Retry
 from ace_graph.runtime import Run, log_text, logger
 
-__all__ = ["Reflected", "Revision", "Subject", "reflect", "worth_reflecting"]
+__all__ = ["FinishedTurn", "ReflectionResult", "Revision", "reflect", "worth_reflecting"]
 
 _TRACE_CHARS = 6_000
 _FAILED, _ERRORS, _ERROR_CHARS = "tool: Error", 5, 300
@@ -44,7 +44,7 @@ _SMALL_TALK_CHARS = 500
 
 
 @dataclass(frozen=True)
-class Subject:
+class FinishedTurn:
     """The turn that is looked back at: this one, or an earlier one that the learner has now judged."""
 
     turn_id: str
@@ -69,7 +69,7 @@ class Revision:
 
 
 @dataclass(frozen=True)
-class Reflected:
+class ReflectionResult:
     """What came of a reflection; `insight` is '' for none, `problems` say what was left out and why."""
 
     reflection: Reflection
@@ -78,8 +78,8 @@ class Reflected:
     problems: tuple[str, ...]
 
 
-Spend = Callable[[str, Usage], None]
-"""Told what was spent, and for which role, also where nothing came of it."""
+OnRoleUsage = Callable[[str, Usage], None]
+"""Called with a role and what its call cost, also where the reply could not be used."""
 
 
 def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> bool:
@@ -103,17 +103,17 @@ def _is_small_talk(question: str) -> bool:
 
 
 async def reflect(
-    subject: Subject,
+    subject: FinishedTurn,
     evidence: Sequence[Evidence],
     snapshot: Snapshot,
     run: Run,
-    spend: Spend,
-    again: AnswerAgain | None = None,
-) -> Reflected:
+    count: OnRoleUsage,
+    answer_again: AnswerAgain | None = None,
+) -> ReflectionResult:
     """Ask for lessons, in at most `max_reflection_rounds` rounds.
 
-    A reply that can't be read takes a round. With `again` the question is answered once more after each
-    round, with the lessons in the prompt, until the answer passes; the lessons of the last round are kept.
+    A reply that can't be read takes a round. With `answer_again` the question is answered once more after
+    each round, with the lessons in the prompt, until the answer passes; the last round's lessons are kept.
 
     Raises ModelError when the model can't be reached in the first round, LearningError when no round gave a
     usable reply.
@@ -123,22 +123,22 @@ async def reflect(
         HumanMessage("Reflect on the turn."),
     ]
     problem = ""
-    found: Reflected | None = None
+    found: ReflectionResult | None = None
     for left in reversed(range(run.context.max_reflection_rounds)):
-        reply = await _ask(messages, run, partial(spend, "reflector"), needed=found is None)
+        reply = await _ask(messages, run, partial(count, "reflector"), needed=found is None)
         if reply.value is None:
             problem = reply.problem or "no reply"
             logger.warning("[ACE Reflector] no usable reply: %s", problem)
             continue
         found = _checked(reply.value, subject, run)
-        retry = await _retry(found, again, run) if again is not None and left else None
+        retry = await _retry(found, answer_again, run) if answer_again is not None and left else None
         if retry is None:
             break
-        spend("retry", retry.usage)
+        count("retry", retry.usage)
         logger.info("[ACE Reflector] answered again with %d lessons: %s", len(found.lessons), retry.verdict)
         if retry.verdict == "success":
             break
-        messages += [AIMessage(_shown(reply.value)), HumanMessage(_again(retry, run))]
+        messages += [AIMessage(_shown(reply.value)), HumanMessage(_next_round(retry, run))]
     if found is None:
         raise LearningError(f"the reflector gave no usable reply: {problem}")
     for n, lesson in enumerate(found.lessons, 1):
@@ -166,13 +166,13 @@ async def _ask(
         return Structured(None, str(error), "")
 
 
-async def _retry(found: Reflected, again: AnswerAgain, run: Run) -> Retry | None:
+async def _retry(found: ReflectionResult, answer_again: AnswerAgain, run: Run) -> Retry | None:
     """Answer again with what was found; None where nothing was, or where it failed."""
     texts = [lesson.content for lesson in found.lessons]
     if not texts:
         return None
     try:
-        return await again(texts)
+        return await answer_again(texts)
     except AceError as error:
         logger.error("[ACE Reflector] could not answer again, the lessons are kept: %s", error)
     except Exception:
@@ -184,7 +184,7 @@ def _shown(reflection: Reflection) -> str:
     return reflection.model_dump_json(exclude={"dropped"})
 
 
-def _again(retry: Retry, run: Run) -> str:
+def _next_round(retry: Retry, run: Run) -> str:
     return run.resources.prompts.render(
         "reflect_again",
         new_answer=data_block("new_answer", retry.answer),
@@ -192,7 +192,7 @@ def _again(retry: Retry, run: Run) -> str:
     )
 
 
-def _prompt(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run) -> str:
+def _prompt(subject: FinishedTurn, evidence: Sequence[Evidence], snapshot: Snapshot, run: Run) -> str:
     shown = [snapshot.playbook.get_bullet(bullet_id) for bullet_id in subject.injected]
     reflections = [reflection.insight for reflection in snapshot.playbook.reflections]
     truth = subject.ground_truth
@@ -208,12 +208,12 @@ def _prompt(subject: Subject, evidence: Sequence[Evidence], snapshot: Snapshot, 
     )
 
 
-def _question(subject: Subject) -> str:
+def _question(subject: FinishedTurn) -> str:
     given = subject.additional_context.strip()
     return f"{subject.question}\n\nGiven with the question:\n{given}" if given else subject.question
 
 
-def _answer(subject: Subject) -> str:
+def _answer(subject: FinishedTurn) -> str:
     first = f"{subject.reasoning}\n\n{subject.answer}".strip()
     return first if subject.revision is None else f"{first}\n\nAfter a critique:\n{subject.revision.answer}"
 
@@ -232,7 +232,7 @@ def _bullets(bullets: Iterable[Bullet]) -> str:
     return "\n".join(f"[{b.id}] (helpful={b.helpful}, harmful={b.harmful}) {b.advice}" for b in bullets)
 
 
-def _all_evidence(subject: Subject, evidence: Iterable[Evidence]) -> str:
+def _all_evidence(subject: FinishedTurn, evidence: Iterable[Evidence]) -> str:
     revision = subject.revision
     later = f"\nAfter a critique:\n{_evidence(revision.evidence)}" if revision and revision.evidence else ""
     return _evidence(evidence) + later
@@ -242,7 +242,7 @@ def _evidence(evidence: Iterable[Evidence]) -> str:
     return "\n".join(json.dumps({"source": e.source, "verdict": e.verdict, "text": e.text}) for e in evidence)
 
 
-def _checked(reflection: Reflection, subject: Subject, run: Run) -> Reflected:
+def _checked(reflection: Reflection, subject: FinishedTurn, run: Run) -> ReflectionResult:
     """Keep what is distilled; refuse what is empty, or copied from the conversation or our own prompts."""
     kept, problems = list[Lesson](), list(reflection.dropped)
     said = (subject.question, subject.additional_context, subject.answer, *subject.trace)
@@ -259,7 +259,7 @@ def _checked(reflection: Reflection, subject: Subject, run: Run) -> Reflected:
     insight = reflection.key_insight.strip()
     if copies(insight, conversation) or is_platitude(insight):
         insight = ""
-    return Reflected(reflection, insight, tuple(kept), tuple(problems))
+    return ReflectionResult(reflection, insight, tuple(kept), tuple(problems))
 
 
 def _own_words(run: Run) -> tuple[str, ...]:

@@ -1,17 +1,12 @@
-"""How many bullets a turn's commit added, changed and archived: the `ace_delta` of an answer.
+"""What a turn's learning came to: the `learning` of the output, its log lines, and the counts of `ace_delta`.
 
-What a turn's learning came to, as the `learning` of the output and as log lines.
-
-Written after the commit, from the effect of the attempt that was committed, so it says what really
-changed.
-
-Does not: read the memory; what the commit reported is all it needs.
+Written after the commit, from the report of the effect that was committed, so it says what really changed.
 """
 
 from __future__ import annotations
 
 from ace_graph.errors import StoreError
-from ace_graph.learning.pipeline import Learned
+from ace_graph.learning.pipeline import LearningResult
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.operations import Delta
@@ -32,8 +27,10 @@ def skipped(turn_id: str, reason: str | None) -> Learning:
     return outcome
 
 
-def committed(turn_id: str, commit: Commit, learned: Learned, run: Run) -> Learning:
-    """Return what the commit changed, and log it."""
+def committed(
+    turn_id: str, commit: Commit, result: LearningResult, run: Run, pending: Pending | None = None
+) -> Learning:
+    """Return what the commit changed, and log it. `pending` is the work that it left."""
     report = commit.report
     if commit.status == "applied":
         _log(report, commit.snapshot, run)
@@ -46,14 +43,14 @@ def committed(turn_id: str, commit: Commit, learned: Learned, run: Run) -> Learn
     outcome["tagged"] = list(report.tagged)
     outcome["merged"] = [Pair(kept=pair.kept, gone=pair.gone) for pair in report.merged]
     outcome["superseded"] = [Pair(kept=pair.kept, gone=pair.gone) for pair in report.superseded]
-    outcome["removed"] = [*learned.cleared, *report.removed, *(pruned.id for pruned in report.pruned)]
+    outcome["removed"] = [*result.cleared, *report.removed, *(pruned.id for pruned in report.pruned)]
     outcome["quarantined"] = list(report.quarantined)
     outcome["rejected"] = [Rejected(op=r.op, id=r.id, why=r.why) for r in report.rejected]
-    outcome["rejected"] += [Rejected(op="lesson", id="", why=why) for why in learned.problems]
-    outcome["error"] = learned.error
-    if learned.judged is not None:
-        earlier = learned.judged
-        outcome["feedback"] = Judged(turn_id=earlier.turn.turn_id, verdict=earlier.feedback.verdict)
+    outcome["rejected"] += [Rejected(op="lesson", id="", why=why) for why in result.problems]
+    outcome["error"] = result.error
+    outcome["pending"] = pending.pending_id if pending else None
+    if (judged := result.judged) is not None:
+        outcome["feedback"] = Judged(turn_id=judged.turn.turn_id, verdict=judged.feedback.verdict)
     return outcome
 
 
@@ -121,7 +118,7 @@ def _log(report: Report, snapshot: Snapshot, run: Run) -> None:
 
 
 def _log_evolution(report: Report, snapshot: Snapshot) -> None:
-    """Say how the playbook grew or shrank, and how many bullets were changed in it."""
+    """Log how the playbook grew or shrank, and how many of its bullets changed."""
     came = len(report.added) + len(report.restored)
     went = len(report.removed) + len(report.pruned) + len(report.merged) + len(report.superseded)
     changed = {*report.reinforced, *report.updated, *report.tagged, *report.quarantined, *report.released}

@@ -1,41 +1,40 @@
-"""What a worker needs to learn from a turn, as the text that is stored with it: bounded, and no state.
+"""What a turn gives to learn from: its tasks, decided from the state alone, without a model.
 
-Texts are cut when the work is set aside: a question and an answer at 8,000 characters, the trace at its
-last 6,000. The bullets that were shown are named by id; the worker reads them as they are by then.
-
-Which turns a turn looks back at: itself, and the one before when the learner's message judges it.
-
-Decided without a model, from the state alone, so that it can be learned now or set aside for a worker.
-
-Does not: learn from it (process_item.py does) or store it (it travels in the turn's commit).
+A turn has one task for itself, and one for the turn before when the learner's message judges it. A task
+holds the finished turn, the evidence on it, and the lessons that need no reflector. `pipeline` works on the
+tasks now, or they are deferred: then `PendingWork` is the text that is stored with the turn, with its texts
+cut (a question and an answer at 8,000 characters, the trace at its last 6,000). Bullets are named by id; a
+worker reads them as they are by then.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ace_graph.errors import LearningError
-from ace_graph.evidence import to_evidence
-from ace_graph.learning.feedback import Earlier, judged_earlier, last_exchange
+from ace_graph.evidence import from_json
+from ace_graph.learning.feedback import JudgedTurn, find_judged_turn, last_exchange
 from ace_graph.learning.objection import check_objection
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
-from ace_graph.learning.reflector import Revision, Subject, worth_reflecting
+from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflecting
 from ace_graph.learning.statements.clearing import Clearing, clearing_of
 from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.memory.delta.operations import Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.text import truncate, without_surrogates
+from ace_graph.memory.turn import TurnRecord
 from ace_graph.runtime import Run
-from ace_graph.state import ACEState, Attempt, Result
+from ace_graph.state import ACEState, Attempt
 
-__all__ = ["Look", "Looks", "PendingWork", "looks_of", "read_work"]
+__all__ = ["LearningTask", "PendingWork", "TurnTasks", "read_work", "task_of", "tasks_of"]
 
 
 PATTERN_CONFIDENCE = 0.7
@@ -43,106 +42,106 @@ PATTERN_CONFIDENCE = 0.7
 
 
 @dataclass(frozen=True)
-class Looks:
-    """What is certain at once (`operations`: uses and the learner's own statements), and what to look at.
+class TurnTasks:
+    """What a turn gives to learn from.
 
-    `earlier` is the turn that the message judged, with the look at it; `this` is the look at this turn.
-    `cleared` are the bullets that go because the learner had everything forgotten.
+    `operations` are certain without reflection: uses of bullets, and the learner's own statements. `current`
+    is the task of this turn, `previous` the turn that the message judged with its task. `cleared` are the
+    bullets that go because the learner had everything forgotten.
     """
 
     operations: tuple[Operation, ...]
-    this: Look
-    earlier: tuple[Earlier, Look] | None = None
+    current: LearningTask
+    previous: tuple[JudgedTurn, LearningTask] | None = None
     cleared: tuple[str, ...] = ()
 
     @property
-    def all(self) -> tuple[Look, ...]:
-        """Both looks, the earlier turn first."""
-        return (self.this,) if self.earlier is None else (self.earlier[1], self.this)
+    def all(self) -> tuple[LearningTask, ...]:
+        """Both tasks, that of the previous turn first."""
+        return (self.current,) if self.previous is None else (self.previous[1], self.current)
 
 
-def looks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) -> Looks:
-    """Return what this turn looks back at. Of an answer that was revised, the first one is voted on."""
-    turn, first = state["turn"], attempt.get("first")
-    given = _evidence(state["result"])
-    evidence = [to_evidence(item) for item in first["evidence"]] if first else given
+def tasks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) -> TurnTasks:
+    """Return the turn's tasks. Where the answer was revised, the evidence on the first one counts."""
+    turn, first, result = state["turn"], attempt.get("first"), state["result"]
+    final_evidence = from_json(result["evidence"]) if result else []
+    evidence = from_json(first["evidence"]) if first else final_evidence
+    finished = _finished_turn(state, attempt, final_evidence, run)
     clearing = clearing_of(turn["question"], last_exchange(state["messages"]), snapshot)
     if clearing is not None:
-        return _at_clearing(clearing, _this_subject(state, attempt, given, run), snapshot)
+        return _clearing_tasks(clearing, finished, snapshot)
     stated = explicit_operations(turn["question"], snapshot.playbook, turn["turn_id"])
-    earlier = judged_earlier(state["messages"], snapshot.access)
+    judged = find_judged_turn(state["messages"], snapshot.access)
     # A message that is about the answer before it says nothing of the answer that follows.
-    fresh = earlier is None or bool(evidence) or run.context.reflect_when == "always"
-    this = Look(
-        subject=_this_subject(state, attempt, given, run),
+    new_subject = judged is None or bool(evidence) or run.context.reflect_when == "always"
+    current = LearningTask(
+        subject=finished,
         evidence=tuple(evidence),
-        reflects=fresh and worth_reflecting(run, turn["question"], evidence),
+        reflects=new_subject and worth_reflecting(run, turn["question"], evidence),
         found=_pattern(attempt, run),
     )
     # Touches come first: what is superseded or removed after them needs no stamp.
-    return Looks(
+    return TurnTasks(
         (*_touches(attempt, snapshot), *stated),
-        this,
-        (earlier, _at_earlier(earlier, state, snapshot, run)) if earlier is not None else None,
+        current,
+        (judged, _previous_task(judged, state, snapshot, run)) if judged is not None else None,
     )
 
 
-def _at_clearing(clearing: Clearing, subject: Subject, snapshot: Snapshot) -> Looks:
-    """A turn about forgetting everything teaches nothing; after the yes its one operation is the clear."""
-    this = Look(subject=subject, reflects=False)
+def _clearing_tasks(clearing: Clearing, finished: FinishedTurn, snapshot: Snapshot) -> TurnTasks:
+    """A request to forget everything teaches nothing; once confirmed, its one operation is the reset."""
+    current = LearningTask(subject=finished, reflects=False)
     if not clearing.clears:
-        return Looks((), this)
-    return Looks((Reset(confirmed=True),), this, cleared=tuple(snapshot.playbook.entries))
+        return TurnTasks((), current)
+    return TurnTasks((Reset(confirmed=True),), current, cleared=tuple(snapshot.playbook.entries))
 
 
-def _at_earlier(earlier: Earlier, state: ACEState, snapshot: Snapshot, run: Run) -> Look:
-    """The look at the turn before. What stronger sources said of it stands beside the learner's word."""
-    votes = snapshot.playbook.votes.get(earlier.turn.turn_id, {})
+def _previous_task(judged: JudgedTurn, state: ACEState, snapshot: Snapshot, run: Run) -> LearningTask:
+    """The task of the turn before, with what stronger sources said of it beside the learner's feedback."""
+    votes = snapshot.playbook.votes.get(judged.turn.turn_id, {})
     standing = tuple(
         Evidence(source=source, verdict=vote.verdict)
         for source, vote in votes.items()
-        if source != earlier.evidence.source
+        if source != judged.evidence.source
     )
-    subject = Subject(
-        turn_id=earlier.turn.turn_id,
-        question=earlier.question,
-        answer=earlier.answer,
-        injected=earlier.turn.injected,
-        cited=earlier.turn.cited,
+    finished = FinishedTurn(
+        turn_id=judged.turn.turn_id,
+        question=judged.question,
+        answer=judged.answer,
+        injected=judged.turn.injected,
+        cited=judged.turn.cited,
         topic=state["plan"]["topic"],
     )
-    check = check_objection(earlier, votes)
+    check = check_objection(judged, votes)
     if check is not None and check.right:  # the answer stands, and there is nothing to learn from it
         checked = () if check.evidence is None else (check.evidence,)
-        return Look(subject=subject, evidence=checked, standing=standing, reflects=False)
+        return LearningTask(subject=finished, evidence=checked, standing=standing, reflects=False)
     wanted = run.context.reflect_when != "never"
-    return Look(subject=subject, evidence=(earlier.evidence,), standing=standing, reflects=wanted)
+    return LearningTask(subject=finished, evidence=(judged.evidence,), standing=standing, reflects=wanted)
 
 
-def _evidence(result: Result | None) -> list[Evidence]:
-    return [to_evidence(item) for item in (result["evidence"] if result else [])]
-
-
-def _this_subject(state: ACEState, attempt: Attempt, given: Sequence[Evidence], run: Run) -> Subject:
+def _finished_turn(
+    state: ACEState, attempt: Attempt, final_evidence: Sequence[Evidence], run: Run
+) -> FinishedTurn:
     first = attempt.get("first")
-    counts = first or attempt
-    return Subject(
+    counted = first or attempt
+    return FinishedTurn(
         turn_id=state["turn"]["turn_id"],
         question=state["turn"]["question"],
-        answer=counts["answer"],
+        answer=counted["answer"],
         injected=attempt["injected"],
-        cited=counts["cited"],
+        cited=counted["cited"],
         topic=state["plan"]["topic"],
-        reasoning=counts["reasoning"],
+        reasoning=counted["reasoning"],
         trace=attempt["trace"],
         ground_truth=run.context.ground_truth,
         additional_context=state["turn"].get("additional_context", ""),
-        revision=Revision(attempt["answer"], given) if first else None,
+        revision=Revision(attempt["answer"], final_evidence) if first else None,
     )
 
 
 def _pattern(attempt: Attempt, run: Run) -> tuple[Lesson, ...]:
-    """The lesson in this turn's tool calls, found without a model."""
+    """The lesson in this turn's tool calls, if any."""
     if run.context.reflect_when == "never" or not attempt["tool_calls"]:
         return ()
     pattern = ExecutionReflector(min_confidence=PATTERN_CONFIDENCE).reflect(
@@ -165,15 +164,16 @@ TRACE_CHARS = 6_000
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
-class Look(BaseModel):
-    """One turn to look back at: what it was, the evidence, and lessons that were found without a model.
+class LearningTask(BaseModel):
+    """One finished turn to learn from. The field names are stored in pending work.
 
-    `standing` is what was known of it before and is voted on already; `reflects`: the reflector is asked.
+    `evidence` is voted on now; `standing` was known before and is voted on already. `reflects`: the reflector
+    is called. `found` are lessons from patterns, which need no reflector.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    subject: Subject
+    subject: FinishedTurn
     evidence: tuple[Evidence, ...] = ()
     standing: tuple[Evidence, ...] = ()
     reflects: bool = True
@@ -181,30 +181,49 @@ class Look(BaseModel):
 
     @property
     def known(self) -> tuple[Evidence, ...]:
-        """All that is known of the turn, the newest last."""
+        """All evidence on the turn, the newest last."""
         return (*self.standing, *self.evidence)
 
-    def bounded(self) -> Look:
-        """Return it with its texts cut."""
-        told = self.subject
-        revision = told.revision
+    def bounded(self) -> LearningTask:
+        """Return the task with its texts cut."""
+        turn = self.subject
+        revision = turn.revision
         short = replace(
-            told,
-            question=_cut(told.question),
-            additional_context=_cut(told.additional_context),
-            answer=_cut(told.answer),
-            reasoning=_cut(told.reasoning),
-            trace=_end(told.trace),
-            ground_truth=None if told.ground_truth is None else _cut(told.ground_truth),
-            injected=tuple(told.injected),
-            cited=tuple(told.cited),
+            turn,
+            question=_cut(turn.question),
+            additional_context=_cut(turn.additional_context),
+            answer=_cut(turn.answer),
+            reasoning=_cut(turn.reasoning),
+            trace=_end(turn.trace),
+            ground_truth=None if turn.ground_truth is None else _cut(turn.ground_truth),
+            injected=tuple(turn.injected),
+            cited=tuple(turn.cited),
             revision=None if revision is None else replace(revision, answer=_cut(revision.answer)),
         )
         return self.model_copy(update={"subject": short})
 
 
+def task_of(
+    turn: TurnRecord, evidence: Iterable[Evidence], standing: Iterable[Evidence] = ()
+) -> LearningTask:
+    """Return the task of a stored trajectory."""
+    lines = (
+        f"{step.kind}: {step.text}" + (f" (x{step.times})" if step.times > 1 else "") for step in turn.steps
+    )
+    finished = FinishedTurn(
+        turn_id=turn.turn_id,
+        question=turn.task,
+        answer=turn.answer or turn.error or f"(ended as {turn.status})",
+        injected=tuple(dict.fromkeys((*turn.injected, *turn.cited))),
+        cited=turn.cited,
+        topic=turn.topic,
+        trace=tuple(lines),
+    )
+    return LearningTask(subject=finished, evidence=tuple(evidence), standing=tuple(standing))
+
+
 class PendingWork(BaseModel):
-    """The turns to look back at, and how: the knobs of the run that the work comes from.
+    """Deferred tasks, and the run's settings that they are worked on with. The field names are stored.
 
     Without `curates` the reflection is kept with the turn, and the playbook stays as it is.
     """
@@ -212,20 +231,22 @@ class PendingWork(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = 1
-    looks: tuple[Look, ...]
+    looks: tuple[LearningTask, ...]
     max_reflection_rounds: int = 1
     model: str | None = None
     temperature: float | None = None
     curates: bool = True
 
-    def text(self) -> str:
-        """Return the text that is stored."""
-        short = self.model_copy(update={"looks": tuple(look.bounded() for look in self.looks)})
-        return short.model_dump_json()
+    def as_pending(self, pending_id: str, turn_id: str, *, priority: float = 0.0) -> Pending:
+        """Return the item to store; `pending_id` is the op id of the commit that completes it."""
+        short = self.model_copy(update={"looks": tuple(task.bounded() for task in self.looks)})
+        return Pending(
+            pending_id=pending_id, turn_id=turn_id, body=short.model_dump_json(), priority=priority
+        )
 
 
 def read_work(body: str) -> PendingWork:
-    """Return the work in a stored text. Raises LearningError for one that can't be read."""
+    """Return the work in the body of a pending item. Raises LearningError for one that can't be read."""
     try:
         return PendingWork.model_validate_json(body)
     except ValidationError as error:

@@ -1,13 +1,6 @@
-"""The turn's record, made from the state: bounded, without bytes of attachments.
+"""What is stored of a turn beside its delta: the turn record with its steps, and the reflection on it.
 
-The steps of a graph turn, as its trajectory keeps them: the decision, the tool calls, their results; and
-what a reflector reads of a trajectory that is stored.
-
-A reflection as it is kept with the turn: what went well, what failed, what to do next time.
-
-Where no model gave a usable reply it is said by rules, from the evidence, and marked as such.
-
-Does not: store it; it travels in the turn's commit.
+Texts are bounded, and of an attachment only its kind and size are kept.
 """
 
 from __future__ import annotations
@@ -17,9 +10,9 @@ from datetime import datetime
 from typing import cast
 
 from ace_graph.errors import AceError
-from ace_graph.evidence import to_evidence
-from ace_graph.learning.reflector import Reflected, Subject
-from ace_graph.learning.tasks import Look
+from ace_graph.evidence import from_json
+from ace_graph.learning.reflector import ReflectionResult
+from ace_graph.learning.tasks import LearningTask
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, verdict_of
 from ace_graph.memory.text import shorten, truncate, without_surrogates
 from ace_graph.memory.trajectory import bounded_steps, sampled
@@ -37,9 +30,9 @@ from ace_graph.prices import cost_of
 from ace_graph.prompts import preview
 from ace_graph.reasoning.prompt import last_question
 from ace_graph.runtime import Run
-from ace_graph.state import ACEState, Attempt, EvidenceJSON, Result
+from ace_graph.state import ACEState, Attempt, Result
 
-__all__ = ["describe_attachments", "make_record", "model_name", "steps_of", "subject_of", "told"]
+__all__ = ["describe_attachments", "make_record", "model_name", "steps_of", "stored_reflection"]
 
 
 def steps_of(state: ACEState, attempt: Attempt) -> Iterator[Step]:
@@ -58,22 +51,6 @@ def steps_of(state: ACEState, attempt: Attempt) -> Iterator[Step]:
     yield Step(kind="action", text="answer", metadata={"cited": len(attempt["cited"])})
 
 
-def subject_of(turn: TurnRecord) -> Subject:
-    """Return what a stored trajectory shows to the reflector."""
-    lines = (
-        f"{step.kind}: {step.text}" + (f" (x{step.times})" if step.times > 1 else "") for step in turn.steps
-    )
-    return Subject(
-        turn_id=turn.turn_id,
-        question=turn.task,
-        answer=turn.answer or turn.error or f"(ended as {turn.status})",
-        injected=tuple(dict.fromkeys((*turn.injected, *turn.cited))),
-        cited=turn.cited,
-        topic=turn.topic,
-        trace=tuple(lines),
-    )
-
-
 def _bounded_text(text: str) -> str:
     clean = without_surrogates(text)
     return clean if len(clean) <= MAX_STEP_CHARS else preview(clean, MAX_STEP_CHARS)
@@ -84,39 +61,44 @@ LINES = 20
 FALLBACK_CONFIDENCE = 0.1
 
 
-def told(look: Look, reflected: Reflected | None, error: str | None, run: Run) -> TurnReflection:
-    """Return what came of a look at a turn; `reflected` is None where the reflector failed."""
-    if reflected is None:
-        return _by_rules(look, error, run)
-    said = reflected.reflection
-    kinds = {kind: [x.content for x in reflected.lessons if x.polarity == kind] for kind in _KINDS}
+def stored_reflection(
+    task: LearningTask, result: ReflectionResult | None, error: str | None, run: Run
+) -> TurnReflection:
+    """Return the reflection as it is stored: what went well, what failed, what to do next time.
+
+    Where the reflector failed (`result` is None) it follows from the evidence, and is marked as a fallback.
+    """
+    if result is None:
+        return _reflection_from_evidence(task, error, run)
+    reflection = result.reflection
+    lessons = {kind: [x.content for x in result.lessons if x.polarity == kind] for kind in _POLARITIES}
     return TurnReflection(
-        turn_id=look.subject.turn_id,
+        turn_id=task.subject.turn_id,
         at=run.resources.clock(),
         by=model_name(run) or "",
-        insight=_line(reflected.insight),
-        successes=_lines(kinds["strategy"]),
-        failures=_lines([*kinds["anti_pattern"], said.error_identification, said.root_cause_analysis]),
-        observations=_lines(kinds["observation"]),
-        recommendations=_lines([said.correct_approach]),
+        insight=_line(result.insight),
+        successes=_lines(lessons["strategy"]),
+        failures=_lines(
+            [*lessons["anti_pattern"], reflection.error_identification, reflection.root_cause_analysis]
+        ),
+        observations=_lines(lessons["observation"]),
+        recommendations=_lines([reflection.correct_approach]),
     )
 
 
-_KINDS = ("strategy", "anti_pattern", "observation")
+_POLARITIES = ("strategy", "anti_pattern", "observation")
 
 
-def _by_rules(look: Look, error: str | None, run: Run) -> TurnReflection:
-    """What the evidence alone says; little, and of little confidence."""
-    verdict = verdict_of(look.evidence)
-    texts = [item.text for item in look.evidence if item.text and item.source != "ground_truth"]
-    found = [lesson.content for lesson in look.found]
+def _reflection_from_evidence(task: LearningTask, error: str | None, run: Run) -> TurnReflection:
+    verdict = verdict_of(task.evidence)
+    texts = [item.text for item in task.evidence if item.text and item.source != "ground_truth"]
     return TurnReflection(
-        turn_id=look.subject.turn_id,
+        turn_id=task.subject.turn_id,
         at=run.resources.clock(),
         by="rules",
         successes=_lines(texts if verdict == "success" else []),
         failures=_lines(texts if verdict in ("failure", "partial") else []),
-        observations=_lines(found),
+        observations=_lines([lesson.content for lesson in task.found]),
         confidence=FALLBACK_CONFIDENCE,
         fallback=True,
         error=_line(error) if error else None,
@@ -131,18 +113,22 @@ def _line(text: str) -> str:
     return shorten(" ".join(text.split()), LINE_CHARS)
 
 
-_WORTH = {"success": 1.0, "partial": 0.5, "failure": 0.0}
+_SCORES = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 
 
 def make_record(
     state: ACEState, attempt: Attempt, run: Run, usage: Usage, reflections: Sequence[TurnReflection] = ()
 ) -> TurnRecord:
-    """Return the record of this turn. Its verdict is that of the first answer, which counts."""
-    turn, result = state["turn"], state["result"]
+    """Return the record of this turn. Its verdict is the one on the first answer, which counts."""
+    turn, result, first = state["turn"], state["result"], attempt.get("first")
     question = last_question(state["messages"])
     attachments = describe_attachments(question.content) if question else ""
     started, completed = datetime.fromisoformat(turn["started_at"]), run.resources.clock()
-    evidence = tuple(to_evidence(item) for item in _evidence(result, attempt))
+    # Of a revised answer the evidence on both answers, the newest last.
+    evidence = (
+        *from_json(first["evidence"] if first else ()),
+        *from_json(result["evidence"] if result else ()),
+    )
     steps, left_out = bounded_steps(steps_of(state, attempt))
     model, prices = model_name(run), run.resources.settings.prices
     record = TurnRecord(
@@ -180,30 +166,24 @@ def make_record(
 
 
 def _score(evidence: Sequence[Evidence]) -> float | None:
-    """The score that the strongest source gave last, or what its verdict is worth."""
+    """The score that the strongest source gave last, or the score of its verdict."""
     for source in EVIDENCE_SOURCES:
         for item in reversed(evidence):
             if item.source == source and item.verdict != "unknown":
-                return _WORTH[item.verdict] if item.score is None else item.score
+                return _SCORES[item.verdict] if item.score is None else item.score
     return None
 
 
-def _evidence(result: Result | None, attempt: Attempt) -> list[EvidenceJSON]:
-    """All judgements of the turn's answers, those of the answer that was given last."""
-    first = attempt.get("first")
-    return [*(first["evidence"] if first else []), *(result["evidence"] if result else [])]
-
-
 def describe_attachments(content: object) -> str:
-    """Return "[image/png, 84 KB]" for every part of a message's content that is no text."""
+    """Return "[image/png, 84 KB]" for every part of a message's content that is not text."""
     if not isinstance(content, list):
         return ""
-    told = (
+    described = (
         _described(cast("Mapping[str, object]", part))
         for part in cast("list[object]", content)
         if isinstance(part, Mapping)
     )
-    return " ".join(part for part in told if part)
+    return " ".join(part for part in described if part)
 
 
 def _described(part: Mapping[str, object]) -> str:
@@ -231,7 +211,7 @@ def _status(result: Result | None, attempt: Attempt) -> TurnStatus:
 
 
 def model_name(run: Run) -> str | None:
-    """Return the name of the run's model; None where there is none to be had."""
+    """Return the name of the run's model; None where no model can be made."""
     try:
         model = run.resources.model(run.context)
     except AceError:

@@ -33,8 +33,8 @@ from ace_graph.reasoning.cot import cot
 from ace_graph.reasoning.prompt import build_system, last_question, split_history
 from ace_graph.reasoning.react import react
 from ace_graph.reasoning.recall import Injection, ensure_memory, inject
-from ace_graph.reasoning.solution import Prompt, Reason, Solution
-from ace_graph.reasoning.streaming import Talk
+from ace_graph.reasoning.solution import Reason, Solution, SolverPrompt
+from ace_graph.reasoning.streaming import ModelSession
 from ace_graph.reasoning.tool_calls import tool_calls_of, trace_lines
 from ace_graph.reasoning.tot import tot
 from ace_graph.runtime import Run, log_text, logger
@@ -73,7 +73,7 @@ _QUERIES_CHARS = 2_000
 REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
 
 
-def prompt_for(state: ACEState, injection: Injection, run: Run, told: str = "") -> Prompt:
+def prompt_for(state: ACEState, injection: Injection, run: Run, told: str = "") -> SolverPrompt:
     """Return the prompt of an attempt; `told` is what a later one is told beside the playbook.
 
     Raises InvalidMessage when there is no question.
@@ -96,7 +96,7 @@ def prompt_for(state: ACEState, injection: Injection, run: Run, told: str = "") 
     window = truncate_tool_results(select_window(before, size, question=question.text))
     if logger.isEnabledFor(DEBUG) and not told:  # measuring reads the whole history
         _log_window(question.text, size, window_metrics(before, window, run.resources.count_tokens), run)
-    return Prompt(system, tuple(window), question, _done(messages, question))
+    return SolverPrompt(system, tuple(window), question, _done(messages, question))
 
 
 def _done(messages: Sequence[BaseMessage], question: HumanMessage) -> tuple[BaseMessage, ...]:
@@ -124,7 +124,7 @@ def _log_window(question: str, size: int, metrics: WindowMetrics, run: Run) -> N
 def attempt_of(
     solution: Solution,
     injection: Injection,
-    talk: Talk,
+    session: ModelSession,
     attempt_id: str,
     answer_id: str,
     earlier: Attempt | None,
@@ -144,10 +144,10 @@ def attempt_of(
         "trace": [*earlier["trace"], *trace] if earlier else trace,
         "tool_evidence": to_json(solution.tool_evidence),
         "problem": solution.problem,
-        "streamed": talk.streamed,
+        "streamed": session.streamed,
         "tool_calls": [*earlier["tool_calls"], *calls] if earlier else calls,
     }
-    if talk.run.context.raw_reply:
+    if session.run.context.raw_reply:
         attempt["raw"] = truncate(solution.raw, MAX_RAW_CHARS, show_length=True)
     return attempt
 
@@ -160,13 +160,13 @@ async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Seq
     memory = await ensure_memory(state, run)
     injection = await inject(state["turn"], state["plan"], memory.snapshot, run, announced=False)
     model = await run.resources.ready_model(run.context)
-    talk = Talk(run, model, attempt["answer_id"], memory, hold=True, role="retry")
+    session = ModelSession(run, model, attempt["answer_id"], memory, hold=True, role="retry")
     truth = run.context.ground_truth
     shown = [text for text in lessons if truth is None or not quotes_truth(text, truth)]
     noted = data_block("lessons", "\n".join(f"- {text}" for text in shown) or "(none)")
     told = run.resources.prompts.render("retry", lessons=noted)
     prompt = await read_text(len(state["turn"]["question"]), prompt_for, state, injection, run, told)
-    solution = await REASONING[state["plan"]["mode"]](prompt, state["plan"], talk)
-    tried = attempt_of(solution, injection, talk, attempt["attempt_id"], attempt["answer_id"], None)
+    solution = await REASONING[state["plan"]["mode"]](prompt, state["plan"], session)
+    tried = attempt_of(solution, injection, session, attempt["attempt_id"], attempt["answer_id"], None)
     evidence = await gather_evidence(state["turn"]["question"], tried, run)
-    return Retry(solution.answer, tuple(evidence), talk.usage)
+    return Retry(solution.answer, tuple(evidence), session.usage)

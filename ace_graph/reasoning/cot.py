@@ -8,28 +8,28 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from ace_graph.reasoning.solution import Prompt, Solution, solution_of
-from ace_graph.reasoning.streaming import Reply, Talk
+from ace_graph.reasoning.solution import Solution, SolverPrompt, solution_of
+from ace_graph.reasoning.streaming import ModelReply, ModelSession
 from ace_graph.state import Plan
 
 __all__ = ["cot"]
 
 
-async def cot(prompt: Prompt, plan: Plan, talk: Talk) -> Solution:
+async def cot(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solution:
     """Answer step by step. k calls."""
     samples = plan.get("k", 1)
     if samples == 1:
-        reply = await talk.answer(prompt.messages())
+        reply = await session.stream_answer(prompt.messages())
     else:
-        replies = await asyncio.gather(*(talk.ask(prompt.messages()) for _ in range(samples)))
+        replies = await asyncio.gather(*(session.call(prompt.messages()) for _ in range(samples)))
         reply = most_frequent(replies)
-        talk.show(reply.parsed.answer)
+        session.push_text(reply.parsed.answer)
     if reply.parsed.reasoning:
-        talk.think("cot", reply.parsed.reasoning)
-    return solution_of(reply, talk)
+        session.log_thought("cot", reply.parsed.reasoning)
+    return solution_of(reply, session)
 
 
-def most_frequent(replies: list[Reply]) -> Reply:
+def most_frequent(replies: list[ModelReply]) -> ModelReply:
     """Return the first reply whose answer, spacing and case aside, came most often; empty ones last."""
     keys = [" ".join(reply.parsed.answer.casefold().split()) for reply in replies]
     counts = Counter(key for key in keys if key)

@@ -19,8 +19,8 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.window import truncate_tool_results
 from ace_graph.models import ChatRunnable
 from ace_graph.prompts import preview
-from ace_graph.reasoning.solution import Prompt, Solution, solution_of
-from ace_graph.reasoning.streaming import Talk
+from ace_graph.reasoning.solution import Solution, SolverPrompt, solution_of
+from ace_graph.reasoning.streaming import ModelSession
 from ace_graph.reasoning.tool_calls import divide
 from ace_graph.state import Plan
 
@@ -29,46 +29,48 @@ __all__ = ["react", "tool_evidence"]
 _LAST_WORD = "This is your last reply: give the answer now, with what you have."
 
 
-async def react(prompt: Prompt, plan: Plan, talk: Talk) -> Solution:
+async def react(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solution:
     """Answer with tools; the trace holds every tool call with its result."""
-    by_name = await talk.run.resources.tools_by_name()
+    by_name = await session.run.resources.tools_by_name()
     tools = [by_name[name] for name in plan.get("tool_names", []) if name in by_name]
     max_turns = plan.get("max_turns", 8)
-    told = talk.run.resources.prompts.render("react", max_turns=str(max_turns))
-    bound = _bound(talk, tools)
+    told = session.run.resources.prompts.render("react", max_turns=str(max_turns))
+    bound = _bound(session, tools)
     trace: list[BaseMessage] = []
     evidence: list[Evidence] = []
     for _ in range(max_turns - 1):
-        reply = await talk.answer([*prompt.messages(told), *trace], bound)
-        if not reply.message.tool_calls or (reply.parsed.answer and talk.streamed):
-            return _with_evidence(solution_of(reply, talk, trace=tuple(trace)), evidence)
+        reply = await session.stream_answer([*prompt.messages(told), *trace], bound)
+        if not reply.message.tool_calls or (reply.parsed.answer and session.streamed):
+            return _with_evidence(solution_of(reply, session, trace=tuple(trace)), evidence)
         divided = divide(reply.message, tools, prompt.done)
-        results = [*divided.reused, *(await _call_tools(talk, tools, divided.run) if divided.run else ())]
+        results = [*divided.reused, *(await _call_tools(session, tools, divided.run) if divided.run else ())]
         trace += [reply.message, *results, *divided.refused]
         evidence += tool_evidence(tools, results)
-    reply = await talk.answer([*prompt.messages(f"{told}\n\n{_LAST_WORD}"), *trace])
-    return _with_evidence(solution_of(reply, talk, trace=tuple(trace)), evidence)
+    reply = await session.stream_answer([*prompt.messages(f"{told}\n\n{_LAST_WORD}"), *trace])
+    return _with_evidence(solution_of(reply, session, trace=tuple(trace)), evidence)
 
 
-def _bound(talk: Talk, tools: Sequence[BaseTool]) -> ChatRunnable:
+def _bound(session: ModelSession, tools: Sequence[BaseTool]) -> ChatRunnable:
     if not tools:
-        return talk.model
+        return session.model
     try:
-        return talk.model.bind_tools(tools)
+        return session.model.bind_tools(tools)
     except NotImplementedError:
-        talk.think("react", "the model takes no tools, so it answers without")
-        return talk.model
+        session.log_thought("react", "the model takes no tools, so it answers without")
+        return session.model
 
 
-async def _call_tools(talk: Talk, tools: Sequence[BaseTool], message: AIMessage) -> list[BaseMessage]:
+async def _call_tools(
+    session: ModelSession, tools: Sequence[BaseTool], message: AIMessage
+) -> list[BaseMessage]:
     for call in message.tool_calls:
-        talk.think(f"react calls {preview(call['name'], 64)}", str(call["args"]))
+        session.log_thought(f"react calls {preview(call['name'], 64)}", str(call["args"]))
     # The runtime is handed over so that a tool finds the context also where the caller gave none.
     node = ToolNode(tools, handle_tool_errors=_told)
-    out = await node.ainvoke({"messages": [message], "memory": talk.memory}, runtime=talk.run.runtime)
+    out = await node.ainvoke({"messages": [message], "memory": session.memory}, runtime=session.run.runtime)
     results: list[BaseMessage] = out["messages"]
     for result in results:
-        talk.think("react result", result.text)
+        session.log_thought("react result", result.text)
     return truncate_tool_results(results)
 
 

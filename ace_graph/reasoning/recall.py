@@ -1,22 +1,17 @@
-"""The one read of a turn, and what happens when it fails.
+"""Loading the learner's memory, once a turn, and retrieving what goes into the solver's prompt.
 
-Who runs the graph may begin to read before it: then the run's config has the reading under `READ_AHEAD`.
-
-What of the memory goes into the solver's prompt, and the log lines that say so.
-
-Does not: keep anything; the snapshot travels in the state, and the cache belongs to the resources.
+The snapshot travels in the state; `PrefetchedContext` carries one whose loading began before the graph ran.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
-from langgraph.config import get_config, get_stream_writer
+from langgraph.config import get_stream_writer
 
+from ace_graph.context import PrefetchedContext
 from ace_graph.embeddings import semantic_scores
 from ace_graph.errors import StoreError
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
@@ -29,13 +24,13 @@ from ace_graph.runtime import Run, log_text
 from ace_graph.state import ACEState, Memory, Plan, Turn
 from ace_graph.telemetry import shown_learner
 
-__all__ = ["READ_AHEAD", "Injection", "ensure_memory", "inject", "load_memory"]
+__all__ = ["Injection", "ensure_memory", "inject", "load_memory"]
 
 
 logger = logging.getLogger("ace_graph")
 
 MAX_QUERY_CHARS = 4_000
-"""A question longer than this is searched for by its beginning and its end."""
+"""Of a longer question the beginning and the end are the search query."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +49,18 @@ class Injection:
 async def inject(
     turn: Turn, plan: Plan, snapshot: Snapshot | None, run: Run, *, announced: bool = True
 ) -> Injection:
-    """Retrieve for the turn's question, under the plan's token budget.
+    """Retrieve bullets for the turn's question, within the plan's token budget.
 
-    On some turns what is unproven is withheld (memory.trust); the turn's id decides. `announced`: whoever
-    streams the run, and the log, are told.
-
-    Without a learner only the base playbook, if there is one, is searched.
+    On some turns unproven bullets are withheld (memory.trust); the turn's id decides. With `announced` the
+    bullets are logged and streamed to the caller. Without a learner only the base playbook, if there is one,
+    is searched.
     """
     resources, base = run.resources, run.resources.base_playbook
     question, turn_id = turn["question"], turn["turn_id"]
     if snapshot is None and base is None:
         return Injection()
-    memory, query = snapshot or Snapshot(), _searched(question)
-    ask = partial(
+    memory, query = snapshot or Snapshot(), _search_query(question)
+    search = partial(
         retrieve,
         query,
         memory.playbook,
@@ -81,14 +75,14 @@ async def inject(
         base=base,
         semantic=await semantic_scores(query, memory.playbook, resources),
     )
-    found = await read_text(len(question), ask)
+    found = await read_text(len(question), search)
     arm = _arm(found, memory, turn_id, run)
     if arm == "without":
         logger.info("[ACE Memory][Inject] unproven bullets are withheld in this turn, to measure their worth")
-        found = await read_text(len(question), ask, proven_only=True)
+        found = await read_text(len(question), search, proven_only=True)
     if announced:
         _log(question, found, run)
-        _tell(found)
+        _stream_bullets(found)
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
     ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
@@ -96,7 +90,7 @@ async def inject(
 
 
 def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | None:
-    """Whether this turn shows its unproven bullets. One that leaves no record measures nothing."""
+    """The holdout arm: whether unproven bullets are shown. A turn without a record measures nothing."""
     if run.learning == "off":
         return None
     rate, access = run.resources.store.policy.holdout_rate, memory.access
@@ -104,18 +98,18 @@ def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | No
     return arm_of(bullets, access.trial, access.access_clock, turn_id, rate)
 
 
-def _searched(question: str) -> str:
+def _search_query(question: str) -> str:
     if len(question) <= MAX_QUERY_CHARS:
         return question
     half = MAX_QUERY_CHARS // 2
     return f"{question[:half]} {question[-half:]}"
 
 
-def _tell(found: Retrieval) -> None:
-    """Tell whoever streams this run with `custom` what is in the prompt, before the answer comes."""
+def _stream_bullets(found: Retrieval) -> None:
+    """Write the bullets of the prompt to the `custom` stream, before the answer comes."""
     shown = [scored.bullet for scored in (*found.core, *found.retrieved)]
-    told = [{"id": each.id, "section": each.section, "content": each.content} for each in shown]
-    get_stream_writer()({"injected": told})
+    bullets = [{"id": each.id, "section": each.section, "content": each.content} for each in shown]
+    get_stream_writer()({"injected": bullets})
 
 
 def _log(question: str, found: Retrieval, run: Run) -> None:
@@ -138,10 +132,6 @@ def _described(item: Scored, run: Run) -> str:
     )
 
 
-READ_AHEAD = "__ace_read_ahead"
-"""A key of `configurable`: an awaitable of the learner's snapshot, begun for this turn on the same loop."""
-
-
 async def load_memory(run: Run) -> Memory:
     """Return the learner's memory. Without a learner id there is none, and a log line says so.
 
@@ -155,11 +145,14 @@ async def load_memory(run: Run) -> Memory:
         )
         return Memory(problem="no learner_id in the context")
     store, cache = run.resources.store, run.resources.cache
-    begun = cast("Awaitable[Snapshot] | None", get_config().get("configurable", {}).get(READ_AHEAD))
+    context = run.context
     try:
-        snapshot = await (begun or store.load(learner_id, known=cache.get(learner_id)))
+        if isinstance(context, PrefetchedContext):
+            snapshot = await context.loading
+        else:
+            snapshot = await store.load(learner_id, known=cache.get(learner_id))
     except StoreError as error:
-        if run.context.on_memory_error == "fail":
+        if context.on_memory_error == "fail":
             raise
         logger.error("[ACE Memory] could not be read, answering without it: %s", error)  # noqa: TRY400  expected
         return Memory(problem=str(error))

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from ace_graph.memory.evidence import Evidence
-from ace_graph.reasoning.streaming import Reply, Talk
+from ace_graph.reasoning.streaming import ModelReply, ModelSession
 from ace_graph.state import Plan
 
-__all__ = ["Prompt", "Reason", "Solution", "solution_of"]
+__all__ = ["Reason", "Solution", "SolverPrompt", "solution_of"]
 
 NO_ANSWER = "I could not find an answer to this."
 
 
 @dataclass(frozen=True)
-class Prompt:
+class SolverPrompt:
     """The parts of the solver's prompt in order: system (with the playbook), window, question.
 
     `done` are the tool calls of earlier attempts at the question, with their results.
@@ -53,17 +53,17 @@ class Solution:
     problem: str | None = None
 
 
-Reason = Callable[[Prompt, Plan, Talk], Awaitable[Solution]]
+Reason = Callable[[SolverPrompt, Plan, ModelSession], Awaitable[Solution]]
 
 
 def solution_of(
-    reply: Reply, talk: Talk, reasoning: str = "", trace: tuple[BaseMessage, ...] = ()
+    reply: ModelReply, session: ModelSession, reasoning: str = "", trace: tuple[BaseMessage, ...] = ()
 ) -> Solution:
     """Return the solution in a final reply; one without any text becomes an honest sentence."""
     answer = reply.parsed.answer
     if not answer:
         answer = f"{NO_ANSWER[:-1]}: {reply.problem}." if reply.problem else NO_ANSWER
-        talk.show(answer)
+        session.push_text(answer)
     return Solution(
         answer=answer,
         reasoning="\n".join(part for part in (reasoning, reply.parsed.reasoning) if part),

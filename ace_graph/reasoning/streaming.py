@@ -28,28 +28,28 @@ from ace_graph.off_loop import read_text
 from ace_graph.runtime import Run, log_text
 from ace_graph.state import Memory
 
-__all__ = ["AnswerParser", "Parsed", "Reply", "Talk", "parse_answer", "show"]
+__all__ = ["AnswerParser", "ModelReply", "ModelSession", "ParsedAnswer", "parse_answer", "push_text"]
 
 
 logger = logging.getLogger("ace_graph")
 
 
 @dataclass(frozen=True)
-class Reply:
+class ModelReply:
     """A model's reply: the message, its parts, and what is wrong with it, if anything."""
 
     message: AIMessage
-    parsed: Parsed
+    parsed: ParsedAnswer
     problem: str | None
 
 
-def show(text: str, answer_id: str) -> None:
+def push_text(text: str, answer_id: str) -> None:
     """Push a piece of the final answer to whoever streams this run."""
     if text:
         push_message(AIMessageChunk(content=text, id=answer_id), state_key=None)
 
 
-class Talk:
+class ModelSession:
     """One attempt's conversation with the model. `usage` grows with every call.
 
     With `hold` nothing is shown: the critic shows the answer once it is accepted. `role` is who the calls
@@ -79,7 +79,7 @@ class Talk:
     def _count(self, usage: Usage) -> None:
         self.usage += usage
 
-    async def ask(self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None) -> Reply:
+    async def call(self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None) -> ModelReply:
         """Ask without showing anything."""
         message = await call_model(
             model or self.model,
@@ -88,9 +88,11 @@ class Talk:
             config=self.run.call_config(self._role),
             on_usage=self._count,
         )
-        return Reply(message, await _taken_apart(message.text), finish_problem(message))
+        return ModelReply(message, await _taken_apart(message.text), finish_problem(message))
 
-    async def answer(self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None) -> Reply:
+    async def stream_answer(
+        self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None
+    ) -> ModelReply:
         """Ask, and show the final answer's text while it comes. A reply that calls tools shows nothing."""
         parser = AnswerParser()
         chunks = list[AIMessageChunk]()
@@ -104,27 +106,27 @@ class Talk:
         async with aclosing(stream) as pieces:
             async for chunk in pieces:
                 chunks.append(chunk)
-                self.show(parser.feed(chunk.text))
+                self.push_text(parser.feed(chunk.text))
                 if self.streamed:
                     await asyncio.sleep(0)  # a model that has more at hand must not keep this from the reader
         message = _whole(joined(chunks))
         rest, parsed = await read_text(len(message.text), parser.finish)
         if parser.answering or not message.tool_calls:
-            self.show(rest)
-        return Reply(message, parsed, finish_problem(message))
+            self.push_text(rest)
+        return ModelReply(message, parsed, finish_problem(message))
 
-    def show(self, text: str) -> None:
+    def push_text(self, text: str) -> None:
         """Show a piece of the final answer, unless it is held back."""
         if text and not self._hold:
-            show(text, self._answer_id)
+            push_text(text, self._answer_id)
             self.streamed = True
 
-    def think(self, what: str, text: str) -> None:
+    def log_thought(self, what: str, text: str) -> None:
         """Log a step of the reasoning."""
         logger.info("[ACE Thought] %s: %s", what, log_text(self.run.resources, text))
 
 
-async def _taken_apart(text: str) -> Parsed:
+async def _taken_apart(text: str) -> ParsedAnswer:
     parser = AnswerParser()
     parser.feed(text)
     return (await read_text(len(text), parser.finish))[1]
@@ -152,7 +154,7 @@ _LABEL = re.compile(r"\A(?:final\s+)?answer\s*:\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedAnswer:
     """A reply taken apart. `used` are the ids as the model wrote them, unchecked."""
 
     answer: str
@@ -187,7 +189,7 @@ class AnswerParser:
             text = self._look_for_start(text)
         return self._take(text) if self._state == "inside" else ""
 
-    def finish(self) -> tuple[str, Parsed]:
+    def finish(self) -> tuple[str, ParsedAnswer]:
         """Return what was not shown yet, and the reply taken apart.
 
         The pieces that were shown, joined, are exactly `answer`.
@@ -196,7 +198,7 @@ class AnswerParser:
         if not self.answering:
             return parsed.answer, parsed
         rest = self._visible("", self._edge.rstrip()) if self._state == "inside" else ""
-        return rest, Parsed("".join(self._shown), parsed.reasoning, parsed.used)
+        return rest, ParsedAnswer("".join(self._shown), parsed.reasoning, parsed.used)
 
     def _opened(self, text: str) -> str:
         """Find out whether the reply begins with a scratchpad; return what is to be looked at next."""
@@ -254,7 +256,7 @@ def _held_back(text: str) -> int:
     return next((n for n in range(longest, 0, -1) if _CLOSE.startswith(tail[-n:])), 0)
 
 
-def parse_answer(text: str) -> Parsed:
+def parse_answer(text: str) -> ParsedAnswer:
     """Take a whole reply apart.
 
     "Answer: 5" gives 5; prose that only speaks of an answer stays as it is; nothing gives "".
@@ -266,6 +268,6 @@ def parse_answer(text: str) -> Parsed:
     without_scratch = _SCRATCH.sub("", text) if "</scratch>" in text.lower() else text
     final = _FINAL.search(without_scratch)
     if final:
-        return Parsed(final.group(1).strip(), reasoning, used)
+        return ParsedAnswer(final.group(1).strip(), reasoning, used)
     plain = _USED.sub("", _SCRATCH.sub("", text)).strip()
-    return Parsed(_LABEL.sub("", plain), reasoning, used)
+    return ParsedAnswer(_LABEL.sub("", plain), reasoning, used)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from ace_graph.prompts import data_block
-from ace_graph.reasoning.solution import Prompt, Solution, solution_of
-from ace_graph.reasoning.streaming import Talk
+from ace_graph.reasoning.solution import Solution, SolverPrompt, solution_of
+from ace_graph.reasoning.streaming import ModelSession
 from ace_graph.state import Plan
 
 __all__ = ["Line", "parse_scores", "parse_thoughts", "tot"]
@@ -36,44 +36,46 @@ class Line:
         return "\n".join(self.thoughts)
 
 
-async def tot(prompt: Prompt, plan: Plan, talk: Talk) -> Solution:
+async def tot(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solution:
     """Explore `depth` steps of `breadth` thoughts each, then answer along the best line."""
     breadth, depth = plan.get("breadth", 3), plan.get("depth", 2)
     best, kept = Line(), list[Line]()
     for _ in range(depth):
-        expanded = await _expand(prompt, talk, best, breadth)
+        expanded = await _expand(prompt, session, best, breadth)
         candidates = [Line((*best.thoughts, thought)) for thought in expanded] + kept
-        ranked = await _score(prompt, talk, candidates)
+        ranked = await _score(prompt, session, candidates)
         best, kept = ranked[0], ranked[1:breadth]
-    told = talk.run.resources.prompts.render("tot_answer", path=data_block("path", best.text()))
-    reply = await talk.answer(prompt.messages(told))
-    return solution_of(reply, talk, best.text())
+    told = session.run.resources.prompts.render("tot_answer", path=data_block("path", best.text()))
+    reply = await session.stream_answer(prompt.messages(told))
+    return solution_of(reply, session, best.text())
 
 
-async def _expand(prompt: Prompt, talk: Talk, line: Line, breadth: int) -> list[str]:
-    asked = talk.run.resources.prompts.render(
+async def _expand(prompt: SolverPrompt, session: ModelSession, line: Line, breadth: int) -> list[str]:
+    asked = session.run.resources.prompts.render(
         "tot_expand",
         breadth=str(breadth),
         question=data_block("question", prompt.question.text),
         path=data_block("path", line.text()),
     )
-    reply = await talk.ask([SystemMessage(f"{prompt.system}\n\n{asked}"), *prompt.window, prompt.question])
+    reply = await session.call(
+        [SystemMessage(f"{prompt.system}\n\n{asked}"), *prompt.window, prompt.question]
+    )
     thoughts = parse_thoughts(reply.message.text, breadth)
     for thought in thoughts:
-        talk.think("tot thought", thought)
+        session.log_thought("tot thought", thought)
     return thoughts
 
 
-async def _score(prompt: Prompt, talk: Talk, candidates: list[Line]) -> list[Line]:
+async def _score(prompt: SolverPrompt, session: ModelSession, candidates: list[Line]) -> list[Line]:
     numbered = "\n".join(f"{n}: {line.text()}" for n, line in enumerate(candidates, 1))
-    asked = talk.run.resources.prompts.render(
+    asked = session.run.resources.prompts.render(
         "tot_score",
         question=data_block("question", prompt.question.text),
         thoughts=data_block("thoughts", numbered),
     )
-    reply = await talk.ask([SystemMessage(asked), HumanMessage("Score the numbered lines of thought.")])
+    reply = await session.call([SystemMessage(asked), HumanMessage("Score the numbered lines of thought.")])
     scores = parse_scores(reply.message.text, len(candidates))
-    talk.think("tot scores", " ".join(f"{n}: {score:.2f}" for n, score in enumerate(scores, 1)))
+    session.log_thought("tot scores", " ".join(f"{n}: {score:.2f}" for n, score in enumerate(scores, 1)))
     scored = [Line(line.thoughts, score) for line, score in zip(candidates, scores, strict=True)]
     return sorted(scored, key=lambda line: -line.score)
 

@@ -1,4 +1,4 @@
-"""Running any callable as a trajectory: what it returns or raises is recorded, and learned from.
+"""Running any function as a trajectory: what it returns or raises is recorded and learned from.
 
     async def fetch(trajectory):
         advice = trajectory.context                 # what the memory advises for this task, as a prompt block
@@ -8,15 +8,16 @@
     invoices, trajectory_id = await execute_with_learning(
         fetch, "Fetch the invoices", store=store, learner_id="bot")
 
-Does not: retry the task, or let learning stand in its way.
+The task is not retried, and a failure to record or to learn never costs its result.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -34,29 +35,42 @@ from ace_graph.portal import portal
 from ace_graph.reasoning.prompt import format_context
 from ace_graph.runtime import logger
 from ace_graph.settings import Settings
-from ace_graph.trajectories.recording import Told, complete_trajectory, log_step, start_trajectory
+from ace_graph.trajectories.recording import Completion, complete_trajectory, log_step, start_trajectory
 
-__all__ = ["Reported", "RunningTrajectory", "execute_with_learning"]
+__all__ = ["RunningTrajectory", "TaskResult", "execute_with_learning"]
 
 _STATUSES = frozenset({"success", "failure", "partial"})
 _BUDGET_TOKENS = 2_000
 
 Task = Callable[..., Any]
-"""Any: the host's own function; what it returns is the host's, too."""
+"""Any: the host's own function, which returns what it likes."""
 
 
 @dataclass(frozen=True)
-class Reported:
-    """What a task may return to say how it went: its result, its own status, and what is known beside."""
+class TaskResult:
+    """What a task may return to say how it went: its result, its status, and what else is known of it.
+
+    `told` is the old name of `completion`, until 0.3.
+    """
 
     result: Any  # the host's own
     status: TurnStatus
-    told: Told = field(default_factory=Told)
+    completion: Completion = field(default_factory=Completion)
+    told: InitVar[Completion | None] = None
+
+    def __post_init__(self, told: Completion | None) -> None:
+        if told is not None:
+            warnings.warn(
+                "TaskResult(told=...) is now completion=...; told goes with 0.3",
+                DeprecationWarning,
+                stacklevel=3,
+            )
+            object.__setattr__(self, "completion", told)
 
 
 @dataclass(frozen=True)
 class RunningTrajectory:
-    """What a task that takes an argument is given: its id, the advice for it, and a way to log its steps."""
+    """The argument of a task that takes one: its id, the advice for it (`context`), and `log`."""
 
     store: PendingStore
     learner_id: str
@@ -95,32 +109,34 @@ async def execute_with_learning(
     """Run `task_fn`, sync or async, as a trajectory; return its result and the trajectory's id.
 
     It is called with a RunningTrajectory when it takes an argument; a sync one runs in a thread. It may
-    return (result, "success" | "failure" | "partial") or Reported, and that counts as evidence; a result
-    alone is a success that nobody judged. An exception, cancelling included, is recorded as a failure and
-    raised. `learning`: a worker learns later, or it is done before this returns (with `model`, or that of
-    the settings). Without `auto_reflect` nothing is learned; without `auto_curate` the playbook stays as
-    it is. Learning that fails is logged and never costs the result. `settings`, else the environment, say
-    whether the steps are kept. Raises what the task raises; a StoreError when it can't be started.
+    return (result, "success" | "failure" | "partial") or a TaskResult, which counts as evidence; a result
+    alone is a success without evidence. An exception, cancelling included, is recorded as a failure and
+    raised. `learning`: "background" leaves it to a worker, "inline" learns before this returns (with `model`,
+    or that of the settings). Without `auto_reflect` nothing is learned; without `auto_curate` the playbook
+    stays as it is. Learning that fails is logged and never costs the result. `settings`, else the
+    environment, say whether the steps are kept. Raises what the task raises; a StoreError when the
+    trajectory can't be started.
     """
     tracing = (settings or Settings.load()).tracing
-    running = await _started(store, learner_id, task, agent, task_type, parent_id, clock)
-    plain = Told(learns=auto_reflect, curates=auto_curate)
+    running = await _start(store, learner_id, task, agent, task_type, parent_id, clock)
+    plain = Completion(learns=auto_reflect, curates=auto_curate)
     try:
-        returned = await _called(task_fn, running)
+        returned = await _call_task(task_fn, running)
     except BaseException as error:
         why = f"{type(error).__name__}: {error}".strip()
         failed = replace(plain, error=why, score=0.0, source="tool")
         await asyncio.shield(_complete(running, "failure", failed, tracing))
         raise
     report = _report(returned)
-    told = replace(report.told, learns=plain.learns and report.told.learns, curates=auto_curate)
-    pending_id = await _complete(running, report.status, told, tracing)
+    given = report.completion
+    completion = replace(given, learns=plain.learns and given.learns, curates=auto_curate)
+    pending_id = await _complete(running, report.status, completion, tracing)
     if pending_id is not None and learning == "inline":
         await _learn_now(running, pending_id, model, settings)
     return report.result, running.trajectory_id
 
 
-async def _started(
+async def _start(
     store: PendingStore,
     learner_id: str,
     task: str,
@@ -147,7 +163,7 @@ async def _started(
     return RunningTrajectory(store, learner_id, name, format_context(found), ids, clock)
 
 
-async def _called(task_fn: Task, running: RunningTrajectory) -> object:
+async def _call_task(task_fn: Task, running: RunningTrajectory) -> object:
     takes = [p for p in inspect.signature(task_fn).parameters.values() if p.default is p.empty]
     given = (running,) if any(p.kind is not p.VAR_KEYWORD for p in takes) else ()
     if inspect.iscoroutinefunction(task_fn):
@@ -160,30 +176,30 @@ def _in_thread(task_fn: Task, *given: RunningTrajectory) -> object:
     try:
         return task_fn(*given)
     except StopIteration as error:
-        # No future can hold it: who waits for the thread would wait for ever.
+        # A future can't hold StopIteration: whoever awaits the thread would wait for ever.
         raise RuntimeError("the task raised StopIteration") from error
 
 
-def _report(returned: object) -> Reported:
-    if isinstance(returned, Reported):
+def _report(returned: object) -> TaskResult:
+    if isinstance(returned, TaskResult):
         return returned
     pair = cast("tuple[object, ...]", returned) if isinstance(returned, tuple) else ()
     if len(pair) == 2 and isinstance(pair[1], str) and pair[1] in _STATUSES:
-        return Reported(pair[0], cast("TurnStatus", pair[1]))
-    return Reported(returned, "success", Told(source=None))
+        return TaskResult(pair[0], cast("TurnStatus", pair[1]))
+    return TaskResult(returned, "success", Completion(source=None))
 
 
 async def _complete(
-    running: RunningTrajectory, status: TurnStatus, told: Told, tracing: Tracing
+    running: RunningTrajectory, status: TurnStatus, completion: Completion, tracing: Tracing
 ) -> str | None:
-    """The outcome is stored, or logged where it can't be: the task is done, whatever comes of its record."""
+    """Store the outcome; a failure is logged, because the task itself is done."""
     try:
         return await complete_trajectory(
             running.store,
             running.learner_id,
             running.trajectory_id,
             status,
-            told,
+            completion,
             tracing=tracing,
             clock=running.clock,
         )
@@ -205,7 +221,7 @@ async def _learn_now(
             clock=running.clock,
         )
     except AceError:
-        logger.exception("[ACE Trajectory] %s waits to be learned from", running.trajectory_id)
+        logger.exception("[ACE Trajectory] %s is left to a worker", running.trajectory_id)
         return
     if outcome.status != "done":
-        logger.warning("[ACE Trajectory] %s waits to be learned from: %s", pending_id, outcome.error)
+        logger.warning("[ACE Trajectory] %s is left to a worker: %s", pending_id, outcome.error)

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-from ace_graph.background.learn_pending import PendingOutcome, learn_until
+from ace_graph.background.learn_pending import PendingOutcome, drain_until
 from ace_graph.background.lease import RetryPolicy, Sleep
 from ace_graph.errors import UsageError
 from ace_graph.learning.curator import judge_bullets
-from ace_graph.learning.tasks import Look, PendingWork
-from ace_graph.learning.turn_record import subject_of
+from ace_graph.learning.tasks import PendingWork, task_of
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit, operation_id
 from ace_graph.memory.delta.operations import Delta, Judge
@@ -113,7 +112,7 @@ async def reflect_on(
         if trajectory_id in (item.turn_id, item.pending_id):
             if item.state == "dead":
                 await store.retry(learner_id, item.pending_id, resources.clock())
-            return await learn_until(learner_id, item.pending_id, resources, store, terms, sleep)
+            return await drain_until(learner_id, item.pending_id, resources, store, terms, sleep)
     turn = await get_trajectory(store, learner_id, trajectory_id)
     if turn.status == "in_progress":
         raise UsageError(f"the trajectory {trajectory_id} is in progress: complete it first")
@@ -121,7 +120,7 @@ async def reflect_on(
     pending = _work(turn, (), turn.evidence, f"again:{now.isoformat()}", priority=1.0)
     delta = Delta(op_id=str(uuid4()), now=now, operations=(), author=AUTHOR, source=trajectory_id)
     await store.commit(learner_id, delta, await store.load(learner_id), None, pending)
-    return await learn_until(learner_id, pending.pending_id, resources, store, terms, sleep)
+    return await drain_until(learner_id, pending.pending_id, resources, store, terms, sleep)
 
 
 def _as_evidence(said: TurnFeedback) -> Evidence:
@@ -153,7 +152,6 @@ def _work(
     *,
     priority: float,
 ) -> Pending:
-    look = Look(subject=subject_of(turn), evidence=evidence, standing=standing)
     pending_id = operation_id(turn.turn_id, turn.attempt_id, purpose)
-    body = PendingWork(looks=(look,)).text()
-    return Pending(pending_id=pending_id, turn_id=turn.turn_id, body=body, priority=priority)
+    work = PendingWork(looks=(task_of(turn, evidence, standing),))
+    return work.as_pending(pending_id, turn.turn_id, priority=priority)

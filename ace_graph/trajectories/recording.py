@@ -2,18 +2,16 @@
 
     trajectory_id = await start_trajectory(store, "alice", "Fetch the invoices", agent="crawler")
     await log_step(store, "alice", trajectory_id, "action", "GET /invoices", {"page": 1})
-    await complete_trajectory(store, "alice", trajectory_id, "failure", error="429 after 3 retries")
+    await complete_trajectory(store, "alice", trajectory_id, "failure", Completion(error="429"))
 
-    result, trajectory_id = await execute_with_learning(fetch, "Fetch the invoices", store=store, ...)
-
-What was started survives a restart, and can be logged to and completed by another process. A completed
-trajectory stays as it is: a late step and a second outcome are refused.
-
-Does not: run the graph; its turns leave trajectories of their own.
+`execute_with_learning` does all three around a function of yours. A trajectory survives a restart, and
+another process can add steps to it and complete it. A completed one is closed: a late step and a second
+outcome are refused. The graph records its own turns without this module.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,8 +23,7 @@ from pydantic import JsonValue, ValidationError
 
 from ace_graph.errors import TrajectoryNotFound, UsageError
 from ace_graph.learning.curator import judge_bullets
-from ace_graph.learning.tasks import Look, PendingWork
-from ace_graph.learning.turn_record import subject_of
+from ace_graph.learning.tasks import PendingWork, task_of
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta, Operation
@@ -46,7 +43,7 @@ from ace_graph.memory.turn import MAX_STEP_CHARS, MAX_TASK_CHARS, Step, StepKind
 from ace_graph.settings import Settings
 
 __all__ = [
-    "Told",
+    "Completion",
     "complete_trajectory",
     "delete_trajectory",
     "get_trajectory",
@@ -64,14 +61,13 @@ def _new_id() -> str:
 
 
 @dataclass(frozen=True)
-class Told:
+class Completion:
     """What is known of a trajectory when it ends, beside its status.
 
     `score` is in [0, 1], `cost` in a currency of yours, `metrics` any JSON. `cited` names the bullets that
-    were followed: they are credited or blamed. `evidence` says who judged; without any, the status is what
-    `source` says: by default the learner, whose memory it is, so that later feedback may correct it; with
-    None nobody judged. `learns`: a worker reflects on it; `curates`: its lessons reach
-    the playbook, and votes are counted.
+    were followed: they are credited or blamed. Without `evidence` the status itself is evidence, from
+    `source`: by default the learner, so that later feedback may correct it; with None there is no evidence.
+    `learns`: a worker reflects on it; `curates`: its lessons reach the playbook, and votes are counted.
     """
 
     score: float | None = None
@@ -166,28 +162,37 @@ async def complete_trajectory(
     learner_id: str,
     trajectory_id: str,
     status: TurnStatus,
-    told: Told = Told(),
+    completion: Completion = Completion(),
     *,
     tracing: Tracing | None = None,
     clock: Callable[[], datetime] = utc_now,
+    told: Completion | None = None,
 ) -> str | None:
     """Store the outcome, with the votes and the work for a worker, in one transaction.
 
     `tracing` says whether its steps are kept; without one the environment does (ACE_TRACE_SAMPLE,
-    ACE_TRACE_FAILURES). Returns the pending id, None where nothing is left to learn. Raises UsageError for a
-    status that is none of success, failure, partial or a score out of [0, 1]; TrajectoryNotFound;
-    TrajectoryClosed when it was completed before: the first outcome stays; ConfigurationError.
+    ACE_TRACE_FAILURES). `told` is the old name of `completion`. Returns the pending id, None where nothing is
+    left to learn. Raises UsageError for a status other than success, failure or partial and for a score out
+    of [0, 1]; TrajectoryNotFound; TrajectoryClosed when it is complete already: the first outcome stays;
+    ConfigurationError.
     """
+    if told is not None:
+        warnings.warn(
+            "complete_trajectory(told=...) is now completion=...; told goes with 0.3",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        completion = told
     if status not in _STATUSES:
-        raise UsageError(f"{str(status)[:40]!r} is no outcome: use one of {', '.join(_STATUSES)}")
+        raise UsageError(f"{str(status)[:40]!r} is not an outcome: use one of {', '.join(_STATUSES)}")
     kept = tracing or Settings.load().tracing
     turn, now = await get_trajectory(store, learner_id, trajectory_id), clock()
     with _explained():
-        evidence = _evidence(status, told, turn.agent)
-        outcome = _outcome(status, told, evidence)
+        evidence = _evidence(status, completion, turn.agent)
+        outcome = _outcome(status, completion, evidence)
         ended = completed(turn, outcome, now, Tracing())  # with all its steps
-    votes = _votes(ended, evidence) if told.curates else ()
-    pending = _pending(ended, told, evidence) if told.learns else None
+    votes = _votes(ended, evidence) if completion.curates else ()
+    pending = _pending(ended, completion, evidence) if completion.learns else None
     base = await store.load(learner_id)
     amend = Amend(trajectory_id, lambda stored: completed(stored, outcome, now, kept))
     await store.commit(learner_id, _delta(trajectory_id, "complete", now, *votes), base, amend, pending)
@@ -203,7 +208,7 @@ async def get_trajectory(store: PendingStore, learner_id: str, trajectory_id: st
 
 
 async def delete_trajectory(store: PendingStore, learner_id: str, trajectory_id: str) -> None:
-    """Delete what a trajectory says; its parts stay, without a parent. What was learned from it stays too.
+    """Delete a trajectory's content; its parts stay, without a parent. What was learned from it stays too.
 
     Raises TrajectoryNotFound.
     """
@@ -223,27 +228,33 @@ def _delta(trajectory_id: str, purpose: str, now: datetime, *operations: Operati
     return Delta(op_id=op_id, now=now, operations=operations, author=AUTHOR, source=trajectory_id)
 
 
-def _evidence(status: TurnStatus, told: Told, agent: str) -> tuple[Evidence, ...]:
-    if told.evidence or told.source is None:
-        return tuple(told.evidence)
-    text = truncate(told.error or f"the task ended as {status}", 1_900, show_length=True)
+def _evidence(status: TurnStatus, completion: Completion, agent: str) -> tuple[Evidence, ...]:
+    if completion.evidence or completion.source is None:
+        return tuple(completion.evidence)
+    text = truncate(completion.error or f"the task ended as {status}", 1_900, show_length=True)
     verdict = "unknown" if status == "in_progress" else status
-    return (Evidence(source=told.source, verdict=verdict, score=told.score, text=text, by=agent[:256]),)
+    return (
+        Evidence(
+            source=completion.source, verdict=verdict, score=completion.score, text=text, by=agent[:256]
+        ),
+    )
 
 
-def _outcome(status: TurnStatus, told: Told, evidence: tuple[Evidence, ...]) -> Outcome:
+def _outcome(status: TurnStatus, completion: Completion, evidence: tuple[Evidence, ...]) -> Outcome:
     return Outcome(
         status=status,
-        score=told.score,
-        error=None if told.error is None else truncate(told.error, MAX_TASK_CHARS, show_length=True),
-        metrics=told.metrics,
+        score=completion.score,
+        error=None
+        if completion.error is None
+        else truncate(completion.error, MAX_TASK_CHARS, show_length=True),
+        metrics=completion.metrics,
         evidence=evidence,
-        cited=told.cited,
-        input_tokens=told.input_tokens,
-        output_tokens=told.output_tokens,
-        cost=told.cost,
-        model=told.model,
-        answer=truncate(told.answer, MAX_TASK_CHARS, show_length=True),
+        cited=completion.cited,
+        input_tokens=completion.input_tokens,
+        output_tokens=completion.output_tokens,
+        cost=completion.cost,
+        model=completion.model,
+        answer=truncate(completion.answer, MAX_TASK_CHARS, show_length=True),
     )
 
 
@@ -252,16 +263,14 @@ def _votes(turn: TurnRecord, evidence: Sequence[Evidence]) -> tuple[Operation, .
     return tuple(judge_bullets(turn.turn_id, evidence, injected=injected, cited=turn.cited))
 
 
-def _pending(turn: TurnRecord, told: Told, evidence: Sequence[Evidence]) -> Pending:
-    look = Look(subject=subject_of(turn), evidence=tuple(evidence))
-    work = PendingWork(looks=(look,), curates=told.curates)
-    pending_id = operation_id("trajectory", turn.turn_id, "learn")
-    return Pending(pending_id=pending_id, turn_id=turn.turn_id, body=work.text())
+def _pending(turn: TurnRecord, completion: Completion, evidence: Sequence[Evidence]) -> Pending:
+    work = PendingWork(looks=(task_of(turn, evidence),), curates=completion.curates)
+    return work.as_pending(operation_id("trajectory", turn.turn_id, "learn"), turn.turn_id)
 
 
 @contextmanager
 def _explained() -> Generator[None]:
-    """Turn what pydantic refuses into a UsageError that names the value."""
+    """Raise a UsageError that names the value in place of pydantic's ValidationError."""
     try:
         yield
     except ValidationError as error:

@@ -24,7 +24,7 @@ from ace_graph.context import ACEContext
 from ace_graph.errors import AceError
 from ace_graph.evaluation.tasks import labels_of
 from ace_graph.evidence import matches_ground_truth, quotes_truth
-from ace_graph.learning.feedback import Earlier, Feedback, read_feedback
+from ace_graph.learning.feedback import Feedback, JudgedTurn, read_feedback
 from ace_graph.learning.objection import check_objection
 from ace_graph.learning.reflection import Reflection, copies, says_nothing
 from ace_graph.learning.reflector import worth_reflecting
@@ -150,7 +150,7 @@ def _feedback_answer(text: str) -> object:
 
 def _check_objection(text: str) -> object:
     turn = RecentTurn(turn_id="t", answer_hash="")
-    return check_objection(Earlier(turn, text, text, Feedback("failure", "", "54")), {})
+    return check_objection(JudgedTurn(turn, text, text, Feedback("failure", "", "54")), {})
 
 
 def _answer_against_truth(text: str) -> object:

@@ -10,7 +10,7 @@ import json
 import sys
 import time
 
-from ace_graph.background.process_item import LearnedItem
+from ace_graph.background.process_item import ItemOutcome
 from ace_graph.background.worker import build_worker
 from ace_graph.settings import Settings
 from benchmarks.server.model import ServedModel
@@ -24,9 +24,9 @@ READY = b"ready\n"
 async def _work(url: str, reflect_seconds: float, concurrency: int) -> None:
     ends: list[float] = []
 
-    def learned(item: LearnedItem) -> None:
-        if item.end != "learned":
-            raise RuntimeError(f"an item {item.end}: {item.error}")
+    def learned(item: ItemOutcome) -> None:
+        if item.status != "learned":
+            raise RuntimeError(f"an item {item.status}: {item.error}")
         ends.append(time.time())
 
     store = Place("", url).open()

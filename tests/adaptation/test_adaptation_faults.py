@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.adaptation import Adapted, OfflineAdapter, OnlineAdapter, Outcome, Sample
+from ace_graph.adaptation import AdaptationResult, OfflineAdapter, OnlineAdapter, Outcome, Sample
 from ace_graph.adaptation.journal import FileJournal
 from ace_graph.errors import AceError, EnvironmentFailed, ModelError, ModelOutage, RunFolderError, UsageError
 from ace_graph.evaluation import report
@@ -20,7 +20,7 @@ from tests.adaptation.stub_learner import Apprentice, exact, options, question_o
 DATA = samples(12)
 
 
-def results(adapted: Adapted) -> dict[str, object]:
+def results(adapted: AdaptationResult) -> dict[str, object]:
     """What does not depend on the clock."""
     found = report(adapted)
     del found["timing"]
@@ -29,7 +29,7 @@ def results(adapted: Adapted) -> dict[str, object]:
 
 async def offline(
     out: Path, model: Apprentice, *, resume: bool = False, environment: object = exact, **more: object
-) -> Adapted:
+) -> AdaptationResult:
     adapter = OfflineAdapter(environment, options(model, **more), epochs=2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     return await adapter.run(DATA[:6], validation=DATA[6:9], test=DATA[9:], out=out, resume=resume)
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.adaptation import Step
+from ace_graph.adaptation import AdaptationStep
 from ace_graph.adaptation.journal import FileJournal
 
 
-def step(number: int, *, length: int = 10, phase: str = "train") -> Step:
-    return Step(phase=phase, epoch=1, number=number, index=number - 1, sample="s", answer="x" * length)
+def step(number: int, *, length: int = 10, phase: str = "train") -> AdaptationStep:
+    return AdaptationStep(
+        phase=phase, epoch=1, number=number, index=number - 1, sample="s", answer="x" * length
+    )
 
 
 @pytest.mark.parametrize("length", [10, 60_000, 200_000])

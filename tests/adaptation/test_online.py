@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from ace_graph import ACEContext
-from ace_graph.adaptation import AdaptationOptions, Measured, OnlineAdapter, Outcome, Sample
+from ace_graph.adaptation import Accuracy, AdaptationOptions, OnlineAdapter, Outcome, Sample
 from ace_graph.errors import UsageError
 from ace_graph.models.local import ModelCall
 from tests.adaptation.stub_learner import KINDS, Apprentice, exact, lesson_for, options, question_of, samples
@@ -147,7 +147,7 @@ async def test_progress_is_told_with_the_counts_so_far() -> None:
 
     def told(progress: object) -> None:
         measured = getattr(progress, "measured", None)
-        assert isinstance(measured, Measured)
+        assert isinstance(measured, Accuracy)
         seen.append((getattr(progress, "phase", ""), measured.total, measured.correct))
 
     await OnlineAdapter(exact, options(Apprentice(), on_progress=told)).run(samples(4))

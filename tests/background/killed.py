@@ -23,7 +23,7 @@ from typing import cast
 
 from ace_graph import ACEContext
 from ace_graph.background.lease import RetryPolicy
-from ace_graph.background.process_item import learn_claimed
+from ace_graph.background.process_item import process_item
 from ace_graph.background.worker import build_worker, learning_resources
 from ace_graph.graph import build_ace_graph
 from ace_graph.memory.stores.base import PendingStore
@@ -92,7 +92,7 @@ async def work(store: PendingStore, learner: str, minutes: float) -> None:
     model, now = ScriptedModel(reflector=[LESSONS] * 10), NOON + timedelta(minutes=minutes)
     resources, own = learning_resources(model=model, store=store, settings=Settings(), clock=lambda: now)
     while (item := await own.claim("w", now, 30, learner)) is not None:
-        await learn_claimed(item, own, resources, RetryPolicy())
+        await process_item(item, own, resources, RetryPolicy())
 
 
 async def drain(store: PendingStore, minutes: float) -> None:

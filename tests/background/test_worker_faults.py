@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from ace_graph import ACEContext, PendingOutcome, learn_pending
 from ace_graph.background.lease import RetryPolicy
-from ace_graph.background.process_item import LearnedItem, learn_claimed
+from ace_graph.background.process_item import ItemOutcome, process_item
 from ace_graph.background.worker import learning_resources
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
@@ -49,9 +49,9 @@ async def test_a_model_outage_is_tried_again_and_then_a_dead_letter(
 ) -> None:
     model = ScriptedModel(solver=[ANSWER], reflector=[ValueError("no such model")] * 3)
     await build(model).ainvoke(ask(), context=ALICE)
-    ends = list[LearnedItem]()
+    ends = list[ItemOutcome]()
     await hire(model, terms=RetryPolicy(max_attempts=3), on_learned=ends.append).drain()
-    assert [done.end for done in ends] == ["failed", "failed", "dead"]
+    assert [done.status for done in ends] == ["failed", "failed", "dead"]
     (dead,) = await store.list_pending("alice")
     assert dead.state == "dead"
     assert "no such model" in (dead.error or "")
@@ -102,7 +102,7 @@ async def test_a_learner_forgotten_meanwhile_is_not_brought_back(
     worker.store.load = load_then_forget  # type: ignore[method-assign]  # the learner is forgotten right after
     done = await worker.learn_one()
     assert done is not None
-    assert done.end == "forgotten"
+    assert done.status == "forgotten"
     assert forgotten.is_set()
     del worker.store.load  # type: ignore[attr-defined]
     assert (await store.load("alice")).absent
@@ -119,12 +119,12 @@ async def test_who_comes_late_changes_nothing_that_another_worker_did(
     time.pass_(31)
     fast = await hire(ScriptedModel(reflector=[LESSONS])).learn_one()
     assert fast is not None
-    assert (fast.end, fast.turn_id) == ("learned", out["learning"]["turn_id"])
+    assert (fast.status, fast.turn_id) == ("learned", out["learning"]["turn_id"])
     slow, opened = learning_resources(
         model=ScriptedModel(reflector=[LESSONS]), store=store, settings=Settings(), clock=time.clock
     )
-    late = await learn_claimed(item, opened, slow, RetryPolicy(), _standing_still)
-    assert late.end == "repeated"
+    late = await process_item(item, opened, slow, RetryPolicy(), _standing_still)
+    assert late.status == "repeated"
     (bullet,) = (await store.load("alice")).playbook.bullets()
     assert bullet.seen == 1
     assert await check(store, "alice") == []
@@ -151,8 +151,8 @@ async def test_a_worker_whose_lease_is_lost_stops_asking_the_model(
         settings=Settings(),
         clock=time.clock,
     )
-    done = await learn_claimed(item, opened, slow, RetryPolicy(), nap)
-    assert done.end == "lost"
+    done = await process_item(item, opened, slow, RetryPolicy(), nap)
+    assert done.status == "lost"
     assert naps == [10.0, 10.0, 10.0]
 
 

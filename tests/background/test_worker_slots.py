@@ -8,7 +8,7 @@ import json
 import pytest
 
 from ace_graph import ACEContext
-from ace_graph.background.process_item import LearnedItem
+from ace_graph.background.process_item import ItemOutcome
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore
@@ -49,12 +49,12 @@ async def test_an_idle_worker_asks_the_store_with_one_slot_only(
 async def test_a_learners_turns_follow_each_other_without_a_pause(
     build: Build, hire: Hire, store: PendingStore
 ) -> None:
-    ended = list[LearnedItem]()
+    ended = list[ItemOutcome]()
 
     async def for_ever(_: float) -> None:
         await asyncio.Event().wait()
 
-    def learned(item: LearnedItem) -> None:
+    def learned(item: ItemOutcome) -> None:
         ended.append(item)
         if len(ended) == 3:
             worker.stop()
@@ -65,7 +65,7 @@ async def test_a_learners_turns_follow_each_other_without_a_pause(
         await graph.ainvoke(ask(f"What is {n}/2 + 1/3?"), context=ALICE)
     worker = hire(model, concurrency=3, sleep=for_ever, on_learned=learned)
     await asyncio.wait_for(worker.run(), 30)
-    assert [item.end for item in ended] == ["learned"] * 3
+    assert [item.status for item in ended] == ["learned"] * 3
     assert await store.list_pending() == ()
 
 
@@ -86,7 +86,7 @@ async def test_a_worker_outlives_what_a_store_raises_however_often(
             raise left.pop()
         return await claim(*args)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # passed on
 
-    def learned(_: LearnedItem) -> None:
+    def learned(_: ItemOutcome) -> None:
         worker.stop()
 
     monkeypatch.setattr(store, "claim", troubled)

@@ -43,9 +43,9 @@ def test_a_file_of_which_a_part_is_refused_is_given_without_it(ace: Commands) ->
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("words.txt", "words.txt is no playbook: no bullet was found"),
-        ("refused.json", "refused.json is no playbook: none of its bullets can be used (empty text)"),
-        ("newer.json", "newer.json is no playbook: it has format 2"),
+        ("words.txt", "words.txt is not a playbook: no bullet was found"),
+        ("refused.json", "refused.json is not a playbook: none of its bullets can be used (empty text)"),
+        ("newer.json", "newer.json is not a playbook: it has format 2"),
         ("absent.txt", "the base playbook absent.txt can't be read"),
     ],
 )

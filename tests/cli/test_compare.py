@@ -101,7 +101,7 @@ def test_rows_without_targets_show_both_answers_and_judge_none(
     ("side", "code", "said"),
     [
         ("GEMINI_MODLE=x", 2, "'GEMINI_MODLE' is no setting"),
-        ("mode=guess", 2, "'guess' is no mode"),
+        ("mode=guess", 2, "'guess' is not a mode"),
         ("depth=99", 2, "depth: "),
         ("ACE_LLM_TIMEOUT=soon", 2, "llm_timeout"),
         ("nowhere.json", 1, "nowhere.json can't be read"),

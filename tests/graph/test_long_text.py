@@ -23,7 +23,7 @@ READERS_OF_MESSAGES = {
     "plan_turn",
     "retrieve",
     "prompt_for",
-    "looks_of",
+    "tasks_of",
     "make_record",
     "read_prompt",
 }

@@ -14,7 +14,7 @@ from ace_graph.graph import make_graph
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import dump_playbook
-from ace_graph.resources import Resources, assemble
+from ace_graph.resources import Resources, build_resources
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said, thread
@@ -48,23 +48,7 @@ def test_studio_falls_back_to_the_offline_tutor_and_says_so(
 
 
 def resources(settings: Settings) -> Resources:
-    return assemble(
-        settings=settings,
-        model=None,
-        store="memory://",
-        tools=(),
-        embeddings=None,
-        evaluator=None,
-        mode_router=None,
-        system_prompt=None,
-        base_playbook=None,
-        prompts_dir=None,
-        learning=None,
-        count_tokens=None,
-        clock=None,
-        new_id=None,
-        snapshots=None,
-    )
+    return build_resources(settings=settings, store="memory://")
 
 
 def test_a_model_of_the_settings_is_made_once_per_loop() -> None:

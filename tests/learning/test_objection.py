@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from ace_graph.learning.feedback import Earlier, read_feedback
-from ace_graph.learning.objection import Check, check_objection
+from ace_graph.learning.feedback import JudgedTurn, read_feedback
+from ace_graph.learning.objection import ObjectionCheck, check_objection
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import Vote
 from ace_graph.memory.turn import RecentTurn
@@ -18,11 +18,11 @@ PASSED: Mapping[EvidenceSource, Vote] = {"evaluator": Vote("success", ())}
 
 def _check(
     question: str, answer: str, said: str, votes: Mapping[EvidenceSource, Vote] = NOBODY
-) -> Check | None:
+) -> ObjectionCheck | None:
     feedback = read_feedback(said, answer)
     assert feedback is not None
     turn = RecentTurn(turn_id="t", answer_hash="h")
-    return check_objection(Earlier(turn, question, answer, feedback), votes)
+    return check_objection(JudgedTurn(turn, question, answer, feedback), votes)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_form_or_what_can_not_be_checked_is_left_to_the_learner(
 
 def test_what_an_earlier_check_passed_stands() -> None:
     check = _check("Who was Napoleon?", "An emperor.", "that's wrong", PASSED)
-    assert check == Check(right=True, by="evaluator")
+    assert check == ObjectionCheck(right=True, by="evaluator")
     assert check is not None
     assert check.evidence is None, "that vote is there already"
     assert _check("How many?", "7/4", "no, it should be 1.75", PASSED) is None, "the form is corrected"

@@ -8,8 +8,8 @@ from ace_graph.learning.patterns import (
     PATTERN_RULES,
     TOOL_KINDS,
     ExecutionReflector,
-    Outcome,
     PatternRule,
+    SequenceOutcome,
     ToolCallRecord,
 )
 
@@ -23,7 +23,7 @@ def by_file_path(path: str) -> ToolCallRecord:
     return {"name": "read_file", "args": {"file_path": path}, "error": None}
 
 
-def learn(*calls: ToolCallRecord, outcome: Outcome = "success") -> tuple[str, float] | None:
+def learn(*calls: ToolCallRecord, outcome: SequenceOutcome = "success") -> tuple[str, float] | None:
     found = ExecutionReflector().reflect("q", calls, outcome)
     return (found.category, found.confidence) if found else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from ace_graph.learning.llm_curator import Curation
 from ace_graph.learning.reflection import BulletVerdict, Lesson, Reflection, copies, says_nothing
 
 SAID = "one two three four five six seven eight nine ten eleven twelve thirteen"
@@ -81,10 +82,22 @@ def test_a_text_without_a_word_says_nothing(text: str, empty: bool) -> None:
 
 def test_the_schema_tells_the_model_nothing_but_its_task() -> None:
     schema = Reflection.model_json_schema()
-    told = {schema["description"], *(each["description"] for each in schema["$defs"].values())}
-    assert told == {
+    descriptions = {schema["description"], *(each["description"] for each in schema["$defs"].values())}
+    assert descriptions == {
         "What the turn teaches, if anything.",
         "Whether a playbook item that was used helped or harmed.",
         "What is worth knowing next time, in one sentence. `section` and `topic` are short words.",
     }
     assert "dropped" not in schema["properties"]
+
+
+def test_the_curator_schema_tells_the_model_nothing_but_its_task() -> None:
+    schema = Curation.model_json_schema()
+    descriptions = {schema["description"], *(each["description"] for each in schema["$defs"].values())}
+    assert descriptions == {
+        "One decision for every lesson, a few proposed changes of items, and one sentence on why.",
+        "What a new lesson means for the playbook; give exactly one for every lesson. Lessons count from 1.",
+        "What an item did for this answer.",
+        "Items that say the same.",
+        "An item that has been more harmful than helpful.",
+    }

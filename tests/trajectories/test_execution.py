@@ -12,8 +12,8 @@ from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import rewriting, write
-from ace_graph.trajectories.execution import Reported, RunningTrajectory, execute_with_learning
-from ace_graph.trajectories.recording import Told, get_trajectory
+from ace_graph.trajectories.execution import RunningTrajectory, TaskResult, execute_with_learning
+from ace_graph.trajectories.recording import Completion, get_trajectory
 
 RULE = "Ask for fewer pages at once"
 LESSONS = json.dumps(
@@ -60,9 +60,9 @@ async def test_a_sync_and_an_async_task_give_their_result_and_the_id(store: InMe
 
 
 async def test_what_the_task_reports_is_what_counts(store: InMemoryStore) -> None:
-    told = Told(score=0.4, metrics={"pages": 3})
+    completion = Completion(score=0.4, metrics={"pages": 3})
     result, name = await execute_with_learning(
-        lambda: Reported("half", "failure", told), "Fetch", store=store, learner_id="bot"
+        lambda: TaskResult("half", "failure", completion), "Fetch", store=store, learner_id="bot"
     )
     turn = await get_trajectory(store, "bot", name)
     assert (result, turn.status, turn.score, turn.metrics) == ("half", "failure", 0.4, {"pages": 3})

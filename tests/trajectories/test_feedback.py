@@ -16,7 +16,7 @@ from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.trajectories.feedback import give_feedback, reflect_on
-from ace_graph.trajectories.recording import Told, complete_trajectory, get_trajectory, start_trajectory
+from ace_graph.trajectories.recording import Completion, complete_trajectory, get_trajectory, start_trajectory
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOTHING = json.dumps({"reasoning": "r", "lessons": []})
@@ -30,8 +30,8 @@ def store() -> InMemoryStore:
 
 async def _done(store: InMemoryStore, name: str, score: float | None, cited: tuple[str, ...] = ()) -> None:
     await start_trajectory(store, "bot", f"Add fractions {name}", trajectory_id=name, clock=lambda: NOON)
-    told = Told(score=score, cited=cited, learns=False)
-    await complete_trajectory(store, "bot", name, "success", told, clock=lambda: NOON)
+    completion = Completion(score=score, cited=cited, learns=False)
+    await complete_trajectory(store, "bot", name, "success", completion, clock=lambda: NOON)
 
 
 async def test_a_correction_moves_the_counter_and_reaches_the_next_reflection(store: InMemoryStore) -> None:
@@ -127,7 +127,7 @@ async def test_a_trajectory_without_a_score_can_be_reflected_on(store: InMemoryS
     )
     with pytest.raises(UsageError, match="in progress"):
         await reflect_on("bot", "t1", resources, opened)
-    await complete_trajectory(store, "bot", "t1", "partial", Told(learns=False))
+    await complete_trajectory(store, "bot", "t1", "partial", Completion(learns=False))
     done = await reflect_on("bot", "t1", resources, opened)
     assert done.status == "done"
     turn = await get_trajectory(store, "bot", "t1")

@@ -22,7 +22,7 @@ from ace_graph.memory.turn import TurnStatus
 from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.testing.invariants import check
 from ace_graph.trajectories.recording import (
-    Told,
+    Completion,
     complete_trajectory,
     delete_trajectory,
     get_trajectory,
@@ -125,7 +125,7 @@ async def test_at_once_no_step_is_lost(store: PendingStore) -> None:
 
 async def test_it_is_completed_with_any_metrics_and_explicit_times(store: PendingStore) -> None:
     name = await start_trajectory(store, "bot", "Fetch", clock=lambda: NOON)
-    told = Told(
+    completion = Completion(
         score=0.95,
         metrics={"fields": 12, "ratio": 0.5, "names": ["a", None]},
         input_tokens=120,
@@ -135,7 +135,7 @@ async def test_it_is_completed_with_any_metrics_and_explicit_times(store: Pendin
         answer="12 fields",
     )
     later = NOON + timedelta(seconds=1.5)
-    await complete_trajectory(store, "bot", name, "success", told, clock=lambda: later)
+    await complete_trajectory(store, "bot", name, "success", completion, clock=lambda: later)
     turn = await get_trajectory(store, "bot", name)
     assert (turn.status, turn.verdict, turn.score, turn.duration_ms) == ("success", "success", 0.95, 1500.0)
     assert (turn.input_tokens, turn.output_tokens, turn.cost, turn.model) == (120, 30, 0.002, "m")
@@ -163,7 +163,7 @@ async def test_an_outcome_out_of_bounds_is_refused_and_nothing_changes(
 ) -> None:
     name = await start_trajectory(store, "bot", "Fetch")
     with pytest.raises(UsageError, match=said):
-        await complete_trajectory(store, "bot", name, cast("TurnStatus", status), Told(score=score))
+        await complete_trajectory(store, "bot", name, cast("TurnStatus", status), Completion(score=score))
     assert (await get_trajectory(store, "bot", name)).status == "in_progress"
     assert await store.list_pending("bot") == ()
 
@@ -171,15 +171,15 @@ async def test_an_outcome_out_of_bounds_is_refused_and_nothing_changes(
 @pytest.mark.parametrize("score", [0.0, 1.0])
 async def test_the_bounds_of_the_score_belong_to_it(store: PendingStore, score: float) -> None:
     name = await start_trajectory(store, "bot", "Fetch")
-    await complete_trajectory(store, "bot", name, "partial", Told(score=score))
+    await complete_trajectory(store, "bot", name, "partial", Completion(score=score))
     assert (await get_trajectory(store, "bot", name)).score == score
 
 
 async def test_a_completed_one_stays_as_it_is(store: PendingStore) -> None:
     name = await start_trajectory(store, "bot", "Fetch")
     both = await asyncio.gather(
-        complete_trajectory(store, "bot", name, "failure", Told(error="first")),
-        complete_trajectory(store, "bot", name, "failure", Told(error="first")),
+        complete_trajectory(store, "bot", name, "failure", Completion(error="first")),
+        complete_trajectory(store, "bot", name, "failure", Completion(error="first")),
         return_exceptions=True,
     )
     assert sum(isinstance(end, TrajectoryClosed) for end in both) <= 1
@@ -222,7 +222,7 @@ async def test_the_outcome_credits_what_was_cited_at_once(store: PendingStore) -
     )
     ids = [bullet.id for bullet in (await store.load("bot")).playbook.bullets()]
     name = await start_trajectory(store, "bot", "Fetch", injected=ids)
-    await complete_trajectory(store, "bot", name, "failure", Told(error="429", cited=ids[:1]))
+    await complete_trajectory(store, "bot", name, "failure", Completion(error="429", cited=ids[:1]))
     entries = (await store.load("bot")).playbook.entries
     assert [entries[name].harmful for name in ids] == [1, 0]
 
@@ -262,7 +262,9 @@ async def test_failures_and_a_sample_of_successes_keep_their_steps(store: Pendin
         await start_trajectory(store, "bot", "x", trajectory_id=name)
         await log_step(store, "bot", name, "action", "did it")
         end = cast("TurnStatus", status)
-        await complete_trajectory(store, "bot", name, end, Told(learns=False, source=None), tracing=tracing)
+        await complete_trajectory(
+            store, "bot", name, end, Completion(learns=False, source=None), tracing=tracing
+        )
     turns = await store.turns("bot", 1_000)
     for turn in turns:
         kept[turn.status] = kept.get(turn.status, 0) + bool(turn.steps)

@@ -12,7 +12,7 @@ from ace_graph.memory.turn import TurnStatus
 from ace_graph.settings import Settings
 from ace_graph.trajectories.execution import RunningTrajectory, execute_with_learning
 from ace_graph.trajectories.recording import (
-    Told,
+    Completion,
     complete_trajectory,
     get_trajectory,
     log_step,
@@ -78,7 +78,7 @@ async def test_a_task_that_raises_is_a_failure_that_is_sampled(store: InMemorySt
 async def _completed(store: InMemoryStore, tracing: Tracing | None = None) -> int:
     name = await start_trajectory(store, "bot", "task")
     await log_step(store, "bot", name, "action", "did it")
-    await complete_trajectory(store, "bot", name, "success", Told(learns=False), tracing=tracing)
+    await complete_trajectory(store, "bot", name, "success", Completion(learns=False), tracing=tracing)
     return len((await get_trajectory(store, "bot", name)).steps)
 
 

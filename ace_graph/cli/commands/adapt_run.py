@@ -13,7 +13,7 @@ from pathlib import Path
 from ace_graph.adaptation.offline import OfflineAdapter
 from ace_graph.adaptation.online import OnlineAdapter
 from ace_graph.adaptation.options import AdaptationOptions
-from ace_graph.adaptation.results import Adapted, Measured
+from ace_graph.adaptation.results import Accuracy, AdaptationResult
 from ace_graph.cli.app import say
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.progress import StepBar, stopping_on_interrupt
@@ -46,7 +46,7 @@ class Asked:
     debug: bool
 
 
-Run = Callable[[AdaptationOptions], Awaitable[Adapted]]
+Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]
 
 
 def adapt_offline(asked: Asked, train: Path, val: Path | None, test: Path | None, epochs: int) -> int:
@@ -55,7 +55,7 @@ def adapt_offline(asked: Asked, train: Path, val: Path | None, test: Path | None
     files = {"train": train, "validation": val, "test": test}
     data = _opened({name: path for name, path in files.items() if path is not None}, task, asked.limit)
 
-    async def run(options: AdaptationOptions) -> Adapted:
+    async def run(options: AdaptationOptions) -> AdaptationResult:
         return await OfflineAdapter(task.score, options, epochs=epochs).run(
             data["train"],
             validation=data.get("validation", ()),
@@ -72,7 +72,7 @@ def adapt_online(asked: Asked, file: Path) -> int:
     task = task_named(asked.task)
     data = _opened({"data": file}, task, asked.limit)
 
-    async def run(options: AdaptationOptions) -> Adapted:
+    async def run(options: AdaptationOptions) -> AdaptationResult:
         return await OnlineAdapter(task.score, options).run(data["data"], out=asked.out, resume=asked.resume)
 
     return _run(asked, task, data, run)
@@ -90,7 +90,7 @@ def _opened(files: dict[str, Path], task: Task, limit: int | None) -> dict[str, 
 def _run(asked: Asked, task: Task, data: dict[str, RowFile], run: Run) -> int:
     settings = load_settings(quiet="ERROR", debug=asked.debug)
 
-    async def adapt() -> Adapted:
+    async def adapt() -> AdaptationResult:
         model = make_model(settings)
         with stopping_on_interrupt(say) as stopping, StepBar() as bar:
             options = AdaptationOptions(
@@ -121,7 +121,7 @@ def _run(asked: Asked, task: Task, data: dict[str, RowFile], run: Run) -> int:
     return 0
 
 
-def _tell(adapted: Adapted, out: Path) -> None:
+def _tell(adapted: AdaptationResult, out: Path) -> None:
     lines = console()
     rows = {adapted.measured_on: adapted.measured, **adapted.controls}
     width = max(map(len, rows))
@@ -139,7 +139,7 @@ def _tell(adapted: Adapted, out: Path) -> None:
     lines.print(f"{counted(len(adapted.playbook), 'bullet')}: {file}", soft_wrap=True)
 
 
-def _told(measured: Measured) -> str:
+def _told(measured: Accuracy) -> str:
     low, high = share_interval(measured.outcomes())
     failed = f", {measured.failed} failed" if measured.failed else ""
     return (

@@ -13,9 +13,9 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
-from ace_graph.adaptation.journal import Step
+from ace_graph.adaptation.journal import AdaptationStep
 from ace_graph.adaptation.options import AdaptationOptions
-from ace_graph.adaptation.results import Measured
+from ace_graph.adaptation.results import Accuracy
 from ace_graph.adaptation.samples import Environment, Outcome, Sample
 from ace_graph.cli.app import say
 from ace_graph.cli.environment import ENV_FILE, load_settings
@@ -173,15 +173,15 @@ def _tell(compared: Comparison, rows: RowFile, *, scored: bool) -> None:
         )
 
 
-def _mark(step: Step, *, scored: bool) -> str:
+def _mark(step: AdaptationStep, *, scored: bool) -> str:
     return "failed" if step.failed else " " if not scored else "right" if step.correct else "wrong"
 
 
-def _answer(step: Step) -> str:
+def _answer(step: AdaptationStep) -> str:
     return (step.error or "") if step.failed else step.answer
 
 
-def _summed(measured: Measured, *, scored: bool) -> str:
+def _summed(measured: Accuracy, *, scored: bool) -> str:
     failed = f", {measured.failed} failed" if measured.failed else ""
     if not scored:
         return f"{measured.total} answers{failed}"
@@ -198,7 +198,7 @@ def _as_json(compared: Comparison, rows: RowFile, unit: str, *, scored: bool) ->
         usage = {role: cost.model_dump() for role, cost in measured.usage.items()}
         return {"name": compared.sides[place].name, **numbers, "failed": measured.failed, "usage": usage}
 
-    def told(step: Step) -> dict[str, object]:
+    def told(step: AdaptationStep) -> dict[str, object]:
         return {"answer": step.answer, "correct": step.correct if scored else None, "error": step.error}
 
     return {

@@ -20,7 +20,7 @@ from ace_graph.memory.clock import utc_now
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.turn import StepKind, TurnStatus
 from ace_graph.trajectories.recording import (
-    Told,
+    Completion,
     complete_trajectory,
     delete_trajectory,
     log_step,
@@ -102,7 +102,7 @@ def log(
 
 def complete(url: str | None, learner: str, id_: str, asked: Ending, *, as_json: bool) -> None:
     """End it."""
-    told = Told(
+    completion = Completion(
         score=asked.score,
         error=asked.error,
         answer=asked.answer,
@@ -113,7 +113,7 @@ def complete(url: str | None, learner: str, id_: str, asked: Ending, *, as_json:
     status = cast("TurnStatus", asked.status)
     tracing = load_settings().tracing
     pending = on_trajectories(
-        url, lambda store: complete_trajectory(store, learner, id_, status, told, tracing=tracing)
+        url, lambda store: complete_trajectory(store, learner, id_, status, completion, tracing=tracing)
     )
     if as_json:
         print_json({"trajectory_id": id_, "status": status, "pending": pending})

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from ace_graph.background.learn_pending import PendingOutcome
-from ace_graph.background.process_item import LearnedItem
+from ace_graph.background.process_item import ItemOutcome
 from ace_graph.background.worker import Worker, build_worker, learning_resources
 from ace_graph.cli.app import say
 from ace_graph.cli.commands.trajectory_run import on_trajectories
@@ -44,8 +44,8 @@ def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) ->
     choice = choose_model(settings)
     ends = Counter[str]()
 
-    def count(done: LearnedItem) -> None:
-        ends[done.end] += 1
+    def count(done: ItemOutcome) -> None:
+        ends[done.status] += 1
 
     async def work() -> None:
         async with open_store(url, settings=settings) as store:

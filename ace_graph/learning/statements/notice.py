@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage
 
-from ace_graph.learning.feedback import judged_earlier, last_exchange
-from ace_graph.learning.objection import Check, check_objection, told_check
+from ace_graph.learning.feedback import find_judged_turn, last_exchange
+from ace_graph.learning.objection import ObjectionCheck, check_objection, told_check
 from ace_graph.learning.statements.clearing import clearing_of
 from ace_graph.learning.statements.memory_changes import memory_changes, told_changes
 from ace_graph.memory.snapshot import Snapshot
@@ -45,8 +45,8 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
     return Notice(prompt="\n\n".join(part for part in told if part))
 
 
-def _checked(messages: Sequence[BaseMessage], snapshot: Snapshot | None) -> Check | None:
-    earlier = judged_earlier(messages, snapshot.access) if snapshot is not None else None
+def _checked(messages: Sequence[BaseMessage], snapshot: Snapshot | None) -> ObjectionCheck | None:
+    earlier = find_judged_turn(messages, snapshot.access) if snapshot is not None else None
     if earlier is None or snapshot is None:
         return None
     return check_objection(earlier, snapshot.playbook.votes.get(earlier.turn.turn_id, {}))

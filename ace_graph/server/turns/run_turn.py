@@ -8,7 +8,8 @@ Does not: say when a turn may begin, or bound its time; `turns` does.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from asyncio import Future
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import cast
 
@@ -16,11 +17,10 @@ from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
-from ace_graph.context import ACEContext
+from ace_graph.context import ACEContext, PrefetchedContext
 from ace_graph.errors import RequestRefused
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.reasoning.recall import READ_AHEAD
 from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, RUN
 from ace_graph.server.conversations.repository import AcceptedTurn, Unsaved
 from ace_graph.server.schemas import ChatRequest, history_messages
@@ -34,7 +34,7 @@ INTERRUPT = "__interrupt__"
 
 
 async def run_turn(
-    graph: ACEGraph, turn: AcceptedTurn, live: LiveTurn, memory: Awaitable[Snapshot] | None
+    graph: ACEGraph, turn: AcceptedTurn, live: LiveTurn, memory: Future[Snapshot] | None
 ) -> ACEOutput:
     """Run the turn, or take it up where it stopped, and tell `live` what happens. Raises what nodes raise.
 
@@ -117,10 +117,15 @@ async def _where_it_stands(graph: ACEGraph, turn: AcceptedTurn) -> tuple[ACEInpu
 
 
 def _events(
-    graph: ACEGraph, asked: ACEInput | None, turn: AcceptedTurn, memory: Awaitable[Snapshot] | None
+    graph: ACEGraph, asked: ACEInput | None, turn: AcceptedTurn, memory: Future[Snapshot] | None
 ) -> AsyncGenerator[tuple[str, object]]:
-    context = ACEContext(learner_id=turn.learner_id, conversation_id=turn.conversation_id)
-    known = {NO_CHECKPOINT: turn.known == "nothing", READ_AHEAD: memory}
+    learner_id, conversation_id = turn.learner_id, turn.conversation_id
+    context = (
+        ACEContext(learner_id=learner_id, conversation_id=conversation_id)
+        if memory is None
+        else PrefetchedContext(learner_id=learner_id, conversation_id=conversation_id, loading=memory)
+    )
+    known = {NO_CHECKPOINT: turn.known == "nothing"}
     # LangGraph leaves type arguments of its own classes open in this signature.
     stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
         asked,
