@@ -2,14 +2,11 @@
 
 A bullet is a frozen value. Its text is one clean line: control characters, line breaks and lone
 surrogates are folded on the way in, so that no bullet can look like two, or like a section header.
-
-Does not: know how it is stored, ranked or merged.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
@@ -39,7 +36,7 @@ MemoryType = Literal["semantic", "episodic", "procedural"]
 Polarity = Literal["strategy", "anti_pattern", "observation"]
 BulletTag = Literal["helpful", "harmful", "neutral"]
 Danger = Literal["instruction", "secret", "link"]
-"""What memory.screen finds in texts."""
+"""What the screen (memory/screening) finds in texts."""
 
 MEMORY_TYPES: tuple[MemoryType, ...] = ("semantic", "episodic", "procedural")
 
@@ -53,15 +50,13 @@ PROFILE_SECTIONS = frozenset({"profile", "preferences", "misconceptions"})
 
 EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
 
-_SPACES = re.compile(r"\s+")
-
 
 def content_hash(text: str) -> str:
     """Return the hash two texts share when they differ in case, spacing or Unicode form only.
 
     16 hexadecimal digits of SHA-256 over the NFKC, case-folded, space-collapsed text.
     """
-    normalised = _SPACES.sub(" ", normal_form("NFKC", clean_line(text)).casefold()).strip()
+    normalised = " ".join(normal_form("NFKC", clean_line(text)).casefold().split())
     return hashlib.sha256(normalised.encode()).hexdigest()[:16]
 
 

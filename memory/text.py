@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 __all__ = ["clean_line", "encodable", "shorten", "truncate", "without_surrogates"]
@@ -10,7 +9,6 @@ __all__ = ["clean_line", "encodable", "shorten", "truncate", "without_surrogates
 # Cc: controls, Cf: format characters (right-to-left marks, zero width), Cs: surrogates, Zl/Zp: separators.
 _REPLACED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d")  # needed inside words of several scripts, and inside emoji
-_SPACES = re.compile(r"\s+")
 
 
 def clean_line(text: str) -> str:
@@ -18,7 +16,7 @@ def clean_line(text: str) -> str:
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     kept = "".join(ch if ch in _JOINERS or unicodedata.category(ch) not in _REPLACED else " " for ch in text)
-    return _SPACES.sub(" ", kept).strip()
+    return " ".join(kept.split())
 
 
 def encodable(value: object) -> object:
