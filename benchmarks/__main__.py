@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.available_stores import Places, places
 from benchmarks.core import measure_core
 from benchmarks.footprint import measure_footprint
 from benchmarks.goals import goals_table
@@ -20,7 +21,6 @@ from benchmarks.machine import describe_machine, load_now
 from benchmarks.plan import FULL, QUICK, Findings, Plan
 from benchmarks.report import write_report
 from benchmarks.stores import measure_stores
-from benchmarks.stores_here import Places, places
 from benchmarks.turns import measure_turns
 from benchmarks.windows import measure_windows
 from benchmarks.writers import measure_writers

@@ -15,10 +15,10 @@ from ace_graph.memory.retrieval.retrieve import estimate_tokens, retrieve
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.serialization import dump_access, dump_playbook, load_access, load_playbook
 from ace_graph.reasoning.prompt import format_context
+from benchmarks.available_stores import ROOMY
 from benchmarks.corpus import START, bullets, lessons, questions
 from benchmarks.goals import Goal
 from benchmarks.plan import Findings, Plan
-from benchmarks.stores_here import ROOMY
 from benchmarks.table import Table
 from benchmarks.timing import Times, number, timed
 

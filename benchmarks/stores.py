@@ -9,9 +9,9 @@ from ace_graph.memory.delta.operations import Add, Delta, Operation, Touch
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.turn import TurnRecord, answer_hash
+from benchmarks.available_stores import Places, seeded
 from benchmarks.corpus import START, lessons, questions
 from benchmarks.plan import Findings, Plan
-from benchmarks.stores_here import Places, seeded
 from benchmarks.table import Table
 from benchmarks.timing import Job, timed_async
 

@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from langchain_core.messages import HumanMessage
 
 from ace_graph.memory.policy import Policy
+from benchmarks.available_stores import ROOMY, Place, Places, seeded
 from benchmarks.corpus import lessons, questions
 from benchmarks.goals import Goal
 from benchmarks.learner import Learner, with_graph
 from benchmarks.plan import Findings, Plan
-from benchmarks.stores_here import ROOMY, Place, Places, seeded
 from benchmarks.stub import StubModel, bare_graph
 from benchmarks.table import Table
 from benchmarks.timing import Job, Times, number, timed_async

@@ -14,11 +14,11 @@ import time
 from asyncio.subprocess import PIPE, Process
 
 from ace_graph.memory.stores.base import Store
+from benchmarks.available_stores import Place, Places, seeded
 from benchmarks.corpus import lessons, questions
 from benchmarks.goals import Goal
 from benchmarks.learner import Learner, with_graph
 from benchmarks.plan import Findings, Plan
-from benchmarks.stores_here import Place, Places, seeded
 from benchmarks.table import Table
 from benchmarks.timing import number
 

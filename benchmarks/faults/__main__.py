@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+from benchmarks.available_stores import Place, places
 from benchmarks.faults.fault import POINTS
 from benchmarks.faults.proxy import WRONGS, proxied
 from benchmarks.faults.report import report
@@ -26,7 +27,6 @@ from benchmarks.faults.trials import (
     server_killed,
     struck,
 )
-from benchmarks.stores_here import Place, places
 
 __all__ = ["broken_connections", "main", "points"]
 

@@ -20,7 +20,7 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.unsaved import commit_unsaved
 from benchmarks.faults.aftermath import Aftermath, look
 from benchmarks.faults.fault import POINTS, Boundary, Fault, Kind, Point
-from benchmarks.faults.nursery import checkpoints, learner_at
+from benchmarks.faults.killed_process import checkpoints, learner_at
 from benchmarks.faults.proxy import Proxy, Wrong
 from benchmarks.faults.turn import graph_with, run, seed
 
@@ -80,7 +80,7 @@ async def connection_trial(direct: Store, opened: Open, proxy: Proxy, wrong: Wro
 
 async def killed(url: str, open_store: Open, folder: Path) -> AsyncGenerator[Trial]:
     """Kill a process at every point of the turn, and go on with the turn in this one."""
-    command = [sys.executable, "-m", "benchmarks.faults.nursery", url, str(folder)]
+    command = [sys.executable, "-m", "benchmarks.faults.killed_process", url, str(folder)]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, env=dict(os.environ))
     said, _ = await process.communicate()
     ended: dict[str, int] = json.loads(said)
@@ -97,7 +97,7 @@ async def killed(url: str, open_store: Open, folder: Path) -> AsyncGenerator[Tri
 
 async def server_killed(url: str, folder: Path, *points: Boundary) -> list[Trial]:
     """Kill a server at boundaries of a turn (all of them if none is named) and let another one take it up."""
-    command = [sys.executable, "-m", "benchmarks.faults.served", url, str(folder), *points]
+    command = [sys.executable, "-m", "benchmarks.faults.killed_server", url, str(folder), *points]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, env=dict(os.environ))
     said, _ = await process.communicate()
     trials: list[Trial] = []

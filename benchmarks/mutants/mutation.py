@@ -50,10 +50,10 @@ def prepare(tree: Path, tests: Sequence[str], children: int = 1) -> None:
     """
     folder, made = tree / "mutants", tree / "made"
     if not made.exists():
-        _python(tree, "-m", "benchmarks.mutants.making", str(children))
+        _python(tree, "-m", "benchmarks.mutants.make_mutants", str(children))
         made.touch()
     if not (folder / "reached.json").exists():
-        plugins = ("-p", "benchmarks.mutants.measuring", "-p", "no:cacheprovider")
+        plugins = ("-p", "benchmarks.mutants.coverage_plugin", "-p", "no:cacheprovider")
         marks = ("-m", "not heavy and not neo4j")
         environment = {**os.environ, "MUTANT_UNDER_TEST": "stats", "PYTHONPATH": "."}
         command = ("-m", "pytest", "--rootdir=.", "-q", *plugins, *marks, *tests)

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import track
 
 from ace_graph.memory.policy import Policy
-from benchmarks.quality.choosers import CHOOSERS
+from benchmarks.quality.policies import CHOOSERS
 from benchmarks.quality.results import replace_section
 from benchmarks.quality.simulate import Life, Variant, live
 from benchmarks.quality.summary import Row, learning_table, machine, poison_table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ace_graph.memory.policy import Policy
-from benchmarks.quality.choosers import CHOOSERS
 from benchmarks.quality.learner_memory import LearnerMemory
 from benchmarks.quality.lies import Lies
+from benchmarks.quality.policies import CHOOSERS
 from benchmarks.quality.solver import WITH_RIGHT, Outcome, solve
 from benchmarks.quality.world import Setting, Task, make_world
 

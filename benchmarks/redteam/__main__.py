@@ -19,8 +19,8 @@ from pathlib import Path
 from ace_graph.stores import open_store
 from benchmarks.redteam.attacks import Attack, read_attacks
 from benchmarks.redteam.play import Arena
+from benchmarks.redteam.prompt_skeleton import skeletons
 from benchmarks.redteam.report import report
-from benchmarks.redteam.skeleton import skeletons
 from benchmarks.redteam.verdict import Verdict, judge
 
 __all__ = ["main", "play_all"]

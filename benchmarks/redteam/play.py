@@ -26,7 +26,7 @@ from ace_graph.models.local import ModelCall
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput
 from benchmarks.redteam.attacks import Attack
-from benchmarks.redteam.gullible import TOOL, Gullible
+from benchmarks.redteam.gullible_model import TOOL, Gullible
 
 __all__ = ["Arena", "Played"]
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from benchmarks.redteam.attacks import Attack
 from benchmarks.redteam.play import Played
-from benchmarks.redteam.skeleton import skeletons
+from benchmarks.redteam.prompt_skeleton import skeletons
 
 __all__ = ["REACHES", "Reach", "Verdict", "judge"]
 

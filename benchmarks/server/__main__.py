@@ -19,21 +19,21 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.available_stores import Place, Places, places
 from benchmarks.goals import goals_table
 from benchmarks.machine import describe_machine, load_now
 from benchmarks.plan import Findings
 from benchmarks.report import write_report
 from benchmarks.server.answers import measure_answers
-from benchmarks.server.child import Options
 from benchmarks.server.first_token import measure_first_token, measure_learning_modes
+from benchmarks.server.other_memories import KINDS
+from benchmarks.server.participants import Setting, setting
 from benchmarks.server.plan import FULL, QUICK, ServerPlan
 from benchmarks.server.restart import measure_restart
-from benchmarks.server.rivals import KINDS
+from benchmarks.server.server_process import Options
 from benchmarks.server.servers import Wanted, running
-from benchmarks.server.setting import Setting, setting
 from benchmarks.server.store_and_find import installed, measure_store_and_find
 from benchmarks.server.workers import measure_workers
-from benchmarks.stores_here import Place, Places, places
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PARTS = ("answers", "modes", "workers", "rivals", "restart")

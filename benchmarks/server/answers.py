@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from benchmarks.plan import Findings
 from benchmarks.server.clients import Load, connected, load
-from benchmarks.server.crowd import everything_learned
+from benchmarks.server.learners import everything_learned
+from benchmarks.server.other_memories import KINDS
+from benchmarks.server.participants import Setting
 from benchmarks.server.percentiles import Percentiles, percentiles
 from benchmarks.server.plan import ServerPlan
-from benchmarks.server.rivals import KINDS
 from benchmarks.server.servers import Server
-from benchmarks.server.setting import Setting
 from benchmarks.table import Table
 from benchmarks.timing import number
 

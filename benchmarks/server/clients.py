@@ -16,7 +16,7 @@ import httpx
 import jwt
 
 from benchmarks.corpus import questions
-from benchmarks.server.child import SECRET
+from benchmarks.server.server_process import SECRET
 from benchmarks.server.servers import Server
 
 __all__ = ["Answer", "Client", "Heard", "Load", "connected", "load"]

@@ -12,16 +12,16 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from statistics import median
 
+from benchmarks.available_stores import Place
 from benchmarks.goals import Goal
 from benchmarks.plan import Findings
-from benchmarks.server.child import Options
 from benchmarks.server.clients import Client, Heard, connected
-from benchmarks.server.crowd import everything_learned
+from benchmarks.server.learners import everything_learned
+from benchmarks.server.participants import Setting
 from benchmarks.server.percentiles import percentiles
 from benchmarks.server.plan import ServerPlan
+from benchmarks.server.server_process import Options
 from benchmarks.server.servers import Server, Wanted, running
-from benchmarks.server.setting import Setting
-from benchmarks.stores_here import Place
 from benchmarks.table import Table
 from benchmarks.timing import number
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from statistics import median
 
 from ace_graph.memory.stores.base import Store
+from benchmarks.available_stores import Neo4jHere
 from benchmarks.goals import Goal
 from benchmarks.plan import Findings
 from benchmarks.server.clients import Answer, Client, connected
-from benchmarks.server.crowd import everything_learned
+from benchmarks.server.learners import everything_learned
+from benchmarks.server.participants import Setting
 from benchmarks.server.plan import ServerPlan
 from benchmarks.server.servers import Wanted, running
-from benchmarks.server.setting import Setting
-from benchmarks.stores_here import Neo4jHere
 from benchmarks.table import Table
 from benchmarks.timing import number
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
-from benchmarks.server.child import Kind, Options
+from benchmarks.server.server_process import Kind, Options
 
 __all__ = ["Server", "Wanted", "running"]
 
@@ -83,7 +83,7 @@ async def _started(wanted: Wanted, folder: Path) -> Server:
     quiet = {"LANGSMITH_TRACING": "false", "MEM0_TELEMETRY": "false", "MEM0_DIR": str(folder / "mem0")}
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(
-            wanted.python, "-m", "benchmarks.server.child",
+            wanted.python, "-m", "benchmarks.server.server_process",
             wanted.kind, wanted.store, str(folder), wanted.options.model_dump_json(),
             stdin=PIPE, stdout=PIPE, stderr=errors, cwd=ROOT, env={**os.environ, **quiet},
         )  # fmt: skip

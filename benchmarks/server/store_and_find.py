@@ -20,13 +20,13 @@ from uuid import uuid4
 
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.retrieval.retrieve import retrieve
+from benchmarks.available_stores import ROOMY, Place, Places, seeded
 from benchmarks.corpus import START, bullets, lessons, questions
 from benchmarks.plan import Findings
+from benchmarks.server.other_memories import KINDS, recall_of
 from benchmarks.server.percentiles import percentiles
 from benchmarks.server.plan import ServerPlan
-from benchmarks.server.rivals import KINDS, recall_of
 from benchmarks.server.servers import ROOT
-from benchmarks.stores_here import ROOMY, Place, Places, seeded
 from benchmarks.table import Table
 from benchmarks.timing import Job, timed_async
 

@@ -14,14 +14,14 @@ from langchain_core.messages import HumanMessage
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.memory.stores.base import Store
 from ace_graph.settings import Settings
+from benchmarks.available_stores import Place
 from benchmarks.corpus import questions
 from benchmarks.plan import Findings
 from benchmarks.server.model import ServedModel
+from benchmarks.server.participants import Setting
 from benchmarks.server.plan import ServerPlan
 from benchmarks.server.servers import ROOT
-from benchmarks.server.setting import Setting
-from benchmarks.server.working import READY
-from benchmarks.stores_here import Place
+from benchmarks.server.worker_process import READY
 from benchmarks.table import Table
 from benchmarks.timing import number
 
@@ -86,7 +86,7 @@ async def _learned_in(place: Place, count: int, reflect_seconds: float, turns: i
 
 async def _started(url: str, reflect_seconds: float) -> Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "benchmarks.server.working", url, str(reflect_seconds), str(CONCURRENCY),
+        sys.executable, "-m", "benchmarks.server.worker_process", url, str(reflect_seconds), str(CONCURRENCY),
         stdin=PIPE, stdout=PIPE, cwd=ROOT,
     )  # fmt: skip
 

@@ -13,9 +13,9 @@ import pytest
 from langchain_core.embeddings import Embeddings
 
 from ace_graph.memory.bullet import Bullet
-from benchmarks.quality.duplicates.figures import Judged
 from benchmarks.quality.duplicates.make_pairs import make_pairs
 from benchmarks.quality.duplicates.methods import METHODS, semantic_methods
+from benchmarks.quality.duplicates.metrics import Judged
 from benchmarks.quality.duplicates.pairs import APART, PAIRS, PARAPHRASE, SAME, Pair, part_of, read, seed_of
 from benchmarks.quality.duplicates.rewording import fillers, numbers, typos, units
 from benchmarks.quality.retrieval.cases import (
@@ -27,8 +27,8 @@ from benchmarks.quality.retrieval.cases import (
     read_cases,
     united,
 )
-from benchmarks.quality.retrieval.figures import Answered, answer
-from benchmarks.quality.retrieval.ways import WAYS, Shown, semantic_ways
+from benchmarks.quality.retrieval.methods import WAYS, Shown, semantic_ways
+from benchmarks.quality.retrieval.metrics import Answered, answer
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,8 +15,8 @@ from ace_graph.stores import open_store
 from benchmarks.redteam import __main__ as red_team
 from benchmarks.redteam.attacks import Attack, read_attacks
 from benchmarks.redteam.play import NOW, Arena, Played
+from benchmarks.redteam.prompt_skeleton import skeletons
 from benchmarks.redteam.report import report
-from benchmarks.redteam.skeleton import skeletons
 from benchmarks.redteam.verdict import Verdict, judge
 
 ORDER = Attack(1, "question", "order", "obey")

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.available_stores import Neo4jHere, Place, Places
 from benchmarks.plan import Findings
 from benchmarks.report import write_report
 from benchmarks.server.answers import measure_answers
 from benchmarks.server.first_token import measure_first_token
+from benchmarks.server.participants import Setting, setting
 from benchmarks.server.percentiles import Percentiles, percentiles
 from benchmarks.server.plan import TINY
 from benchmarks.server.restart import measure_restart
 from benchmarks.server.servers import Wanted, running
-from benchmarks.server.setting import Setting, setting
 from benchmarks.server.store_and_find import measure_store_and_find
 from benchmarks.server.workers import measure_workers
-from benchmarks.stores_here import Neo4jHere, Place, Places
 from benchmarks.table import Table
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from benchmarks.quality.duplicates.figures import Judged
 from benchmarks.quality.duplicates.methods import METHODS, Method, semantic_methods
+from benchmarks.quality.duplicates.metrics import Judged
 from benchmarks.quality.duplicates.pairs import APART, Part, read
 from benchmarks.quality.duplicates.real_words import read_real_words
 from benchmarks.quality.duplicates.tables import (

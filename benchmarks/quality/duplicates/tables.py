@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchmarks.quality.duplicates.figures import Judged
+from benchmarks.quality.duplicates.metrics import Judged
 from benchmarks.quality.duplicates.pairs import APART, PARAPHRASE, SAME, Pair
 
 __all__ = ["merge_table", "paraphrase_table", "rival_table", "size_table", "table"]

@@ -9,8 +9,8 @@ from pathlib import Path
 from langchain_core.embeddings import Embeddings
 
 from benchmarks.quality.retrieval.cases import Case, foreign_cases, read_cases, united
-from benchmarks.quality.retrieval.figures import Answered, answer
-from benchmarks.quality.retrieval.ways import WAYS, Way, semantic_ways
+from benchmarks.quality.retrieval.methods import WAYS, Way, semantic_ways
+from benchmarks.quality.retrieval.metrics import Answered, answer
 
 __all__ = ["RESULTS", "report"]
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from ace_graph.memory.stores.base import Store, keeps_pending
-from benchmarks.stores_here import seeded
+from benchmarks.available_stores import seeded
 
 __all__ = ["crowd", "everything_learned"]
 

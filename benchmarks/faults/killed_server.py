@@ -1,4 +1,4 @@
-"""Servers killed in the middle of a turn: `python -m benchmarks.faults.served URL FOLDER [POINT ...]`.
+"""Servers killed in the middle of a turn: `python -m benchmarks.faults.killed_server URL FOLDER [POINT ...]`.
 
 At every boundary of a turn's spans a server of its own kills itself, with SIGKILL: in the first turn of a
 conversation, and in a later one. Another server finds the turn written down, takes it up, and answers one

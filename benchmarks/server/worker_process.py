@@ -1,6 +1,6 @@
 """One worker as a process of its own: it learns all that waits, and says when it was done.
 
-python -m benchmarks.server.working STORE REFLECT_SECONDS CONCURRENCY
+python -m benchmarks.server.worker_process STORE REFLECT_SECONDS CONCURRENCY
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import time
 from ace_graph.background.process_item import ItemOutcome
 from ace_graph.background.worker import build_worker
 from ace_graph.settings import Settings
+from benchmarks.available_stores import Place
 from benchmarks.server.model import ServedModel
-from benchmarks.stores_here import Place
 
 __all__ = ["READY"]
 

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from ace_graph.memory.stores.base import Store
-from benchmarks.server.child import stranger
-from benchmarks.server.crowd import crowd
+from benchmarks.available_stores import Place
+from benchmarks.server.learners import crowd
+from benchmarks.server.server_process import stranger
 from benchmarks.server.servers import Server
-from benchmarks.stores_here import Place
 
 __all__ = ["Setting", "setting"]
 

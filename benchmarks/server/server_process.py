@@ -1,6 +1,6 @@
 """One server as a process of its own: it prints its port, and serves until its standard input ends.
 
-    python -m benchmarks.server.child KIND STORE FOLDER OPTIONS
+    python -m benchmarks.server.server_process KIND STORE FOLDER OPTIONS
 
 It ends with the process that started it, which holds the other end of its standard input.
 """
@@ -26,7 +26,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from benchmarks.corpus import bullets
-from benchmarks.server.bare import bare_app, bare_graph
+from benchmarks.server.baseline import bare_app, bare_graph
 from benchmarks.server.model import ServedModel
 from benchmarks.server.recall import Nothing
 
@@ -67,7 +67,7 @@ async def _application(kind: str, store: str, folder: Path, options: Options) ->
     elif kind == "ours":
         yield _ours(model, store, folder, options)
     else:
-        from benchmarks.server.rivals import recall_of
+        from benchmarks.server.other_memories import recall_of
 
         recall = recall_of(kind, folder)
         for n in range(options.strangers):

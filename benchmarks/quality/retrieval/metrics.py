@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from benchmarks.quality.retrieval.cases import Case, Question
-from benchmarks.quality.retrieval.ways import TOP, Shown, Way
+from benchmarks.quality.retrieval.methods import TOP, Shown, Way
 
 __all__ = ["Answered", "answer"]
 

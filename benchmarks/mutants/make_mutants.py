@@ -1,4 +1,4 @@
-"""The program that makes the mutants, in the copy: `python -m benchmarks.mutants.making CHILDREN`."""
+"""The program that makes the mutants, in the copy: `python -m benchmarks.mutants.make_mutants CHILDREN`."""
 
 from __future__ import annotations
 

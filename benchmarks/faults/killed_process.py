@@ -1,4 +1,4 @@
-"""Processes that are killed in the middle of a turn: `python -m benchmarks.faults.nursery URL FOLDER`.
+"""Processes that are killed in the middle of a turn: `python -m benchmarks.faults.killed_process URL FOLDER`.
 
 Forks one child for every point, which runs the turn of a learner of its own and kills itself there, with
 SIGKILL. Its checkpoints are in FOLDER, for whoever goes on with the turn. Prints how each child ended.
