@@ -87,7 +87,7 @@ class KeySetAuthenticator:
         key = await self._keys.find(key_id if isinstance(key_id, str) else None)
         if key is None:
             raise _refused("invalid_token", "the token is not valid")
-        return _subject(token, key.key, key.algorithm, self._audience)
+        return _subject(token, key.key, key.algorithm_name, self._audience)
 
 
 def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:

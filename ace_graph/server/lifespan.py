@@ -1,14 +1,10 @@
-"""Opens what the server works with, in order, and closes it in the opposite order.
-
-Does not: serve requests.
-"""
+"""Opens what the server works with, in order, and closes it in the opposite order."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
@@ -28,9 +24,8 @@ from ace_graph.server.dependencies import Services
 from ace_graph.server.maintenance import maintenance_jobs
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.routes.learner_export import Exports
-from ace_graph.server.turns.manager import TurnLimits, Turns
-from ace_graph.server.turns.prefetch import prefetcher
-from ace_graph.server.turns.recovery import recovery_loop, undo_forgotten_turn
+from ace_graph.server.turns.manager import TurnLimits, TurnResources, Turns
+from ace_graph.server.turns.recovery import recovery_loop
 from ace_graph.settings import Settings
 from ace_graph.stores import check_store, open_store
 from ace_graph.trajectories.housekeeping import housekeeping
@@ -75,16 +70,7 @@ async def open_services(
         )
         wake = await stack.enter_async_context(background_worker(settings, model, store, snapshots, clock))
         limits = TurnLimits(settings.server_turns, settings.server_timeout, settings.conversation_messages)
-        turns = Turns(
-            graph,
-            conversations,
-            limits,
-            clock,
-            metrics,
-            wake,
-            prefetcher(store, snapshots),
-            partial(undo_forgotten_turn, store, conversations),
-        )
+        turns = Turns(TurnResources(graph, store, snapshots, conversations, limits, clock, metrics, wake))
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(recovery_loop(turns, conversations, store, clock))
         chores = maintenance_jobs(settings, store, conversations.database, clock)

@@ -64,16 +64,16 @@ class Metrics:
         )
         self._measured_at: float | None = None
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+    def request_answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
 
-    def began(self) -> None:
+    def turn_began(self) -> None:
         """Count a turn that begins."""
         self._under_way.inc()
 
-    def ended(self, outcome: str, seconds: float, out: ACEOutput | None) -> None:
+    def turn_ended(self, outcome: str, seconds: float, out: ACEOutput | None) -> None:
         """Count a turn that has ended, and what it cost."""
         self._under_way.dec()
         plan = out.get("plan") if out else None
@@ -83,19 +83,19 @@ class Metrics:
             self._tokens.labels(role, "input").inc(cost["input_tokens"])
             self._tokens.labels(role, "output").inc(cost["output_tokens"])
 
-    def waiting(self, pending: int, dead: int) -> None:
+    def set_pending(self, pending: int, dead: int) -> None:
         """Say how much learning waits."""
         self._pending.set(pending)
         self._dead.set(dead)
 
-    def must_measure(self, seconds: float) -> bool:
+    def measurement_due(self, seconds: float) -> bool:
         """Whether the sizes are to be measured anew, `seconds` being the time: once a minute, not oftener."""
         if self._measured_at is not None and seconds - self._measured_at < _MEASURED_EVERY:
             return False
         self._measured_at = seconds
         return True
 
-    def stored(self, sizes: StoreSizes, conversations: int, conversation_bytes: int) -> None:
+    def set_stored(self, sizes: StoreSizes, conversations: int, conversation_bytes: int) -> None:
         """Say how much is stored."""
         rows = {
             "learners": sizes.learners,
@@ -109,6 +109,6 @@ class Metrics:
             self._stored_bytes.labels("memory").set(sizes.bytes)
         self._stored_bytes.labels("conversations").set(conversation_bytes)
 
-    def text(self) -> bytes:
+    def render(self) -> bytes:
         """Return all numbers in Prometheus' text format."""
         return generate_latest(self.registry)

@@ -1,9 +1,4 @@
-"""What a client gets of a turn: the answer, what the memory lent to it, and what the turn changed.
-
-What a client asks for, as data: the body of a chat request, checked and cleaned.
-
-Does not: tell why something failed inside; the log does.
-"""
+"""The body of a chat request, checked and cleaned, and the reply: the answer and what the turn changed."""
 
 from __future__ import annotations
 
@@ -29,45 +24,46 @@ _USER = frozenset({"user", "human"})
 _ASSISTANT = frozenset({"assistant", "ai"})
 
 
-def _storable(text: object) -> object:
-    """Return text without what no database and no UTF-8 can hold: lone surrogates and NUL."""
+def _replace_unstorable(text: object) -> object:
+    """Return text without what databases and UTF-8 can't hold: lone surrogates and NUL."""
     if not isinstance(text, str):
         return text
     return without_surrogates(text).replace("\x00", " ")
 
 
-def _said(text: str) -> str:
+def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be blank")
     return text
 
 
-Said = Annotated[str, BeforeValidator(_storable)]
+Text = Annotated[str, BeforeValidator(_replace_unstorable)]
+"""Text that every store can hold."""
 
 
 class HistoryMessage(BaseModel):
-    """An earlier message. Roles other than user and assistant are taken and dropped: the server's own
-    system prompt stands first."""
+    """An earlier message. Roles other than user and assistant are accepted and ignored, because the system
+    prompt is the server's own."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     role: Literal["user", "human", "assistant", "ai", "system", "developer", "tool", "function"]
-    content: Annotated[Said, Field(max_length=MAX_MESSAGE_CHARS)]
+    content: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS)]
 
 
 class ChatRequest(BaseModel):
     """One message of the learner.
 
-    Without `conversationId` a conversation begins; the id in the answer goes on with it. The server keeps the
-    messages, so `conversationHistory` is for the beginning of a conversation only (later it is ignored).
-    Whose memory is used is the token's subject; fields that are not listed here are ignored.
+    Without `conversationId` a new conversation begins; send the id of the answer to continue it. The server
+    keeps the messages, so `conversationHistory` is used only when a conversation begins. The learner is the
+    token's subject. Fields that are not listed here are ignored.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
     message: Annotated[
-        Said,
-        AfterValidator(_said),
+        Text,
+        AfterValidator(_not_blank),
         Field(
             min_length=1,
             max_length=MAX_MESSAGE_CHARS,
@@ -78,7 +74,7 @@ class ChatRequest(BaseModel):
     ]
     conversation_id: (
         Annotated[
-            str, Field(pattern=CONVERSATION_ID, description="The conversation to go on with, or begin.")
+            str, Field(pattern=CONVERSATION_ID, description="The conversation to continue or to begin.")
         ]
         | None
     ) = None
@@ -87,17 +83,25 @@ class ChatRequest(BaseModel):
         Field(max_length=MAX_HISTORY, description="Earlier messages, the oldest first."),
     ] = ()
     mode: Annotated[Mode | None, Field(description="Force how it is answered.")] = None
+    additional_context: Annotated[
+        Text,
+        Field(
+            max_length=MAX_MESSAGE_CHARS,
+            description="Material for this message alone, such as a passage or a table. It is read as data "
+            "(32,000 characters of it at most) and is not part of the conversation.",
+        ),
+    ] = ""
 
 
 def history_messages(request: ChatRequest) -> list[AnyMessage]:
-    """Return the conversation before the message, in order, without what only a server may say."""
-    told: list[AnyMessage] = []
+    """Return the earlier messages of user and assistant, in order."""
+    messages: list[AnyMessage] = []
     for message in request.conversation_history:
         if message.role in _USER:
-            told.append(HumanMessage(message.content))
+            messages.append(HumanMessage(message.content))
         elif message.role in _ASSISTANT:
-            told.append(AIMessage(message.content))
-    return told
+            messages.append(AIMessage(message.content))
+    return messages
 
 
 NOT_SAVED = "what this turn learned could not be stored yet; the server tries again"
@@ -109,7 +113,7 @@ class _Reply(BaseModel):
 
 
 class AceDelta(BaseModel):
-    """What the turn's commit really changed, in bullets."""
+    """How many bullets the turn's commit changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -119,17 +123,17 @@ class AceDelta(BaseModel):
 
 
 class Scratch(BaseModel):
-    """`ace_delta` is left out where the turn could not be stored; `learning_error` says so."""
+    """`ace_delta` is absent if the turn could not be stored; `learning_error` says so."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     ace_delta: AceDelta | None = None
     learning_error: str | None = None
-    pending: bool = Field(default=False, description="Lessons are worked out after the answer.")
+    pending: bool = Field(default=False, description="Whether the turn is learned from after the answer.")
 
 
 class Metadata(_Reply):
-    """What stands beside the answer. Bullets are named by their ids, see GET /api/playbook."""
+    """What comes with the answer. Bullets are given by id, see GET /api/playbook."""
 
     scratch: Scratch
     injected: Annotated[list[str], Field(description="Bullets that were in the prompt.")] = []
@@ -140,7 +144,7 @@ class Metadata(_Reply):
 
 
 class ChatReply(_Reply):
-    """The answer to one message. `turnId` is what feedback names."""
+    """The answer to one message. Feedback refers to it by `turnId`."""
 
     answer: str
     mode: Mode
@@ -150,7 +154,7 @@ class ChatReply(_Reply):
 
 
 def reply_of(out: ACEOutput, conversation_id: str) -> ChatReply:
-    """Return what the client gets of a finished run."""
+    """Return the reply to a finished run."""
     plan, result, learning = out.get("plan"), out.get("result"), out.get("learning")
     if plan is None or result is None or learning is None:
         raise ValueError("the run ended without a result")

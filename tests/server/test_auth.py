@@ -203,6 +203,9 @@ async def test_a_new_key_is_found_without_a_restart(tmp_path: Path) -> None:
     [
         {"kty": "OKP", "crv": "X25519", "x": "hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo", "kid": "odd"},
         {"kty": "RSA", "kid": "odd"},
+        {"kty": "RSA", "alg": "none", "kid": "odd"},
+        {"kty": "EC", "alg": ["ES256"], "kid": "odd"},
+        {"kty": ["RSA"], "kid": "odd"},
         "no key at all",
     ],
 )
@@ -215,6 +218,20 @@ async def test_a_key_that_can_not_be_used_locks_nobody_out(odd: object, tmp_path
         reply = await get(served, "/api/playbook", f"Bearer {keys.signed()}")
         unknown = await get(served, "/api/playbook", f"Bearer {keys.signed('odd')}")
     assert (reply.status_code, unknown.status_code) == (200, 401)
+
+
+async def test_shared_secret_in_a_key_set_signs_no_token(tmp_path: Path) -> None:
+    keys = Keys(tmp_path)
+    published = json.loads(keys.path.read_text())
+    secret = base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("=")
+    shared = {"kty": "oct", "k": secret, "kid": "shared", "alg": "HS256"}
+    keys.path.write_text(json.dumps({"keys": [*published["keys"], shared]}))
+    signed = jwt.encode({"sub": "alice", "exp": LATER}, SECRET, algorithm="HS256", headers={"kid": "shared"})
+    async with serving(
+        settings_for(jwt_secret=None, jwks=str(keys.path)), Overrides(model=ScriptedModel([]))
+    ) as served:
+        reply = await get(served, "/api/playbook", f"Bearer {signed}")
+    assert reply.status_code == 401
 
 
 async def test_keys_that_can_not_be_read_are_the_servers_fault(tmp_path: Path) -> None:

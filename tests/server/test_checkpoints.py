@@ -16,7 +16,7 @@ from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, TurnCheck
 from ace_graph.server.conversations.repository import AcceptedTurn
 from ace_graph.server.schemas import ChatRequest, reply_of
 from ace_graph.server.turns.event_log import LiveTurn
-from ace_graph.server.turns.run_turn import run_turn
+from ace_graph.server.turns.run_turn import TurnWork, run_turn
 from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
 from tests.server.test_chat import model
@@ -86,9 +86,10 @@ async def test_who_listens_to_a_turn_that_had_ended_before_it_was_taken_up_is_to
     graph = graph_of(model("5/6"), InMemorySaver())
     asked = ChatRequest(message="What is 1/2 + 1/3?").model_dump_json(by_alias=True)
     turn = AcceptedTurn("r1", "c1", "alice", asked, thread_id="r1", known="nothing")
-    await run_turn(graph, turn, LiveTurn("r1", "c1", "alice"), None)
+    await run_turn(graph, TurnWork(turn, LiveTurn("r1", "c1", "alice")))
     again = LiveTurn("r1", "c1", "alice")
-    again.end(reply_of(await run_turn(graph, replace(turn, known="turn"), again, None), "c1"))
+    output = await run_turn(graph, TurnWork(replace(turn, known="turn"), again))
+    again.complete(reply_of(output, "c1"))
     told = [event async for event in again.follow(0, 1.0) if event is not None]
     assert [event.name for event in told] == ["start", "token", "result", "done"]
     assert told[1].data == {"text": "5/6"}

@@ -43,7 +43,7 @@ class Conversation:
 
 @dataclass(frozen=True)
 class AcceptedTurn:
-    """A turn that was written down. `asked` is the request, as JSON; `tries` counts the servers before.
+    """A turn that was written down. `request_json` is the ChatRequest; `tries` counts the servers before.
 
     `thread_id` is where the conversation's checkpoints are kept; before the turn is accepted, where they
     would be if the conversation began with it. `known`: how it may have begun already. "nothing": with it the
@@ -53,7 +53,7 @@ class AcceptedTurn:
     run_id: str
     conversation_id: str
     learner_id: str
-    asked: str
+    request_json: str
     thread_id: str
     tries: int = 0
     known: Literal["nothing", "conversation", "turn"] = "conversation"
@@ -122,7 +122,7 @@ class Conversations:
                     turn.run_id,
                     turn.learner_id,
                     turn.conversation_id,
-                    turn.asked,
+                    turn.request_json,
                     self._owner,
                     self._until(),
                 ),

@@ -31,7 +31,7 @@ _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 class RequestObserver(Protocol):
     """Is told of every request that was answered."""
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None: ...
+    def request_answered(self, method: str, route: str, status: int, seconds: float) -> None: ...
 
 
 class AccessLogMiddleware:
@@ -65,7 +65,7 @@ class AccessLogMiddleware:
     def _told(self, scope: Scope, status: int, seconds: float) -> None:
         # A stranger may make up as many methods as the metrics have room for.
         route, method = _route(scope), scope["method"] if scope["method"] in _METHODS else "other"
-        self._observer.answered(method, route, status, seconds)
+        self._observer.request_answered(method, route, status, seconds)
         level = logging.DEBUG if route in _QUIET and status < 400 else logging.INFO
         logger.log(level, "[ACE Server] %s %s %d %.0f ms", method, route, status, seconds * 1000)
 

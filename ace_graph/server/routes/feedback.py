@@ -15,7 +15,7 @@ from ace_graph.memory.evidence import Verdict
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.commit_change import ChangeReply, change_reply
-from ace_graph.server.schemas import Said
+from ace_graph.server.schemas import Text
 from ace_graph.trajectories.feedback import give_feedback
 
 __all__ = ["routes"]
@@ -30,7 +30,7 @@ class FeedbackRequest(BaseModel):
 
     turn_id: Annotated[str, Field(min_length=1, max_length=128, description="The `turnId` of an answer.")]
     verdict: Literal["good", "bad"]
-    text: Annotated[Said, Field(max_length=2_000, description="Why, in the learner's words.")] = ""
+    text: Annotated[Text, Field(max_length=2_000, description="Why, in the learner's words.")] = ""
 
 
 @routes.post("/feedback", responses=error_responses(404, 408, 409, 413))

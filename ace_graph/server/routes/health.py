@@ -71,7 +71,7 @@ async def metrics(services: ServicesDep) -> Response:
     """Return the numbers in Prometheus' text format."""
     await _count_waiting(services)
     await _measure(services)
-    return Response(services.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    return Response(services.metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
 
 async def _memory_answers(services: Services) -> bool:
@@ -98,15 +98,15 @@ async def _count_waiting(services: Services) -> None:
     except AceError as error:
         logger.warning("[ACE Server] pending learning can't be counted: %s", error)
         return
-    services.metrics.waiting(counts.pending, counts.dead)
+    services.metrics.set_pending(counts.pending, counts.dead)
 
 
 async def _measure(services: Services) -> None:
-    if not can_clean(services.store) or not services.metrics.must_measure(services.clock.monotonic()):
+    if not can_clean(services.store) or not services.metrics.measurement_due(services.clock.monotonic()):
         return
     database = services.conversations.database
     try:
         sizes, count = await services.store.sizes(), await count_conversations(database)
-        services.metrics.stored(sizes, count, await database.size())
+        services.metrics.set_stored(sizes, count, await database.size())
     except AceError as error:
         logger.warning("[ACE Server] what is stored can't be measured: %s", error)

@@ -19,7 +19,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.commit_change import ChangeReply, commit_change
-from ace_graph.server.schemas import Said
+from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]
 
@@ -80,7 +80,7 @@ class BulletPatch(BaseModel):
     )
 
     content: Annotated[
-        Said | None,
+        Text | None,
         Field(min_length=1, max_length=MAX_CONTENT_CHARS),
         WithJsonSchema(
             {

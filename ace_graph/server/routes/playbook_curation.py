@@ -18,13 +18,13 @@ from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.commit_change import ChangeReply, commit_change
 from ace_graph.server.routes.playbook import BulletId
-from ace_graph.server.schemas import Said
+from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]
 
 routes = APIRouter(prefix="/api/playbook", tags=["playbook"])
 
-Id = Annotated[Said, Field(min_length=1, max_length=128, examples=["fil-00042"])]
+Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
 
 
 def _number(value: object) -> object:
@@ -43,7 +43,7 @@ class MergeBody(_Body):
 
     ids: Annotated[list[Id], Field(min_length=2, max_length=20, description="Two bullets or more.")]
     content: (
-        Annotated[Said, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="The new text.")] | None
+        Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="The new text.")] | None
     ) = None
 
 

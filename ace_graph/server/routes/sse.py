@@ -1,6 +1,6 @@
-"""A turn as server-sent events: `start`, `mode`, `bullets`, `token`s, `result`, `done`; or `error` instead.
+"""A turn as server-sent events: `start`, `mode`, `bullets`, `token`s, `result`, `done`; or `error`.
 
-Does not: end the turn when the listener goes.
+The turn goes on when the client hangs up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["SSE_RESPONSES", "sse_response"]
 
 PING_SECONDS = 15.0
 _LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
-"""No line breaks to SSE, but to Python's splitlines, which clients read with. JSON escapes the others."""
+"""Characters that JSON leaves and SSE allows in a line, but that end a line for Python's `splitlines`."""
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 _EXAMPLE = """\
@@ -56,25 +56,25 @@ _EVENT: dict[str, Any] = {  # Any: a JSON schema
 
 SSE_RESPONSES: dict[int | str, dict[str, Any]] = {  # Any: FastAPI's own type
     200: {
-        "description": "The turn as it happens. The texts of all `token` events are the answer. `done` comes "
-        "when what was learned is stored; `error` comes instead of `result` and `done`, with the `status` "
-        "that the plain route would answer with.",
+        "description": "The turn as it happens. The answer is the text of all `token` events. `done` comes "
+        "when what was learned is stored. `error` comes instead of `result` and `done`, with the `status` "
+        "that the route without a stream would answer with.",
         "content": {"text/event-stream": {"schema": _EVENT, "example": _EXAMPLE}},
     }
 }
 
 
 def sse_response(turn: LiveTurn, after: int = 0) -> StreamingResponse:
-    """Return the response that tells a turn's events behind number `after`."""
-    return StreamingResponse(_lines(turn, after), media_type="text/event-stream", headers=_HEADERS)
+    """Return a response that streams a turn's events after number `after`."""
+    return StreamingResponse(_stream(turn, after), media_type="text/event-stream", headers=_HEADERS)
 
 
-async def _lines(turn: LiveTurn, after: int) -> AsyncGenerator[bytes]:
+async def _stream(turn: LiveTurn, after: int) -> AsyncGenerator[bytes]:
     async with aclosing(turn.follow(after, PING_SECONDS)) as events:
         async for event in events:
-            yield b": still here\n\n" if event is None else _encoded(event)
+            yield b": still here\n\n" if event is None else _encode(event)
 
 
-def _encoded(event: Event) -> bytes:
+def _encode(event: Event) -> bytes:
     data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":")).translate(_LINE_BREAKS)
     return f"id: {event.number}\nevent: {event.name}\ndata: {data}\n\n".encode("utf-8", "replace")

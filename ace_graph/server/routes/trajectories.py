@@ -18,7 +18,7 @@ from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.schemas import Said
+from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]
 
@@ -47,8 +47,8 @@ class TrajectoriesQuery(BaseModel):
 
     limit: Annotated[int, Field(ge=1, le=500, description="At most so many.")] = 50
     skip: Annotated[int, Field(ge=0, le=1_000_000, description="Leave out the newest so many.")] = 0
-    agent: Annotated[Said, Field(max_length=256, description="Who did it.")] | Absent = None
-    task_type: Annotated[Said, Field(max_length=256)] | Absent = None
+    agent: Annotated[Text, Field(max_length=256, description="Who did it.")] | Absent = None
+    task_type: Annotated[Text, Field(max_length=256)] | Absent = None
     status: TurnStatus | Absent = None
     since: Annotated[WrittenMoment, Field(description="Completed then or later.")] | Absent = None
     until: Annotated[WrittenMoment, Field(description="Completed then or earlier.")] | Absent = None

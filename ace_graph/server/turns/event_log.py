@@ -1,9 +1,7 @@
-"""One turn under way: what it has told so far, for anyone who listens, now or later.
+"""The events of one turn, kept so that any number of clients can listen, now or later.
 
-The turn belongs to no request. A client that hangs up only stops listening; one that comes back with the
-number of the last event it saw is told what came after.
-
-Does not: run the graph.
+The turn does not belong to a request: a client that hangs up only stops listening, and one that comes back
+with the number of its last event gets the events after it.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ EventName = Literal["start", "mode", "bullets", "token", "result", "error", "don
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened, and its number within its turn."""
+    """One event, and its number within its turn."""
 
     number: int
     name: EventName
@@ -32,82 +30,82 @@ class Event:
 
 
 class LiveTurn:
-    """What one turn tells. It ends with a reply or with a refusal.
+    """The events of a turn, which ends with a reply or with an error.
 
-    Its events are numbered from `first`, which is another one on each server that works on the turn: what an
-    earlier server told is not what this one tells.
+    Events are numbered from `first_number`. A server that continues a turn numbers above all numbers of the
+    server before it, because its events differ.
     """
 
-    def __init__(self, run_id: str, conversation_id: str, learner_id: str, first: int = 1) -> None:
+    def __init__(self, run_id: str, conversation_id: str, learner_id: str, first_number: int = 1) -> None:
         self.run_id = run_id
         self.conversation_id = conversation_id
         self.learner_id = learner_id
         self.reply: ChatReply | None = None
-        self.refusal: RequestRefused | None = None
-        self._first = first
+        self.error: RequestRefused | None = None
+        self._first_number = first_number
         self._events: list[Event] = []
-        self._news = asyncio.Event()
-        self._told("start", {"streamId": run_id, "conversationId": conversation_id})
+        self._changed = asyncio.Event()
+        self._append("start", {"streamId": run_id, "conversationId": conversation_id})
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come."""
-        return self.reply is not None or self.refusal is not None
+        """Whether no more events will come."""
+        return self.reply is not None or self.error is not None
 
-    def tell(self, name: EventName, data: Mapping[str, object]) -> None:
-        """Tell the listeners something."""
-        self._told(name, data)
-        self._wake()
+    def publish(self, name: EventName, data: Mapping[str, object]) -> None:
+        """Add an event and wake the listeners."""
+        self._append(name, data)
+        self._notify()
 
-    def end(self, reply: ChatReply) -> None:
-        """End with the answer: it is stored, whatever happens to this process now."""
-        self._told("result", reply.model_dump(mode="json", by_alias=True, exclude_none=True))
-        self._told("done", {})
+    def complete(self, reply: ChatReply) -> None:
+        """End with the reply: by now everything is stored."""
+        self._append("result", reply.model_dump(mode="json", by_alias=True, exclude_none=True))
+        self._append("done", {})
         self.reply = reply
-        self._wake()
+        self._notify()
 
-    def fail(self, refusal: RequestRefused) -> None:
-        """End without an answer."""
-        self._told("error", {"error": str(refusal), "code": refusal.code, "status": refusal.status})
-        self.refusal = refusal
-        self._wake()
+    def fail(self, error: RequestRefused) -> None:
+        """End without a reply."""
+        self._append("error", {"error": str(error), "code": error.code, "status": error.status})
+        self.error = error
+        self._notify()
 
     async def outcome(self) -> ChatReply:
-        """Return the reply once it is there. Raises the refusal."""
+        """Wait for the end and return the reply. Raises the error of a turn that failed."""
         while True:
-            if self.refusal is not None:
-                raise self.refusal
+            if self.error is not None:
+                raise self.error
             if self.reply is not None:
                 return self.reply
-            await self._news.wait()
+            await self._changed.wait()
 
     async def follow(self, after: int, ping_seconds: float) -> AsyncGenerator[Event | None]:
-        """Yield the events behind number `after`, as they come; None when nothing came for a while.
+        """Yield the events after number `after` as they come; None when none came for `ping_seconds`.
 
-        All of them for a number that was never told here.
+        Yields all events if there is no event with that number here.
         """
-        told = after - self._first + 1
-        told = told if 0 <= told <= len(self._events) else 0
+        sent = after - self._first_number + 1
+        sent = sent if 0 <= sent <= len(self._events) else 0
         while True:
-            news, known = self._news, len(self._events)
-            for event in self._events[told:known]:
+            changed, known = self._changed, len(self._events)
+            for event in self._events[sent:known]:
                 yield event
-            told = known
+            sent = known
             if self.ended and known == len(self._events):
                 return
-            if not await _heard(news, ping_seconds):
+            if not await _is_set_within(changed, ping_seconds):
                 yield None
 
-    def _told(self, name: EventName, data: Mapping[str, object]) -> None:
-        self._events.append(Event(self._first + len(self._events), name, data))
+    def _append(self, name: EventName, data: Mapping[str, object]) -> None:
+        self._events.append(Event(self._first_number + len(self._events), name, data))
 
-    def _wake(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+    def _notify(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
 
-async def _heard(news: asyncio.Event, seconds: float) -> bool:
+async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await news.wait()
-    return news.is_set()
+            await event.wait()
+    return event.is_set()

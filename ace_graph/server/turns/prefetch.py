@@ -1,37 +1,28 @@
-"""Reading a learner's memory ahead: while the turn is written down and the graph starts.
+"""Begins to read a learner's memory while the turn is still being stored and the graph starts.
 
-The learner waits for the slower of the two, not for both.
-
-Does not: read twice. The router takes what was read here.
+The learner waits for the slower of the two, not for both. The router awaits what is read here
+(`PrefetchedContext.loading`), so the memory is read once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 
-__all__ = ["Prefetch", "prefetcher"]
-
-Prefetch = Callable[[str], asyncio.Future[Snapshot]]
-"""Begins to read the memory of the learner that it is given."""
+__all__ = ["prefetch_snapshot"]
 
 
-def prefetcher(store: Store, snapshots: SnapshotCache) -> Prefetch:
-    """Return what begins to read from `store`, knowing what `snapshots` holds."""
-
-    def begin(learner_id: str) -> asyncio.Future[Snapshot]:
-        reading = asyncio.ensure_future(store.load(learner_id, known=snapshots.get(learner_id)))
-        reading.add_done_callback(_heeded)
-        return reading
-
-    return begin
+def prefetch_snapshot(store: Store, snapshots: SnapshotCache, learner_id: str) -> asyncio.Future[Snapshot]:
+    """Begin to load the learner's snapshot, given what the cache holds."""
+    loading = asyncio.ensure_future(store.load(learner_id, known=snapshots.get(learner_id)))
+    loading.add_done_callback(_retrieve_exception)
+    return loading
 
 
-def _heeded(reading: asyncio.Future[Snapshot]) -> None:
-    """What went wrong is for the turn to say; one that ends before it needs its memory says nothing."""
-    if not reading.cancelled():
-        reading.exception()
+def _retrieve_exception(loading: asyncio.Future[Snapshot]) -> None:
+    """Keep asyncio from logging the error of a turn that ended before its router asked for the memory."""
+    if not loading.cancelled():
+        loading.exception()

@@ -1,16 +1,15 @@
-"""One turn through the graph: what is asked of it, what it tells on the way, and what it leaves behind.
+"""Runs one turn through the graph and publishes what happens on the way.
 
-The answer is checkpointed before anything is learned from it (`checkpoints`), so a turn that a dying server
-leaves half done is taken up with the same ids, and is stored once; one without an answer is begun anew.
-
-Does not: say when a turn may begin, or bound its time; `turns` does.
+The answer is checkpointed before anything is learned from it (see `TurnCheckpointer`). So a turn whose server
+died continues with the same ids and is learned from once; a turn without an answer starts again.
 """
 
 from __future__ import annotations
 
-from asyncio import Future
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import cast
 
 from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
@@ -21,65 +20,75 @@ from ace_graph.context import ACEContext, PrefetchedContext
 from ace_graph.errors import RequestRefused
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
 from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, RUN
-from ace_graph.server.conversations.repository import AcceptedTurn, Unsaved
+from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, Unsaved
 from ace_graph.server.schemas import ChatRequest, history_messages
 from ace_graph.server.turns.event_log import LiveTurn
 from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["remove_question", "run_turn", "trim_history", "unsaved_of"]
+__all__ = ["TurnWork", "remove_question", "run_turn", "trim_history", "undo_forgotten_turn", "unsaved_of"]
 
 INTERRUPT = "__interrupt__"
 """The key of LangGraph's update when a node was interrupted."""
 
 
-async def run_turn(
-    graph: ACEGraph, turn: AcceptedTurn, live: LiveTurn, memory: Future[Snapshot] | None
-) -> ACEOutput:
-    """Run the turn, or take it up where it stopped, and tell `live` what happens. Raises what nodes raise.
+@dataclass(frozen=True)
+class TurnWork:
+    """One turn to run: how it was stored, who listens, and what this server has of it in memory.
 
-    `memory` is the learner's, where reading it has begun already.
+    `request` and `snapshot` are None for a turn of another server: the request is in `turn.request_json`.
     """
-    asked, out = await _where_it_stands(graph, turn)
-    if out is not None:
-        _tell_answer(live, out)
-        return out
+
+    turn: AcceptedTurn
+    live: LiveTurn
+    request: ChatRequest | None = None
+    snapshot: asyncio.Future[Snapshot] | None = None
+
+
+async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
+    """Run the turn, or continue it from its checkpoint. Raises what the nodes raise."""
+    live = work.live
+    turn_input, output = await _input_or_output(graph, work)
+    if output is not None:
+        _publish_answer(live, output)
+        return output
     last: object = None
-    shown = False
-    async with aclosing(_events(graph, asked, turn, memory)) as events:
+    streamed = False
+    async with aclosing(_graph_events(graph, turn_input, work)) as events:
         async for kind, event in events:
             if kind == "messages":
                 message, _ = cast("tuple[AnyMessage, object]", event)
                 if message.text:
-                    live.tell("token", {"text": message.text})
-                    shown = True
+                    live.publish("token", {"text": message.text})
+                    streamed = True
             elif kind == "custom":
-                _tell_bullets(live, event)
+                _publish_bullets(live, event)
             elif kind == "updates":
                 _check_not_interrupted(event)
-                _tell_mode(live, event)
+                _publish_mode(live, event)
             else:
                 last = event
-    done = cast("ACEOutput", last)
-    if not shown:
-        _tell_answer(live, done)
-    return done
+    output = cast("ACEOutput", last)
+    if not streamed:
+        _publish_answer(live, output)
+    return output
 
 
 async def remove_question(graph: ACEGraph, turn: AcceptedTurn) -> None:
-    """Take the question of a turn that failed out of the conversation, as if it had not been asked."""
+    """Remove the question of a failed turn, and what follows it, from the conversation."""
     state = await graph.aget_state(_config(turn))
     messages = cast("list[AnyMessage]", state.values.get("messages", []))
-    asked = _question_id(turn)
-    found = [place for place, message in enumerate(messages) if message.id == asked]
-    if found:
-        await _remove(graph, turn, messages[found[0] :])
+    question_id = _question_id(turn)
+    found = next((i for i, message in enumerate(messages) if message.id == question_id), None)
+    if found is not None:
+        await _remove(graph, turn, messages[found:])
 
 
-async def trim_history(graph: ACEGraph, turn: AcceptedTurn, out: ACEOutput, most: int) -> None:
-    """Drop the older half of a conversation that has more than `most` messages; a prompt sees a few only."""
-    messages = out["messages"]
-    if len(messages) <= most:
+async def trim_history(graph: ACEGraph, turn: AcceptedTurn, output: ACEOutput, max_messages: int) -> None:
+    """Drop the older half of a conversation with more than `max_messages`; a prompt holds only a few."""
+    messages = output["messages"]
+    if len(messages) <= max_messages:
         return
     half = next(
         (i for i in range(len(messages) // 2, len(messages)) if isinstance(messages[i], HumanMessage)), 0
@@ -87,49 +96,70 @@ async def trim_history(graph: ACEGraph, turn: AcceptedTurn, out: ACEOutput, most
     await _remove(graph, turn, messages[:half])
 
 
-def unsaved_of(turn: AcceptedTurn, out: ACEOutput) -> Unsaved | None:
+def unsaved_of(turn: AcceptedTurn, output: ACEOutput) -> Unsaved | None:
     """Return what the turn learned and could not store, if anything."""
-    learning = out.get("learning")
+    learning = output.get("learning")
     if learning is None or learning["unsaved"] is None:
         return None
     return Unsaved(learning["turn_id"], turn.learner_id, learning["unsaved"])
 
 
+async def undo_forgotten_turn(
+    store: Store, conversations: Conversations, turn: AcceptedTurn, turn_id: str
+) -> bool:
+    """Forget a learner of whom only this turn is stored and no conversation; return whether it did.
+
+    Such a learner was forgotten while the turn was being stored. A commit that begins a learner's memory
+    can't notice that: the memory is as empty after the forgetting as it was before the first turn.
+    """
+    if await conversations.of(turn.learner_id):
+        return False
+    known = await store.turns(turn.learner_id, 2)
+    if [each.turn_id for each in known] != [turn_id]:
+        return False
+    return await store.forget(turn.learner_id)
+
+
 async def _remove(graph: ACEGraph, turn: AcceptedTurn, messages: list[AnyMessage]) -> None:
-    gone = [RemoveMessage(id=message.id) for message in messages if message.id]
-    # As if the last node had said it: nothing is left to do in the thread.
-    await graph.aupdate_state(_config(turn), {"messages": gone}, as_node="ace_learning")
+    removals = [RemoveMessage(id=message.id) for message in messages if message.id]
+    # As the last node, so that LangGraph sees nothing left to run in the thread.
+    await graph.aupdate_state(_config(turn), {"messages": removals}, as_node="ace_learning")
 
 
-async def _where_it_stands(graph: ACEGraph, turn: AcceptedTurn) -> tuple[ACEInput | None, ACEOutput | None]:
-    """Return what to begin the turn with, None to go on from its checkpoint; or how it has ended already."""
-    request = ChatRequest.model_validate_json(turn.asked)
-    before = history_messages(request)
-    if turn.known == "turn" or (before and turn.known == "conversation"):
+async def _input_or_output(graph: ACEGraph, work: TurnWork) -> tuple[ACEInput | None, ACEOutput | None]:
+    """Return the graph's input (None: continue from the checkpoint), or the output if the turn has ended."""
+    turn = work.turn
+    request = work.request or ChatRequest.model_validate_json(turn.request_json)
+    history = history_messages(request)
+    if turn.known == "turn" or (history and turn.known == "conversation"):
         state = await graph.aget_state(_config(turn))
         metadata = cast("Mapping[str, object]", state.metadata or {})
         if metadata.get(RUN) == turn.run_id:
             return None, None if state.next else cast("ACEOutput", state.values)
-        before = [] if state.values.get("messages") else before
-    question = HumanMessage(request.message, id=_question_id(turn))
-    asked: ACEInput = {"messages": [*before, question]}
-    return ({**asked, "mode": request.mode} if request.mode else asked), None
+        history = [] if state.values.get("messages") else history
+    turn_input: ACEInput = {"messages": [*history, HumanMessage(request.message, id=_question_id(turn))]}
+    if request.mode:
+        turn_input["mode"] = request.mode
+    if request.additional_context:
+        turn_input["additional_context"] = request.additional_context
+    return turn_input, None
 
 
-def _events(
-    graph: ACEGraph, asked: ACEInput | None, turn: AcceptedTurn, memory: Future[Snapshot] | None
+def _graph_events(
+    graph: ACEGraph, turn_input: ACEInput | None, work: TurnWork
 ) -> AsyncGenerator[tuple[str, object]]:
+    turn = work.turn
     learner_id, conversation_id = turn.learner_id, turn.conversation_id
     context = (
         ACEContext(learner_id=learner_id, conversation_id=conversation_id)
-        if memory is None
-        else PrefetchedContext(learner_id=learner_id, conversation_id=conversation_id, loading=memory)
+        if work.snapshot is None
+        else PrefetchedContext(learner_id=learner_id, conversation_id=conversation_id, loading=work.snapshot)
     )
-    known = {NO_CHECKPOINT: turn.known == "nothing"}
+    first_turn: RunnableConfig = {"configurable": {NO_CHECKPOINT: turn.known == "nothing"}}
     # LangGraph leaves type arguments of its own classes open in this signature.
     stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
-        asked,
-        merge_configs(_config(turn), {"configurable": known}),
+        turn_input,
+        merge_configs(_config(turn), first_turn),
         context=context,
         stream_mode=["messages", "custom", "updates", "values"],
         durability="sync",
@@ -145,25 +175,25 @@ def _question_id(turn: AcceptedTurn) -> str:
     return f"question-{turn.run_id}"
 
 
-def _tell_answer(live: LiveTurn, out: ACEOutput) -> None:
-    if out.get("result"):
-        live.tell("token", {"text": out["messages"][-1].text})
+def _publish_answer(live: LiveTurn, output: ACEOutput) -> None:
+    if output.get("result"):
+        live.publish("token", {"text": output["messages"][-1].text})
 
 
-def _tell_bullets(live: LiveTurn, event: object) -> None:
+def _publish_bullets(live: LiveTurn, event: object) -> None:
     if isinstance(event, dict) and "injected" in event:
-        live.tell("bullets", {"bullets": cast("dict[str, object]", event)["injected"]})
+        live.publish("bullets", {"bullets": cast("dict[str, object]", event)["injected"]})
+
+
+def _publish_mode(live: LiveTurn, event: object) -> None:
+    update = cast("Mapping[str, Mapping[str, object]]", event).get("router")
+    if update:
+        live.publish("mode", {"mode": update["mode"]})
 
 
 def _check_not_interrupted(event: object) -> None:
-    """Raise RequestRefused where a tool waits for a person's answer: nobody is there who could give one."""
+    """Raise RequestRefused when a tool waits for a person: nobody can answer it over HTTP."""
     if isinstance(event, dict) and INTERRUPT in event:
         raise RequestRefused(
-            501, "interrupted", "a tool wanted to ask something in between, which this server can't pass on"
+            501, "interrupted", "a tool asked for a person's input, which this server can't pass on"
         )
-
-
-def _tell_mode(live: LiveTurn, event: object) -> None:
-    update = cast("Mapping[str, Mapping[str, object]]", event).get("router")
-    if update:
-        live.tell("mode", {"mode": update["mode"]})
