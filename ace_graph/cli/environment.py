@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ace_graph.cli.logs import install_logging, level_of
+from ace_graph.cli.logs import install_logging, log_level
 from ace_graph.settings import LogLevel, Settings, export_others
 
 __all__ = ["ENV_FILE", "load_settings"]
@@ -21,5 +21,5 @@ def load_settings(*, quiet: LogLevel = "INFO", debug: bool = False) -> Settings:
     """
     settings = Settings.load(ENV_FILE)
     export_others(ENV_FILE, os.environ)
-    install_logging(level_of(settings, quiet), settings.log_format, debug=debug)
+    install_logging(log_level(settings, quiet), settings.log_format, debug=debug)
     return settings

@@ -1,6 +1,6 @@
 """`ace-graph`: all commands, their arguments and their help.
 
-Does not: import what does the work before a command is called, so that help answers at once.
+What a command needs is imported when it is called, so that `--help` answers at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ace_graph.cli.app import AceGroup, debugging
 from ace_graph.cli.commands.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
 from ace_graph.cli.commands.learner import learner_commands
 from ace_graph.cli.commands.neo4j import neo4j
-from ace_graph.cli.commands.playbook_curation import playbook  # with the commands of both modules
+from ace_graph.cli.commands.playbook_edit import playbook  # with the commands of both modules
 from ace_graph.cli.commands.trajectory import trajectory
 from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
 from ace_graph.cli.terminal import tolerant_streams

@@ -1,8 +1,7 @@
-"""Ctrl-C during long work: once asks it to stop at the next step, twice ends the program at once.
+"""Long work on stderr: a progress bar with the accuracy so far, and what Ctrl-C does.
 
-How far an adaptation is, on stderr: a bar with its accuracy; lines now and then where no terminal is.
-
-Does not: save anything. What the work has written by then is what it goes on from.
+Without a terminal ten lines a phase replace the bar. Ctrl-C once stops the work at its next step, so that
+`--resume` continues there; twice ends the program at once.
 """
 
 from __future__ import annotations
@@ -22,26 +21,26 @@ from ace_graph.adaptation.results import Accuracy
 from ace_graph.cli.app import say
 from ace_graph.cli.terminal import console
 
-__all__ = ["StepBar", "Stopping", "so_far", "stopping_on_interrupt"]
+__all__ = ["StepProgress", "StopRequest", "accuracy_text", "stop_on_interrupt"]
 
 
-_LINES = 10
-"""Lines a phase where there is no terminal."""
+_LINES_PER_PHASE = 10
+"""Without a terminal."""
 
 
-def so_far(measured: Accuracy) -> str:
+def accuracy_text(measured: Accuracy) -> str:
     """Return the accuracy so far, and the failed calls, if any."""
     failed = f", {measured.failed} failed" if measured.failed else ""
     return f"accuracy {measured.accuracy:.1%}{failed}" if measured.total else "accuracy -"
 
 
-class StepBar:
-    """Shows every phase on a line of its own. Used in a `with` block; call it with each step."""
+class StepProgress:
+    """Shows each phase on its own line. A context manager, to be called with each step."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
         self._tasks: dict[tuple[str, int], TaskID] = {}
-        self._told: dict[tuple[str, int], int] = {}
+        self._printed: dict[tuple[str, int], int] = {}
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -57,17 +56,17 @@ class StepBar:
         key, measured = (step.phase, step.epoch), step.measured
         name = f"{step.phase} {step.epoch}" if step.epoch else step.phase
         if not self._terminal:
-            self._line(key, name, measured)
+            self._print_line(key, name, measured)
             return
         if key not in self._tasks:
             self._tasks[key] = self._bar.add_task(name, total=measured.count, so_far="")
-        self._bar.update(self._tasks[key], completed=measured.total, so_far=so_far(measured))
+        self._bar.update(self._tasks[key], completed=measured.total, so_far=accuracy_text(measured))
 
-    def _line(self, key: tuple[str, int], name: str, measured: Accuracy) -> None:
-        tenth = measured.total * _LINES // measured.count if measured.count else _LINES
-        if tenth > self._told.get(key, 0):
-            self._told[key] = tenth
-            say(f"{name}: {measured.total} of {measured.count}, {so_far(measured)}")
+    def _print_line(self, key: tuple[str, int], name: str, measured: Accuracy) -> None:
+        tenth = measured.total * _LINES_PER_PHASE // measured.count if measured.count else _LINES_PER_PHASE
+        if tenth > self._printed.get(key, 0):
+            self._printed[key] = tenth
+            say(f"{name}: {measured.total} of {measured.count}, {accuracy_text(measured)}")
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -82,7 +81,7 @@ class StepBar:
 _SHOW_CURSOR = "\x1b[?25h"
 
 
-class Stopping:
+class StopRequest:
     """Whether the work was asked to stop."""
 
     def __init__(self) -> None:
@@ -93,9 +92,9 @@ class Stopping:
 
 
 @contextmanager
-def stopping_on_interrupt(say: Callable[[str], None]) -> Generator[Stopping]:
-    """Yield what the work has to ask; while the block runs, Ctrl-C means what this module says."""
-    stopping = Stopping()
+def stop_on_interrupt(say: Callable[[str], None]) -> Generator[StopRequest]:
+    """Yield the stop request, which the first Ctrl-C in the block sets; the second one ends the program."""
+    stopping = StopRequest()
 
     def interrupted(number: int, frame: FrameType | None) -> None:
         if stopping.asked:

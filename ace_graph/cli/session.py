@@ -1,9 +1,4 @@
-"""One conversation with the agent: the messages so far, the last turn, and what may be said about it.
-
-The agent that `chat`, `run` and `demo` talk to: model, store and graph, closed together.
-
-Does not: read the keyboard or print.
-"""
+"""The agent that `chat`, `run` and `demo` use, and one conversation with it."""
 
 from __future__ import annotations
 
@@ -23,16 +18,17 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Judge
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.models import ModelChoice, choose_model, close_model, make_model
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["Agent", "Conversation", "opened_agent"]
+__all__ = ["Agent", "Conversation", "open_agent"]
 
 
 @dataclass(frozen=True)
 class Agent:
-    """A graph and what it stands on."""
+    """A graph, its store, and which model it uses."""
 
     graph: ACEGraph
     store: Store
@@ -40,24 +36,27 @@ class Agent:
 
 
 @asynccontextmanager
-async def opened_agent(settings: Settings, store: Store, base: Path | None = None) -> AsyncGenerator[Agent]:
-    """Yield the agent that the settings describe, on `store`; close its model and the store at the end.
+async def open_agent(
+    settings: Settings, store: Store, base: Path | None = None, snapshots: SnapshotCache | None = None
+) -> AsyncGenerator[Agent]:
+    """Yield the agent of these settings on `store`; close its model and the store at the end.
 
-    `base` is the file of a playbook that every learner is given.
-
+    `base` is the file of a playbook that every learner is given, `snapshots` the graph's cache.
     Raises ConfigurationError, ModelNotConfigured.
     """
     async with store:
         model = make_model(settings)
         try:
-            graph = build_ace_graph(model=model, store=store, settings=settings, base_playbook=base)
+            graph = build_ace_graph(
+                model=model, store=store, settings=settings, base_playbook=base, snapshots=snapshots
+            )
             yield Agent(graph, store, choose_model(settings))
         finally:
             await close_model(model)
 
 
 class Conversation:
-    """Remembers the messages in this process; a question that failed or was stopped leaves no trace."""
+    """Keeps the messages in this process; a question that failed or was stopped is not among them."""
 
     def __init__(self, agent: Agent, context: ACEContext, mode: str | None = None) -> None:
         self.agent = agent
@@ -79,17 +78,17 @@ class Conversation:
     async def ask(
         self, question: str, show: Callable[[str], None], ground_truth: str | None = None
     ) -> ACEOutput:
-        """Return the turn's output; the answer's text is shown while it comes.
+        """Ask, pass the answer's text to `show` while it is written, and return the turn's output.
 
         Raises AceError when there is no answer.
         """
-        asked: ACEInput = {"messages": [*self._messages, HumanMessage(question)]}
+        turn_input: ACEInput = {"messages": [*self._messages, HumanMessage(question)]}
         if self._mode is not None:
-            asked["mode"] = self._mode
+            turn_input["mode"] = self._mode
         context = self.context.model_copy(update={"ground_truth": ground_truth})
         out: object = None
         shown = False
-        async with aclosing(self._stream(asked, context)) as events:
+        async with aclosing(self._stream(turn_input, context)) as events:
             async for kind, event in events:
                 if kind == "messages":
                     message, _ = cast("tuple[AnyMessage, object]", event)
@@ -103,10 +102,10 @@ class Conversation:
         self._messages, self._last = list(done["messages"]), done
         return done
 
-    def _stream(self, asked: ACEInput, context: ACEContext) -> AsyncGenerator[tuple[str, object]]:
+    def _stream(self, turn_input: ACEInput, context: ACEContext) -> AsyncGenerator[tuple[str, object]]:
         # LangGraph leaves type arguments of its own classes open in this signature.
         stream = self.agent.graph.astream(  # pyright: ignore[reportUnknownMemberType]
-            asked, context=context, stream_mode=["messages", "values"]
+            turn_input, context=context, stream_mode=["messages", "values"]
         )
         return cast("AsyncGenerator[tuple[str, object]]", stream)  # LangGraph says iterator of anything
 
@@ -115,9 +114,10 @@ class Conversation:
         return await self.agent.store.load(self.learner)
 
     async def feedback(self, *, good: bool, text: str) -> Commit:
-        """Judge the last answer as the learner does: credit or blame for the bullets that it cites.
+        """Commit the learner's judgement of the last answer: a vote on the bullets that it cites.
 
-        Said again, it replaces what was said before. Raises ChangeRefused when there was no answer yet.
+        A later judgement of the same answer replaces this one. Raises ChangeRefused when there is
+        no answer yet.
         """
         result = self._last.get("result") if self._last else None
         learning = self._last.get("learning") if self._last else None

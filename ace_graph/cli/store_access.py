@@ -1,7 +1,4 @@
-"""What every command about memory does with the store: open it, load, commit one change, close it.
-
-Does not: know what the change is, or print.
-"""
+"""The store as the commands use it: open it, load, commit one change, close it."""
 
 from __future__ import annotations
 
@@ -11,32 +8,52 @@ from typing import TypeVar
 from uuid import uuid4
 
 from ace_graph.cli.environment import load_settings
-from ace_graph.errors import ChangeRefused
+from ace_graph.errors import ChangeRefused, ConfigurationError
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Effect, Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.stores.change import commit_checked
 from ace_graph.stores import open_store
 
-__all__ = ["AUTHOR", "change", "changed", "commit", "on_store", "planned"]
+__all__ = [
+    "AUTHOR",
+    "change",
+    "commit",
+    "commit_operation",
+    "commit_json",
+    "on_store",
+    "on_trajectories",
+    "preview",
+]
 
 AUTHOR = "ace-graph"
 T = TypeVar("T")
 
 
 def on_store(url: str | None, job: Callable[[Store], Awaitable[T]]) -> T:
-    """Return what `job` returns, run with the store at `url`, or that of the settings."""
+    """Run `job` with the store at `url`, or with that of the settings, and return its result."""
     settings = load_settings()
 
-    async def opened() -> T:
+    async def run() -> T:
         async with open_store(url, settings=settings) as store:
             return await job(store)
 
-    return asyncio.run(opened())
+    return asyncio.run(run())
+
+
+def on_trajectories(url: str | None, job: Callable[[PendingStore], Awaitable[T]]) -> T:
+    """Run `job` with the store. Raises ConfigurationError if it keeps no trajectories."""
+
+    async def checked(store: Store) -> T:
+        if not keeps_pending(store):
+            raise ConfigurationError(f"the store {store.name} keeps no trajectories of its own")
+        return await job(store)
+
+    return on_store(url, checked)
 
 
 def change(url: str | None, learner: str, operation: Operation, reason: str) -> Commit:
@@ -49,12 +66,14 @@ def change(url: str | None, learner: str, operation: Operation, reason: str) -> 
         base = await store.load(learner)
         if base.absent and not isinstance(operation, Add):
             raise ChangeRefused(f"nothing is stored for learner {learner}: check --learner")
-        return await changed(store, learner, base, operation, reason)
+        return await commit_operation(store, learner, base, operation, reason)
 
     return on_store(url, job)
 
 
-async def changed(store: Store, learner: str, base: Snapshot, operation: Operation, reason: str) -> Commit:
+async def commit_operation(
+    store: Store, learner: str, base: Snapshot, operation: Operation, reason: str
+) -> Commit:
     """Commit one operation onto `base`. Raises ChangeRefused as `change` does."""
     return await commit_checked(store, learner, _delta([operation], reason), base, _refused)
 
@@ -66,9 +85,14 @@ async def commit(
     return await store.commit(learner, _delta(operations, reason), base)
 
 
-def planned(store: Store, base: Snapshot, operations: Sequence[Operation], reason: str) -> Effect:
+def preview(store: Store, base: Snapshot, operations: Sequence[Operation], reason: str) -> Effect:
     """Return what a commit of `operations` would change now; nothing is written."""
     return resolve(base, _delta(operations, reason), store.policy)
+
+
+def commit_json(done: Commit) -> dict[str, object]:
+    """Return the version after a commit and what it changed, in ids."""
+    return {"version": done.version.n, **done.report.model_dump(mode="json", exclude={"refs"})}
 
 
 def _delta(operations: Sequence[Operation], reason: str) -> Delta:

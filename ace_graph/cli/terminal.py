@@ -1,11 +1,6 @@
-"""What a turn changed in the memory, as one line.
+"""Output for people: rich on a terminal, plain lines elsewhere; and one line about what a turn learned.
 
-Where text for people goes: rich on a terminal, plain lines everywhere else.
-
-Text that others wrote is made printable first, so that it can't move the cursor, change colours or be
-taken for markup.
-
-Does not: read the memory; the playbook after the turn, where it is given, lends the texts.
+Text of others is made printable first, so that it can't move the cursor, change colours or be read as markup.
 """
 
 from __future__ import annotations
@@ -23,7 +18,15 @@ if TYPE_CHECKING:
     from ace_graph.memory.playbook import Playbook
     from ace_graph.state import Judged, Learning
 
-__all__ = ["PLAIN_WIDTH", "console", "counted", "learned_line", "print_json", "printable", "tolerant_streams"]
+__all__ = [
+    "PLAIN_WIDTH",
+    "console",
+    "counted",
+    "learning_summary",
+    "print_json",
+    "printable",
+    "tolerant_streams",
+]
 
 
 PLAIN_WIDTH = 110
@@ -34,14 +37,14 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """Return `text` with control and direction characters as escapes; line breaks stay with `lines`."""
-    mended = _SURROGATES.sub("\ufffd", text)
-    shown = _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode(), mended)
+    """Return `text` with control and direction characters escaped; with `lines` line breaks stay."""
+    clean = _SURROGATES.sub("\ufffd", text)
+    shown = _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode(), clean)
     return shown if lines else shown.replace("\n", "\\n")
 
 
 def console(*, error: bool = False) -> Console:
-    """Return a console on the stdout, or the stderr, of this moment."""
+    """Return a console on the current stdout or stderr."""
     from rich.console import Console
 
     stream = sys.stderr if error else sys.stdout
@@ -60,25 +63,25 @@ def counted(number: int, what: str) -> str:
 
 
 def tolerant_streams() -> None:
-    """Let no character that a stream can't encode, or was not given as UTF-8, end the program."""
+    """Replace characters that a stream can't encode or decode, so that they don't end the program."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
 
 
-_SHOWN = 70
-_NAMED_GONE = 8
+_MAX_TEXT = 70
+_MAX_REMOVED = 8
 
 
-def learned_line(learning: Learning, playbook: Playbook | None = None) -> str:
+def learning_summary(learning: Learning, playbook: Playbook | None = None) -> str:
     """Return "learned: ..." in ids, with the text of what is new."""
     if learning["unsaved"] is not None:
         return f"not saved: {printable(learning['error'] or '')}"
     if learning["skipped"] is not None:
         return f"not learned: {printable(learning['skipped'])}"
     judged = learning["feedback"]
-    parts = [_judged(judged)] if judged else list[str]()
+    parts = [_verdict_text(judged)] if judged else list[str]()
     kept_back = learning["quarantined"]
     parts += [f"+ {_named(name, playbook)}" for name in learning["added"] if name not in kept_back]
     parts += [f"again {_named(name, playbook)}" for name in learning["updated"]]
@@ -86,14 +89,14 @@ def learned_line(learning: Learning, playbook: Playbook | None = None) -> str:
     parts += [f"{pair['kept']} absorbed {pair['gone']}" for pair in learning["merged"]]
     parts += [f"{pair['kept']} replaces {pair['gone']}" for pair in learning["superseded"]]
     gone = learning["removed"]
-    parts += [f"- {name}" for name in gone] if len(gone) <= _NAMED_GONE else [f"- {len(gone)} bullets"]
+    parts += [f"- {name}" for name in gone] if len(gone) <= _MAX_REMOVED else [f"- {len(gone)} bullets"]
     parts += [f"in quarantine {_named(name, playbook)}" for name in kept_back]
-    told = "; ".join(parts) or "nothing new"
+    summary = "; ".join(parts) or "nothing new"
     trouble = f" (but {printable(learning['error'])})" if learning["error"] else ""
-    return f"learned: {told}{trouble}"
+    return f"learned: {summary}{trouble}"
 
 
-def _judged(judged: Judged) -> str:
+def _verdict_text(judged: Judged) -> str:
     if judged["verdict"] == "unknown":
         return "the answer before was checked, and stands"
     return f"your word on the answer before: {judged['verdict']}"
@@ -104,4 +107,4 @@ def _named(bullet_id: str, playbook: Playbook | None) -> str:
     if bullet is None:
         return bullet_id
     text = printable(bullet.content)
-    return f"{bullet_id} {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}"
+    return f"{bullet_id} {text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT] + '…'}"

@@ -18,7 +18,6 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import PrivateAttr
 
-from ace_graph.cli.commands.watched_store import WatchedStore
 from ace_graph.context import ACEContext
 from ace_graph.errors import StoreUnavailable
 from ace_graph.graph import ACEGraph, build_ace_graph
@@ -33,6 +32,7 @@ from ace_graph.models.local import LocalModel, ModelCall
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput, ACEOutput
 from benchmarks.faults.fault import Fault, Point
+from benchmarks.faults.store_proxy import StoreProxy
 
 __all__ = [
     "ADVICE",
@@ -62,7 +62,7 @@ _AFTER: dict[str, Point] = {
 }
 
 
-class FaultyStore(WatchedStore):
+class FaultyStore(StoreProxy):
     """A store whose load and commit may be struck. An error of a load is one of the store's own kind."""
 
     def __init__(self, inner: Store, fault: Fault) -> None:

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from ace_graph.cli.logs import install_logging, level_of, with_content
+from ace_graph.cli.logs import install_logging, log_content_by_default, log_level
 from ace_graph.settings import Settings
 from tests.cli.commands import Commands
 
@@ -61,16 +61,16 @@ def test_the_level_holds_and_installing_twice_doubles_nothing(capsys: pytest.Cap
 
 @pytest.mark.usefixtures("ace")
 def test_the_environment_wins_over_a_commands_own_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert level_of(Settings.load(), "WARNING") == "WARNING"
+    assert log_level(Settings.load(), "WARNING") == "WARNING"
     monkeypatch.setenv("ACE_LOG_LEVEL", "debug")
-    assert level_of(Settings.load(), "WARNING") == "DEBUG"
+    assert log_level(Settings.load(), "WARNING") == "DEBUG"
 
 
 @pytest.mark.usefixtures("ace")
 def test_content_is_shown_unless_the_environment_says_no(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert with_content(Settings.load()).log_content is True
+    assert log_content_by_default(Settings.load()).log_content is True
     monkeypatch.setenv("ACE_LOG_CONTENT", "false")
-    assert with_content(Settings.load()).log_content is False
+    assert log_content_by_default(Settings.load()).log_content is False
 
 
 def test_the_log_shows_content_in_run_and_hides_it_on_request(

@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from ace_graph.cli.commands.run import read_request
+from ace_graph.cli.commands.run import parse_request
 from ace_graph.errors import UsageError
 from ace_graph.learning.report import ace_delta
 from ace_graph.state import Learning
@@ -16,7 +16,7 @@ QUESTION: JsonValue = [{"role": "user", "content": "What is 2+2?"}]
 
 
 def _read(**fields: JsonValue) -> dict[str, object]:
-    request = read_request(json.dumps({"messages": QUESTION, **fields}).encode())
+    request = parse_request(json.dumps({"messages": QUESTION, **fields}).encode())
     return request.context.model_dump(exclude_defaults=True)
 
 
@@ -36,8 +36,8 @@ def test_without_a_scratch_the_learner_is_local() -> None:
 
 def test_additional_context_is_an_input_of_its_own() -> None:
     asked = {"messages": QUESTION, "additional_context": "a table"}
-    assert read_request(json.dumps(asked).encode()).input.get("additional_context") == "a table"
-    assert "additional_context" not in read_request(json.dumps({"messages": QUESTION}).encode()).input
+    assert parse_request(json.dumps(asked).encode()).input.get("additional_context") == "a table"
+    assert "additional_context" not in parse_request(json.dumps({"messages": QUESTION}).encode()).input
 
 
 def test_scratch_takes_what_the_context_takes() -> None:
@@ -96,7 +96,7 @@ def test_what_an_answer_told_may_come_back() -> None:
 )
 def test_what_can_not_be_read_is_explained(raw: bytes, why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        read_request(raw)
+        parse_request(raw)
 
 
 @pytest.mark.parametrize(

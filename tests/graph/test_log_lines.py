@@ -27,7 +27,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     return caplog
 
 
-def with_content() -> Settings:
+def log_content_by_default() -> Settings:
     return Settings().model_copy(update={"log_content": True})
 
 
@@ -36,7 +36,7 @@ async def test_every_lesson_and_every_change_has_its_line(
 ) -> None:
     reply = "<final>5/6</final>"
     model = ScriptedModel(solver=[reply] * 2, reflector=[lessons(RULE, "Check the units"), lessons(RULE)])
-    graph = build(model, settings=with_content())
+    graph = build(model, settings=log_content_by_default())
     await graph.ainvoke(ask(), context=ALICE)
     assert len(re.findall(r"\[Lesson \d\]", lines.text)) == 2
     assert f"[ACE Memory][Delta Add] id=les-00001 content={RULE}" in lines.text
@@ -53,7 +53,7 @@ async def test_an_injected_bullet_is_described_with_score_votes_type_and_tags(
 ) -> None:
     await store.seed("alice", Add(content=RULE, section="math", helpful=3, harmful=1, tags=("sums",)))
     quiet = ACEContext(learner_id="alice", reflect_when="never")
-    await build(ScriptedModel(["<final>x</final>"]), settings=with_content()).ainvoke(
+    await build(ScriptedModel(["<final>x</final>"]), settings=log_content_by_default()).ainvoke(
         ask("adding fractions?"), context=quiet
     )
     [line] = [r.getMessage() for r in lines.records if "id=mat-00001 score=" in r.getMessage()]
@@ -104,7 +104,7 @@ async def test_the_log_tells_what_the_window_holds(
     ]
     question = {"role": "user", "content": "and now?"}
     quiet = ACEContext(reflect_when="never")
-    for settings in (with_content(), Settings()):
+    for settings in (log_content_by_default(), Settings()):
         await build(ScriptedModel(["<final>x</final>"]), settings=settings).ainvoke(
             said([*conversation, question]), context=quiet
         )
@@ -122,7 +122,7 @@ async def test_the_line_of_a_large_window_is_bounded_too(
     long = "word " * 100
     talk = [{"role": role, "content": long} for _ in range(100) for role in ("user", "assistant")]
     context = ACEContext(reflect_when="never", window_size=100)
-    await build(ScriptedModel(["<final>x</final>"]), settings=with_content()).ainvoke(
+    await build(ScriptedModel(["<final>x</final>"]), settings=log_content_by_default()).ainvoke(
         said([*talk, {"role": "user", "content": "and now?"}]), context=context
     )
     [line] = [r.getMessage() for r in caplog.records if "[ACE Window]" in r.getMessage()]
@@ -137,6 +137,6 @@ async def test_no_line_is_longer_than_its_bound(
     model = ScriptedModel(
         solver=[f"<scratch>{long}</scratch><final>{long}</final>"], reflector=[lessons("x" * 1_900)]
     )
-    await build(model, settings=with_content()).ainvoke(ask(long), context=ALICE)
+    await build(model, settings=log_content_by_default()).ainvoke(ask(long), context=ALICE)
     assert max(len(r.getMessage()) for r in lines.records) < 400
     assert "… [len=25000]" in lines.text

@@ -14,7 +14,7 @@ import typer
 from ace_graph.cli.app import debugging
 
 if TYPE_CHECKING:
-    from ace_graph.cli.commands.adapt_run import Asked
+    from ace_graph.cli.commands.adapt_run import RunOptions
 
 __all__ = ["Concurrency", "Limit", "TaskName", "TaskOption", "adapt"]
 
@@ -202,13 +202,13 @@ def _asked(
     max_revisions: int,
     max_failures: int,
     prices: tuple[float | None, float | None],
-) -> Asked:
-    from ace_graph.cli.commands.adapt_run import Asked
+) -> RunOptions:
+    from ace_graph.cli.commands.adapt_run import RunOptions
     from ace_graph.evaluation.reports import Prices
 
     given, taken = prices
     known = Prices(given or 0.0, taken or 0.0) if given is not None or taken is not None else None
-    return Asked(
+    return RunOptions(
         task=task.value,
         out=out,
         resume=resume,

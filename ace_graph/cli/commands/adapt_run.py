@@ -16,7 +16,7 @@ from ace_graph.adaptation.options import AdaptationOptions
 from ace_graph.adaptation.results import Accuracy, AdaptationResult
 from ace_graph.cli.app import say
 from ace_graph.cli.environment import load_settings
-from ace_graph.cli.progress import StepBar, stopping_on_interrupt
+from ace_graph.cli.progress import StepProgress, stop_on_interrupt
 from ace_graph.cli.terminal import console, counted, printable
 from ace_graph.context import ACEContext
 from ace_graph.errors import AdaptationError
@@ -26,11 +26,11 @@ from ace_graph.evaluation.statistics import paired, share_interval
 from ace_graph.evaluation.tasks import Task, task_named
 from ace_graph.models import close_model, make_model
 
-__all__ = ["Asked", "adapt_offline", "adapt_online"]
+__all__ = ["RunOptions", "adapt_offline", "adapt_online"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunOptions:
     """The options that both kinds of adaptation take."""
 
     task: str
@@ -49,7 +49,7 @@ class Asked:
 Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]
 
 
-def adapt_offline(asked: Asked, train: Path, val: Path | None, test: Path | None, epochs: int) -> int:
+def adapt_offline(asked: RunOptions, train: Path, val: Path | None, test: Path | None, epochs: int) -> int:
     """Run or resume an offline adaptation; return the exit code."""
     task = task_named(asked.task)
     files = {"train": train, "validation": val, "test": test}
@@ -67,7 +67,7 @@ def adapt_offline(asked: Asked, train: Path, val: Path | None, test: Path | None
     return _run(asked, task, data, run)
 
 
-def adapt_online(asked: Asked, file: Path) -> int:
+def adapt_online(asked: RunOptions, file: Path) -> int:
     """Run or resume an online adaptation; return the exit code."""
     task = task_named(asked.task)
     data = _opened({"data": file}, task, asked.limit)
@@ -87,12 +87,12 @@ def _opened(files: dict[str, Path], task: Task, limit: int | None) -> dict[str, 
     return data
 
 
-def _run(asked: Asked, task: Task, data: dict[str, RowFile], run: Run) -> int:
+def _run(asked: RunOptions, task: Task, data: dict[str, RowFile], run: Run) -> int:
     settings = load_settings(quiet="ERROR", debug=asked.debug)
 
     async def adapt() -> AdaptationResult:
         model = make_model(settings)
-        with stopping_on_interrupt(say) as stopping, StepBar() as bar:
+        with stop_on_interrupt(say) as stopping, StepProgress() as bar:
             options = AdaptationOptions(
                 model=model,
                 settings=settings,

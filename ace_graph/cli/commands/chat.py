@@ -1,11 +1,7 @@
 """`ace-graph chat`: a conversation at the terminal, or one question a line from a pipe.
 
-Where a chat's questions come from: a person at a terminal, or a pipe with one question a line.
-
-At a terminal the line can be edited and earlier ones called up, what is pasted is one message however many
-lines it has, and Ctrl-C clears a line that was begun.
-
-Does not: keep the conversation after it ends. What was learned is in the store.
+At a terminal lines can be edited and recalled, pasted text is one message however many lines it has, and
+Ctrl-C clears a line or stops an answer. The conversation ends with the program; what was learned stays.
 """
 
 from __future__ import annotations
@@ -25,9 +21,9 @@ import typer
 from ace_graph.cli.app import say
 from ace_graph.cli.commands.playbook_guide import GUIDE_HELP, PlaybookGuide
 from ace_graph.cli.environment import load_settings
-from ace_graph.cli.logs import with_content
-from ace_graph.cli.session import Conversation, opened_agent
-from ace_graph.cli.terminal import console, counted, learned_line, printable
+from ace_graph.cli.logs import log_content_by_default
+from ace_graph.cli.session import Conversation, open_agent
+from ace_graph.cli.terminal import console, counted, learning_summary, printable
 from ace_graph.cli.word_wrap import WordWrap
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError, InvalidMode
@@ -41,17 +37,17 @@ from ace_graph.stores import open_store
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-__all__ = ["Lines", "run_chat"]
+__all__ = ["QuestionReader", "run_chat"]
 
 
 _PROMPT = "you> "
 
 
-class Lines:
-    """Gives one question after the other."""
+class QuestionReader:
+    """Reads questions from the terminal, or one a line from a pipe."""
 
     def __init__(self) -> None:
-        self._session = _session() if sys.stdin.isatty() and sys.stdout.isatty() else None
+        self._session = _prompt_session() if sys.stdin.isatty() and sys.stdout.isatty() else None
 
     def next(self) -> str | None:
         """Return the next question; None at the end of the input, or on Ctrl-C or Ctrl-D in an empty line."""
@@ -64,7 +60,7 @@ class Lines:
             return None
 
 
-def _session() -> PromptSession[str]:
+def _prompt_session() -> PromptSession[str]:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
@@ -87,7 +83,7 @@ _HELP = f"""\
 _GOOD = frozenset({"good", "great", "right", "correct", "yes", "helpful", "perfect", "thanks", "👍"})
 _BAD = frozenset({"bad", "wrong", "incorrect", "no", "false", "unhelpful", "👎"})
 
-Go = Callable[[Coroutine[Any, Any, None]], None]  # Any: what asyncio yields and sends
+Runner = Callable[[Coroutine[Any, Any, None]], None]  # Any: what asyncio yields and sends
 
 
 def run_chat(url: str | None, learner: str, mode: str | None, base: Path | None, *, debug: bool) -> None:
@@ -95,15 +91,15 @@ def run_chat(url: str | None, learner: str, mode: str | None, base: Path | None,
     checked_learner_id(learner)
     if mode is not None and mode not in MODES:
         raise InvalidMode(f"{mode[:40]!r} is no mode: use one of {', '.join(MODES)}")
-    settings = with_content(offline_fallback(load_settings(quiet="WARNING", debug=debug)))
+    settings = log_content_by_default(offline_fallback(load_settings(quiet="WARNING", debug=debug)))
     context = ACEContext(learner_id=learner, conversation_id=f"chat-{uuid4().hex}")
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:
-            agent = opened_agent(settings, open_store(url, settings=settings), base)
-            talk = Conversation(runner.run(stack.enter_async_context(agent)), context, mode)
-            runner.run(_greet(talk))
-            failed = _loop(_Chat(talk), runner.run, debug=debug)
+            agent = open_agent(settings, open_store(url, settings=settings), base)
+            conversation = Conversation(runner.run(stack.enter_async_context(agent)), context, mode)
+            runner.run(_greet(conversation))
+            failed = _loop(_Chat(conversation), runner.run, debug=debug)
         finally:
             runner.run(stack.aclose())
     if failed and not sys.stdin.isatty():
@@ -112,18 +108,18 @@ def run_chat(url: str | None, learner: str, mode: str | None, base: Path | None,
 
 @dataclass
 class _Chat:
-    """The conversation, and the view of the playbook beside it."""
+    """The conversation, and the `/playbook` commands beside it."""
 
-    talk: Conversation
+    conversation: Conversation
     guide: PlaybookGuide = field(init=False)
 
     def __post_init__(self) -> None:
-        self.guide = PlaybookGuide(self.talk.agent.store, self.talk.learner)
+        self.guide = PlaybookGuide(self.conversation.agent.store, self.conversation.learner)
 
 
-def _loop(chat: _Chat, go: Go, *, debug: bool) -> bool:
-    """Take one question after the other; return whether one failed."""
-    failed, lines = False, Lines()
+def _loop(chat: _Chat, run: Runner, *, debug: bool) -> bool:
+    """Answer one question after the other; return whether one failed."""
+    failed, lines = False, QuestionReader()
     while (line := lines.next()) is not None:
         text = line.strip()
         if text in ("/quit", "/exit"):
@@ -131,7 +127,7 @@ def _loop(chat: _Chat, go: Go, *, debug: bool) -> bool:
         if not text:
             continue
         try:
-            go(_command(chat, text) if text.startswith("/") else _turn(chat.talk, text))
+            run(_command(chat, text) if text.startswith("/") else _answer(chat.conversation, text))
         except KeyboardInterrupt:
             console().print("\nstopped; the conversation goes on without this question", style="dim")
         except Exception as error:
@@ -142,15 +138,17 @@ def _loop(chat: _Chat, go: Go, *, debug: bool) -> bool:
     return failed
 
 
-async def _greet(talk: Conversation) -> None:
-    held = counted(len((await talk.snapshot()).playbook), "bullet")
+async def _greet(conversation: Conversation) -> None:
+    held = counted(len((await conversation.snapshot()).playbook), "bullet")
     if sys.stdin.isatty():
-        who = f"{talk.agent.choice}, {talk.agent.store.name}"
-        told = f"Learner {printable(talk.learner)}, {held} remembered ({who}). /help lists the commands."
-        console().print(told, style="dim")
+        who = f"{conversation.agent.choice}, {conversation.agent.store.name}"
+        greeting = (
+            f"Learner {printable(conversation.learner)}, {held} remembered ({who}). /help lists the commands."
+        )
+        console().print(greeting, style="dim")
 
 
-async def _turn(talk: Conversation, question: str) -> None:
+async def _answer(conversation: Conversation, question: str) -> None:
     terminal = sys.stdout.isatty()
     wrap = WordWrap(_write, console().width) if terminal else None
 
@@ -159,15 +157,17 @@ async def _turn(talk: Conversation, question: str) -> None:
         wrap.show(safe) if wrap else _write(safe)
 
     try:
-        out = await talk.ask(question, show)
+        out = await conversation.ask(question, show)
     finally:
         if wrap:
             wrap.end()
     sys.stdout.write("\n")
     learning = out.get("learning")
     if learning is not None:
-        playbook = (await talk.snapshot()).playbook if learning["added"] or learning["updated"] else None
-        console().print(learned_line(learning, playbook), style="dim", soft_wrap=not terminal)
+        playbook = (
+            (await conversation.snapshot()).playbook if learning["added"] or learning["updated"] else None
+        )
+        console().print(learning_summary(learning, playbook), style="dim", soft_wrap=not terminal)
 
 
 def _write(text: str) -> None:
@@ -177,18 +177,18 @@ def _write(text: str) -> None:
 
 async def _command(chat: _Chat, text: str) -> None:
     name, _, rest = text.partition(" ")
-    good = _says_good(rest, chat.talk.last_answer) if name == "/feedback" else None
+    good = _is_praise(rest, chat.conversation.last_answer) if name == "/feedback" else None
     if name == "/playbook":
         await chat.guide.run(rest)
     elif good is not None:
-        done = await chat.talk.feedback(good=good, text=rest)
+        done = await chat.conversation.feedback(good=good, text=rest)
         console().print(_thanks(done, good=good), style="dim", soft_wrap=not sys.stdout.isatty())
     else:
         console().print(_HELP, style="dim")
 
 
-def _says_good(said: str, answer: str) -> bool | None:
-    """Whether `/feedback` praises the last answer; None where its words say neither."""
+def _is_praise(said: str, answer: str) -> bool | None:
+    """Whether the words after `/feedback` praise the last answer; None if they neither praise nor blame."""
     first = said.split(" ")[0].strip(".,!:;").casefold()
     if first in _GOOD or first in _BAD:
         return first in _GOOD

@@ -19,7 +19,7 @@ from ace_graph.adaptation.results import Accuracy
 from ace_graph.adaptation.samples import Environment, Outcome, Sample
 from ace_graph.cli.app import say
 from ace_graph.cli.environment import ENV_FILE, load_settings
-from ace_graph.cli.progress import StepBar, stopping_on_interrupt
+from ace_graph.cli.progress import StepProgress, stop_on_interrupt
 from ace_graph.cli.terminal import console, print_json, printable
 from ace_graph.context import ACEContext
 from ace_graph.errors import DatasetError, UsageError
@@ -59,7 +59,7 @@ def run_compare(
 
     async def both() -> Comparison:
         models = [make_model(side.options.settings) for side in (first, second)]
-        with stopping_on_interrupt(say) as stopping, StepBar() as bar:
+        with stop_on_interrupt(say) as stopping, StepProgress() as bar:
 
             def ready(side: Side, model: BaseChatModel) -> Side:
                 given = replace(side.options, model=model, on_progress=bar, should_stop=stopping)

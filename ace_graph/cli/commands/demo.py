@@ -1,11 +1,8 @@
-"""`ace-graph demo`: the agent learns two learners, forgets the conversation, and still knows them.
+"""`ace-graph demo`: two learners, two sessions, and what was learned.
 
-All of it is real: the graph, a SQLite file, the offline tutor. The second session is a new graph on a newly
-opened file, so what it knows can only come from there.
-
-What is said in the demo: two learners, two sessions. The answers are the agent's own.
-
-Does not: use a key, a server or the network, or touch the memory of `ace-graph chat`.
+The messages are scripted; the graph, the SQLite file and the offline tutor are real. The second session is a
+new graph on a newly opened file, so what it knows of the learners comes from the file. No key, no server, no
+network, and not the memory of `ace-graph chat`.
 """
 
 from __future__ import annotations
@@ -22,20 +19,20 @@ from rich.text import Text
 
 from ace_graph.cli.commands.playbook_view import bullet_table
 from ace_graph.cli.environment import load_settings
-from ace_graph.cli.logs import with_content
-from ace_graph.cli.session import Agent, Conversation, opened_agent
-from ace_graph.cli.terminal import console, counted, learned_line, printable
+from ace_graph.cli.logs import log_content_by_default
+from ace_graph.cli.session import Agent, Conversation, open_agent
+from ace_graph.cli.terminal import console, counted, learning_summary, printable
 from ace_graph.context import ACEContext
 from ace_graph.errors import ConfigurationError
 from ace_graph.settings import Settings
 from ace_graph.state import ACEOutput
 from ace_graph.stores import open_store
 
-__all__ = ["FIRST_SESSION", "SECOND_SESSION", "Said", "run_demo"]
+__all__ = ["FIRST_SESSION", "SECOND_SESSION", "Message", "run_demo"]
 
 
 @dataclass(frozen=True)
-class Said:
+class Message:
     """One message of a learner; `truth` is the right answer, known to the critic only."""
 
     learner: str
@@ -44,23 +41,23 @@ class Said:
 
 
 FIRST_SESSION = (
-    Said("ada", "Call me Ada. I prefer pictures."),
-    Said("ada", "I keep mixing up the denominators when I add fractions."),
-    Said("ada", "What is 1/2 + 1/3?", truth="5/6"),
-    Said("ben", "Talk to me like a pirate."),
-    Said("ben", "What is 12 * 5?", truth="60"),
-    Said("ben", "What is 7/8 + 1/2?"),
-    Said("ben", "That's wrong, it should be 1 3/8."),
+    Message("ada", "Call me Ada. I prefer pictures."),
+    Message("ada", "I keep mixing up the denominators when I add fractions."),
+    Message("ada", "What is 1/2 + 1/3?", truth="5/6"),
+    Message("ben", "Talk to me like a pirate."),
+    Message("ben", "What is 12 * 5?", truth="60"),
+    Message("ben", "What is 7/8 + 1/2?"),
+    Message("ben", "That's wrong, it should be 1 3/8."),
 )
 
 SECOND_SESSION = (
-    Said("ada", "What is 3/4 + 1/6?", truth="11/12"),
-    Said("ben", "What is 3/4 + 1/6?", truth="11/12"),
-    Said("ben", "What is 5/6 + 1/2?"),
-    Said("ben", "That's right."),
-    Said("ada", "Actually, call me Countess Ada."),
-    Said("ada", "What do you know about me?"),
-    Said("ben", "What do you know about me?"),
+    Message("ada", "What is 3/4 + 1/6?", truth="11/12"),
+    Message("ben", "What is 3/4 + 1/6?", truth="11/12"),
+    Message("ben", "What is 5/6 + 1/2?"),
+    Message("ben", "That's right."),
+    Message("ada", "Actually, call me Countess Ada."),
+    Message("ada", "What do you know about me?"),
+    Message("ben", "What do you know about me?"),
 )
 
 
@@ -69,7 +66,7 @@ _INDENT = "  "
 
 def run_demo(keep: str | None, *, debug: bool = False) -> None:
     """Play both sessions. The memory is in a temporary file, or in the file named by `keep`."""
-    settings = with_content(load_settings(quiet="WARNING", debug=debug)).model_copy(
+    settings = log_content_by_default(load_settings(quiet="WARNING", debug=debug)).model_copy(
         update={"model": "offline"}
     )
     began = time.perf_counter()
@@ -92,19 +89,19 @@ def run_demo(keep: str | None, *, debug: bool = False) -> None:
 
 async def _play(settings: Settings, file: Path) -> None:
     out = console()
-    for line in _OPENING:
+    for line in _INTRODUCTION:
         out.print(line)
     nodes = "router -> planner -> solver -> critic -> ace_learning"
     out.print(f"{nodes}   ({file})", style="dim", soft_wrap=True)
     for title, session in (("Session 1", FIRST_SESSION), (_SECOND, SECOND_SESSION)):
-        async with opened_agent(settings, open_store(f"sqlite:///{file}", settings=settings)) as agent:
+        async with open_agent(settings, open_store(f"sqlite:///{file}", settings=settings)) as agent:
             out.print()
             out.rule(title)
-            learners = list(dict.fromkeys(said.learner for said in session))
+            learners = list(dict.fromkeys(message.learner for message in session))
             for learner in learners:
                 held = counted(len((await agent.store.load(learner)).playbook), "bullet")
                 out.print(f"{learner.title()}'s playbook before: {held}", style="bold")
-            await _talk(out, agent, session)
+            await _play_session(out, agent, session)
             out.print()
             for learner in learners:
                 snapshot = await agent.store.load(learner)
@@ -113,16 +110,16 @@ async def _play(settings: Settings, file: Path) -> None:
                 out.print(bullet_table(bullets, snapshot, agent.store.policy, named))
     out.print()
     out.rule("What to look at")
-    for line in _POINTS:
+    for line in _HIGHLIGHTS:
         out.print(line if line.startswith(" ") else f"- {line}")
 
 
-_OPENING = (
+_INTRODUCTION = (
     "Two learners, Ada and Ben, one SQLite file, no key, no server. The offline tutor answers: rules, no",
     "language model. What it is told, and what proved right, is what it remembers.",
 )
 _SECOND = "Session 2: a new graph, a newly opened file, no messages"
-_POINTS = (
+_HIGHLIGHTS = (
     "Session 2 began without a message, and Ada's name, her pictures and her warning were there.",
     "Ben asked the same question and got none of it: a prompt holds the bullets of its own learner only.",
     "Ben corrected an answer in session 1, and nobody told the agent more than that. In session 2 the answer",
@@ -133,29 +130,29 @@ _POINTS = (
 )
 
 
-async def _talk(out: Console, agent: Agent, session: Iterable[Said]) -> None:
-    talks: dict[str, Conversation] = {}
-    for said in session:
-        context = ACEContext(learner_id=said.learner, conversation_id=f"demo-{said.learner}")
-        talk = talks.setdefault(said.learner, Conversation(agent, context))
+async def _play_session(out: Console, agent: Agent, session: Iterable[Message]) -> None:
+    conversations: dict[str, Conversation] = {}
+    for message in session:
+        context = ACEContext(learner_id=message.learner, conversation_id=f"demo-{message.learner}")
+        conversation = conversations.setdefault(message.learner, Conversation(agent, context))
         out.print()
-        out.print(Text.assemble((f"{said.learner}> ", "bold cyan"), said.text))
+        out.print(Text.assemble((f"{message.learner}> ", "bold cyan"), message.text))
         pieces: list[str] = []
-        done = await talk.ask(said.text, pieces.append, said.truth)
+        done = await conversation.ask(message.text, pieces.append, message.truth)
         for line in "".join(pieces).splitlines():
             out.print(_INDENT + printable(line), soft_wrap=True)
-        for note in await _notes(talk, done, said):
+        for note in await _notes(conversation, done, message):
             out.print(_INDENT + note, style="dim", soft_wrap=True)
 
 
-async def _notes(talk: Conversation, done: ACEOutput, said: Said) -> list[str]:
-    """What happened behind the answer."""
+async def _notes(conversation: Conversation, done: ACEOutput, message: Message) -> list[str]:
+    """Return what was in the prompt, the verdict, and what was learned."""
     result, learning = done.get("result"), done.get("learning")
     notes: list[str] = []
     if result is not None:
         notes.append(f"in the prompt: {', '.join(result['injected']) or 'no bullet'}")
-        if said.truth is not None:
-            notes.append(f"the right answer is {said.truth}: verdict {result['verdict']}")
+        if message.truth is not None:
+            notes.append(f"the right answer is {message.truth}: verdict {result['verdict']}")
     if learning is not None:
-        notes.append(learned_line(learning, (await talk.snapshot()).playbook))
+        notes.append(learning_summary(learning, (await conversation.snapshot()).playbook))
     return notes

@@ -1,13 +1,7 @@
-"""`ace-graph doctor`: every check as a row, and exit code 1 when the main job can't run.
+"""`ace-graph doctor`: checks packages, settings, model and store; exit code 1 when the agent can't run.
 
-What `doctor` finds out about the store: is it reached, can it be written, which versions.
-
-A learner with a name that nobody has is stored and forgotten again, because only writing shows that
-writing works.
-
-What `doctor` looks at: each check is a function that returns rows.
-
-Does not: mend anything.
+Each check is a function that yields rows. The store is checked by writing: a learner with a random name is
+stored and forgotten again.
 """
 
 from __future__ import annotations
@@ -47,48 +41,9 @@ __all__ = [
     "run_doctor",
 ]
 
-
-def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
-    """The store at `url`, or else that of the settings."""
-    shown = redacted_url(url or settings.store_url)
-    try:
-        about, counts = asyncio.run(_tried(settings, url))
-    except AceError as error:
-        yield Check("store", "fail", shown, str(error))
-        return
-    if shown.startswith("memory://"):
-        yield Check("store", "warn", f"{shown} forgets everything when a command ends", "unset ACE_STORE")
-    else:
-        yield Check("store", "ok", f"{shown}, read and written")
-    yield Check("store versions", "ok", about)
-    if counts is not None:
-        yield _pending(counts)
-
-
-def _pending(counts: PendingCounts) -> Check:
-    """What waits to be learned from, and what could not be."""
-    found = f"{counts.pending} waiting, {counts.dead} dead letters"
-    if counts.dead:
-        fix = "ace-graph trajectory list --failed shows them, ace-graph reflect ID tries again"
-        return Check("pending learning", "warn", found, fix)
-    if counts.pending:
-        return Check("pending learning", "ok", found, "ace-graph worker learns from it")
-    return Check("pending learning", "ok", found)
-
-
-async def _tried(settings: Settings, url: str | None) -> tuple[str, PendingCounts | None]:
-    async with open_store(url, settings=settings) as store:
-        nobody = f"ace-graph-doctor-{uuid4().hex}"
-        try:
-            await commit(store, nobody, Snapshot(), [Add(content="The doctor was here.")], "doctor")
-        finally:
-            await store.forget(nobody)
-        counts = await store.count_pending() if keeps_pending(store) else None
-        return await describe(store), counts
-
-
 Status = Literal["ok", "warn", "fail"]
 
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 _NEEDED = ("langgraph", "langchain-core", "langchain-google-genai", "neo4j", "pydantic", "typer", "rich")
 _EXTRAS = {
     "langchain": ("providers", "other model providers"),
@@ -100,7 +55,7 @@ _EXTRAS = {
 
 @dataclass(frozen=True)
 class Check:
-    """One row. `fail` means that the main job can't run; `fix` says what to do."""
+    """One row. `fail` means that the agent can't run; `fix` says what to do."""
 
     name: str
     status: Status
@@ -109,13 +64,13 @@ class Check:
 
 
 def check_python() -> Iterator[Check]:
-    """The interpreter and this package."""
+    """Check the versions of the interpreter and of this package."""
     yield Check("python", "ok" if sys.version_info >= (3, 11) else "fail", platform.python_version())
     yield Check("ace-graph", "ok", version("ace-graph"))
 
 
 def check_packages() -> Iterator[Check]:
-    """The packages that are needed, and those of the extras."""
+    """Check the required packages and those of the extras."""
     for name in _NEEDED:
         found = _installed(name)
         if found is None:
@@ -128,7 +83,7 @@ def check_packages() -> Iterator[Check]:
 
 
 def check_env_file(file: Path) -> Iterator[Check]:
-    """The names in `.env`: a name that nobody reads looks like a typo."""
+    """Check the names in `.env` for typos."""
     if not file.is_file():
         yield Check(".env", "ok", "none in this folder; the environment alone counts")
         return
@@ -145,7 +100,7 @@ def check_env_file(file: Path) -> Iterator[Check]:
 
 
 def check_model(settings: Settings) -> Iterator[Check]:
-    """Which model answers."""
+    """Check which model answers."""
     from ace_graph.models import choose_model, make_model
 
     try:
@@ -159,10 +114,49 @@ def check_model(settings: Settings) -> Iterator[Check]:
             "set GEMINI_API_KEY, or ACE_MODEL=provider:name; ACE_MODEL=offline if that is what you want",
         )
     except AceError as error:
-        yield Check("model", "fail", str(error), "mend the setting that it names")
+        yield Check("model", "fail", str(error), "correct the setting that it names")
     else:
         key = "GEMINI_API_KEY is set; " if choice.provider == "google_genai" else ""
         yield Check("model", "ok", f"{choice} ({key}not asked: doctor --ask does)")
+
+
+def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
+    """Check that the store at `url`, or that of the settings, can be read and written."""
+    shown = redacted_url(url or settings.store_url)
+    try:
+        about, counts = asyncio.run(_probe(settings, url))
+    except AceError as error:
+        yield Check("store", "fail", shown, str(error))
+        return
+    if shown.startswith("memory://"):
+        yield Check("store", "warn", f"{shown} forgets everything when a command ends", "unset ACE_STORE")
+    else:
+        yield Check("store", "ok", f"{shown}, read and written")
+    yield Check("store versions", "ok", about)
+    if counts is not None:
+        yield _pending(counts)
+
+
+def _pending(counts: PendingCounts) -> Check:
+    """Return the row about turns that wait to be learned from, and about dead letters."""
+    found = f"{counts.pending} waiting, {counts.dead} dead letters"
+    if counts.dead:
+        fix = "ace-graph trajectory list --failed shows them, ace-graph reflect ID tries again"
+        return Check("pending learning", "warn", found, fix)
+    if counts.pending:
+        return Check("pending learning", "ok", found, "ace-graph worker learns from it")
+    return Check("pending learning", "ok", found)
+
+
+async def _probe(settings: Settings, url: str | None) -> tuple[str, PendingCounts | None]:
+    async with open_store(url, settings=settings) as store:
+        probe = f"ace-graph-doctor-{uuid4().hex}"
+        try:
+            await commit(store, probe, Snapshot(), [Add(content="The doctor was here.")], "doctor")
+        finally:
+            await store.forget(probe)
+        counts = await store.count_pending() if keeps_pending(store) else None
+        return await describe(store), counts
 
 
 def _installed(name: str) -> str | None:
@@ -170,9 +164,6 @@ def _installed(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
 def run_doctor(url: str | None, *, ask: bool, as_json: bool) -> int:
@@ -192,8 +183,8 @@ def run_doctor(url: str | None, *, ask: bool, as_json: bool) -> int:
         fix = f"\n       -> {printable(each.fix)}" if each.fix else ""
         line = Text.assemble((f"{each.status:<5}", _STYLES[each.status]), f"  {each.name}: ")
         out.print(line.append(printable(each.found) + fix), soft_wrap=True)
-    told = "The agent can't run before what failed is mended." if failed else "The agent can run."
-    out.print(told, style="bold")
+    verdict = "The agent can't run until what failed is fixed." if failed else "The agent can run."
+    out.print(verdict, style="bold")
     return bool(failed)
 
 
@@ -205,7 +196,7 @@ def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
         settings = Settings.load(ENV_FILE)
         export_others(ENV_FILE, os.environ)
     except AceError as error:
-        yield Check("settings", "fail", str(error), "mend the variable that it names")
+        yield Check("settings", "fail", str(error), "correct the variable that it names")
         return
 
     model = list(check_model(settings))
@@ -217,14 +208,14 @@ def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
 
 
 def _check_graph(settings: Settings) -> Iterator[Check]:
-    """Prompts, tools and limits: all that building the graph reads."""
+    """Check prompts, tools and limits by building the graph."""
     from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # as in agent
     from ace_graph.resources import offline_fallback
 
     try:
         graph = build_ace_graph(settings=offline_fallback(settings), store="memory://")
     except AceError as error:
-        yield Check("graph", "fail", str(error), "mend the setting that it names")
+        yield Check("graph", "fail", str(error), "correct the setting that it names")
         return
     nodes = [name for name in graph.get_graph().nodes if not name.startswith("__")]
     yield Check("graph", "ok", " -> ".join(nodes))

@@ -1,15 +1,12 @@
-"""The commands `ace-graph learner ...`: who is stored; all about one learner, as a file or gone for good.
+"""The commands `ace-graph learner ...`: list the learners, export everything about one, or delete it.
 
-What `learner list` prints.
-
-Does not: ask before it forgets unless a person sits at the terminal.
+What a command needs is imported when it is called, so that `--help` answers at once.
 """
 
 from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,54 +14,12 @@ import typer
 
 from ace_graph.cli.app import say
 from ace_graph.cli.options import Json, StoreUrl
-from ace_graph.cli.store_access import on_store
-from ace_graph.cli.terminal import console, print_json, printable
-from ace_graph.errors import ConfigurationError
-from ace_graph.memory.stores.base import LearnerSummary, Store, can_clean
 
 if TYPE_CHECKING:
+    from ace_graph.memory.stores.base import LearnerSummary, Store
     from ace_graph.settings import Settings
 
-__all__ = ["learner_commands", "list_learners"]
-
-
-def list_learners(url: str | None, limit: int, after: str, *, as_json: bool) -> None:
-    """Print one page of learners, and where the next one begins."""
-
-    async def read(store: Store) -> tuple[LearnerSummary, ...]:
-        if not can_clean(store):
-            raise ConfigurationError(f"the store {store.name} can't list its learners")
-        return await store.learners(limit + 1, after)
-
-    found = on_store(url, read)
-    page = found[:limit]
-    following = page[-1].learner_id if len(found) > limit else None
-    if as_json:
-        print_json({"learners": [_fields(each) for each in page], "next": following})
-        return
-    out = console()
-    for each in page:
-        last = "no turn" if each.last_turn is None else f"{each.last_turn:%Y-%m-%d %H:%M}"
-        out.print(f"{last:<16}  version {each.version:<6} {printable(each.learner_id)}", soft_wrap=True)
-    if not page:
-        say("no learner is stored" if not after else f"no learner comes behind {printable(after)}")
-    elif following is not None:
-        say(f"there are more: ace-graph learner list --after {printable(following)}")
-
-
-def _fields(each: LearnerSummary) -> dict[str, object]:
-    return {
-        "learner": each.learner_id,
-        "version": each.version,
-        "last_turn": _iso(each.last_turn),
-        "created_at": _iso(each.created_at),
-        "changed_at": _iso(each.changed_at),
-    }
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
-
+__all__ = ["learner_commands"]
 
 learner_commands = typer.Typer(
     no_args_is_help=True, help="The learners; everything stored about one: hand it out, or delete it."
@@ -77,7 +32,7 @@ LearnerId = Annotated[str, typer.Argument(metavar="ID", help="The learner.")]
 def list_(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Learners a page.")] = 100,
     after: Annotated[
-        str, typer.Option("--after", metavar="ID", help="Begin behind this learner: the next page.")
+        str, typer.Option("--after", metavar="ID", help="Begin after this learner: the next page.")
     ] = "",
     as_json: Json = False,
     store: StoreUrl = None,
@@ -88,8 +43,30 @@ def list_(
     ace-graph learner list
     ace-graph learner list --after ada --json
     """
+    from ace_graph.cli.store_access import on_store
+    from ace_graph.cli.terminal import console, print_json, printable
+    from ace_graph.errors import ConfigurationError
+    from ace_graph.memory.stores.base import can_clean
 
-    list_learners(store, limit, after, as_json=as_json)
+    async def read(opened: Store) -> tuple[LearnerSummary, ...]:
+        if not can_clean(opened):
+            raise ConfigurationError(f"the store {opened.name} can't list its learners")
+        return await opened.learners(limit + 1, after)
+
+    found = on_store(store, read)
+    page = found[:limit]
+    following = page[-1].learner_id if len(found) > limit else None
+    if as_json:
+        print_json({"learners": [_summary_json(each) for each in page], "next": following})
+        return
+    out = console()
+    for each in page:
+        last = "no turn" if each.last_turn is None else f"{each.last_turn:%Y-%m-%d %H:%M}"
+        out.print(f"{last:<16}  version {each.version:<6} {printable(each.learner_id)}", soft_wrap=True)
+    if not page:
+        say("no learner is stored" if not after else f"no learner comes after {printable(after)}")
+    elif following is not None:
+        say(f"there are more: ace-graph learner list --after {printable(following)}")
 
 
 @learner_commands.command("export")
@@ -105,13 +82,12 @@ def export_(
     \b
     ace-graph learner export ada -o ada-everything.json
     """
-    from ace_graph.cli.app import say
     from ace_graph.cli.store_access import on_store
     from ace_graph.server.conversations.open import open_existing_conversations
     from ace_graph.server.routes.learner_export import export_chunks
     from ace_graph.telemetry import audit
 
-    async def written(opened: Store) -> bool:
+    async def write(opened: Store) -> bool:
         """Write everything; return whether there was anything."""
         found = await opened.export(learner)
         async with open_existing_conversations(_settings(store)) as conversations:
@@ -120,7 +96,7 @@ def export_(
                     out.write(piece)
             return not found.snapshot.absent or bool(conversations and await conversations.of(learner))
 
-    found = on_store(store, written)
+    found = on_store(store, write)
     audit("export", learner, found=found)
     if not found:
         say(f"nothing is stored about learner {learner}")
@@ -142,11 +118,11 @@ def forget(
     if not yes and not as_json and sys.stdin.isatty():
         typer.confirm(f"Delete everything stored about {printable(learner)}?", abort=True)
 
-    async def gone(opened: Store) -> bool:
+    async def delete(opened: Store) -> bool:
         conversations = await forget_conversations(_settings(store), learner)
         return await opened.forget(learner) or conversations > 0
 
-    was_there = on_store(store, gone)
+    was_there = on_store(store, delete)
     audit("forget", learner, found=was_there)
     if as_json:
         print_json({"learner": learner, "forgotten": was_there})
@@ -156,8 +132,14 @@ def forget(
 
 
 def _settings(store: str | None) -> Settings:
-    """The settings, with the store that was asked for."""
+    """Return the settings, with the store that `--store` names."""
     from ace_graph.cli.environment import load_settings
 
     settings = load_settings()
     return settings if store is None else settings.model_copy(update={"store": store})
+
+
+def _summary_json(each: LearnerSummary) -> dict[str, object]:
+    moments = {"last_turn": each.last_turn, "created_at": each.created_at, "changed_at": each.changed_at}
+    written = {name: None if moment is None else moment.isoformat() for name, moment in moments.items()}
+    return {"learner": each.learner_id, "version": each.version, **written}

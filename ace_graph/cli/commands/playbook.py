@@ -1,6 +1,7 @@
-"""The commands `ace-graph playbook ...`: their arguments and their help.
+"""The commands `ace-graph playbook ...` that show a playbook, go back to an earlier one, export and import.
 
-Does not: do the work, or import what does before a command is called, so that help answers at once.
+Commands that change single bullets are in `playbook_edit`. What a command needs is imported when it is
+called, so that `--help` answers at once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
 if TYPE_CHECKING:
     from ace_graph.memory.bullet import MemoryType
 
-__all__ = ["playbook"]
+__all__ = ["BulletId", "MemoryKind", "playbook"]
 
 playbook = typer.Typer(
     no_args_is_help=True,
@@ -44,13 +45,6 @@ Kinds = Annotated[
 
 def _types(kinds: list[MemoryKind] | None) -> frozenset[MemoryType]:
     return frozenset(kind.value for kind in kinds or ())
-
-
-def given_days(days: float | None) -> float | None:
-    """Return a time to live that a bullet can have. Raises typer.BadParameter."""
-    if days is not None and not 0 < days <= 1_000_000:
-        raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
-    return days
 
 
 @playbook.command()
@@ -115,122 +109,6 @@ def search(
 
 
 @playbook.command()
-def add(
-    text: Annotated[str, typer.Argument(help="What is to be remembered, in one sentence.")],
-    learner: Learner = DEFAULT_LEARNER,
-    section: Annotated[
-        str, typer.Option(help="profile, preferences and misconceptions are always in the prompt.")
-    ] = "lessons",
-    memory_type: Annotated[
-        MemoryKind | None, typer.Option("--type", help="Inferred from the text by default.")
-    ] = None,
-    topic: Annotated[str | None, typer.Option(help="Such as fraction_addition.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
-    avoid: Annotated[bool, typer.Option("--avoid", help="It is what not to do.")] = False,
-    pin: Annotated[bool, typer.Option("--pin", help="Put it into every prompt.")] = False,
-    ttl_days: Annotated[
-        float | None, typer.Option(help="After so many days without a change no prompt holds it.")
-    ] = None,
-    as_json: Json = False,
-    store: StoreUrl = None,
-) -> None:
-    """Add a bullet by hand.
-
-    \b
-    ace-graph playbook add "Draw a picture before the first formula." --learner ada
-    ace-graph playbook add "Learner says: call me Ann" --section profile --pin
-    """
-    from ace_graph.cli.commands import playbook_edit
-    from ace_graph.memory.delta.operations import Add
-
-    operation = Add(
-        ref="new",
-        content=text,
-        section=section,
-        memory_type=memory_type.value if memory_type else None,
-        topic=topic,
-        tags=tuple(tag or ()),
-        polarity="anti_pattern" if avoid else "strategy",
-        pinned=pin,
-        ttl_days=given_days(ttl_days),
-        sources=("cli",),
-    )
-    playbook_edit.add(store, learner, operation, as_json=as_json)
-
-
-@playbook.command()
-def edit(
-    bullet_id: BulletId,
-    text: Annotated[str | None, typer.Argument(help="The new text.")] = None,
-    ttl_days: Annotated[
-        float | None, typer.Option(help="Days without a change until no prompt holds it; 0: for good.")
-    ] = None,
-    learner: Learner = DEFAULT_LEARNER,
-    as_json: Json = False,
-    store: StoreUrl = None,
-) -> None:
-    """Give a bullet another text or time to live; its id and its votes stay.
-
-    \b
-    ace-graph playbook edit les-00002 "The LCM of 4 and 6 is 12"
-    ace-graph playbook edit les-00002 --ttl-days 30
-    """
-    from ace_graph.cli.commands import playbook_edit
-    from ace_graph.memory.delta.operations import Update
-
-    if text is None and ttl_days is None:
-        raise typer.BadParameter("name a new text, or --ttl-days")
-    operation = Update(
-        bullet_id=bullet_id, content=text, ttl_days="never" if ttl_days == 0 else given_days(ttl_days)
-    )
-    playbook_edit.edit(store, learner, operation, as_json=as_json)
-
-
-@playbook.command()
-def pin(
-    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
-) -> None:
-    """Put a bullet into every prompt, and never archive it for room."""
-    from ace_graph.cli.commands import playbook_edit
-
-    playbook_edit.pin(store, learner, bullet_id, as_json=as_json)
-
-
-@playbook.command()
-def unpin(
-    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
-) -> None:
-    """Undo a pin."""
-    from ace_graph.cli.commands import playbook_edit
-
-    playbook_edit.unpin(store, learner, bullet_id, as_json=as_json)
-
-
-@playbook.command()
-def quarantine(
-    bullet_id: BulletId,
-    why: Annotated[str, typer.Argument(help="Why no prompt may hold it.")],
-    learner: Learner = DEFAULT_LEARNER,
-    as_json: Json = False,
-    store: StoreUrl = None,
-) -> None:
-    """Keep a bullet out of every prompt, with the reason."""
-    from ace_graph.cli.commands import playbook_edit
-
-    playbook_edit.quarantine(store, learner, bullet_id, why, as_json=as_json)
-
-
-@playbook.command()
-def release(
-    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
-) -> None:
-    """Let a bullet out of quarantine, into prompts. Read it first: `show --quarantined`."""
-    from ace_graph.cli.commands import playbook_edit
-
-    playbook_edit.release(store, learner, bullet_id, as_json=as_json)
-
-
-@playbook.command()
 def rescreen(
     learner: Learner = DEFAULT_LEARNER,
     everybody: Annotated[bool, typer.Option("--all", help="Every learner of the store.")] = False,
@@ -251,24 +129,6 @@ def rescreen(
         playbook_rescreen.rescreen_all(store, dry_run=dry_run, as_json=as_json)
     else:
         playbook_rescreen.rescreen(store, learner, dry_run=dry_run, as_json=as_json)
-
-
-@playbook.command()
-def remove(
-    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
-) -> None:
-    """Archive a bullet; `restore` brings it back."""
-    from ace_graph.cli.commands import playbook_edit
-
-    playbook_edit.remove(store, learner, bullet_id, as_json=as_json)
-
-
-@playbook.command()
-def clear(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
-    """Archive all bullets; `rollback` brings them back, `ace-graph learner forget` deletes for good."""
-    from ace_graph.cli.commands import playbook_edit
-
-    playbook_edit.clear(store, learner, as_json=as_json)
 
 
 @playbook.command()
@@ -313,6 +173,29 @@ def rollback(
     from ace_graph.cli.commands import playbook_history
 
     playbook_history.rollback(store, learner, version, as_json=as_json)
+
+
+@playbook.command()
+def archived(
+    learner: Learner = DEFAULT_LEARNER,
+    limit: Annotated[int, typer.Option(min=0, help="Bullets shown.")] = 50,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """The bullets that are no longer in the playbook, the latest first: since when, and why."""
+    from ace_graph.cli.commands import playbook_history
+
+    playbook_history.archive(store, learner, as_json=as_json, limit=limit)
+
+
+@playbook.command()
+def restore(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Bring back one bullet that `archived` lists, as it was; `rollback` brings back a whole version."""
+    from ace_graph.cli.commands import playbook_history
+
+    playbook_history.restore(store, learner, bullet_id, as_json=as_json)
 
 
 @playbook.command("export")

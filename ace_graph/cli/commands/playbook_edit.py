@@ -1,144 +1,272 @@
-"""What `playbook add`, `edit`, `pin`, `release`, `remove` and the like do: one delta each, and its report.
+"""The commands `ace-graph playbook ...` that change single bullets: each commits one operation.
 
-Does not: decide what a delta changes. An operation that was refused is an error here.
+An operation that the memory refuses is an error, and nothing is written. What a command needs is imported
+when it is called, so that `--help` answers at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
-from ace_graph.cli.store_access import change
-from ace_graph.cli.terminal import console, print_json, printable
-from ace_graph.errors import UsageError
-from ace_graph.memory.bullet import BulletTag
-from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.operations import (
-    Add,
-    Merge,
-    Pin,
-    Quarantine,
-    Release,
-    Remove,
-    Reset,
-    Supersede,
-    Tag,
-    Unpin,
-    Update,
-)
+import typer
 
-__all__ = [
-    "add",
-    "clear",
-    "edit",
-    "merge",
-    "pin",
-    "quarantine",
-    "release",
-    "remove",
-    "report_json",
-    "supersede",
-    "tag",
-    "unpin",
-]
+from ace_graph.cli.commands.playbook import BulletId, MemoryKind, playbook
+from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
+
+if TYPE_CHECKING:
+    from ace_graph.memory.commit import Commit
+    from ace_graph.memory.delta.operations import Operation
+
+__all__ = ["playbook"]
 
 
-def add(url: str | None, learner: str, operation: Add, *, as_json: bool) -> None:
-    """Add one bullet; a text that is known already reinforces its bullet."""
-    done = change(url, learner, operation, "playbook add")
-    bullet_id = done.report.refs[operation.ref or ""]
-    how = "added" if bullet_id in done.report.added else "known already, reinforced"
-    _tell(done, f"{bullet_id}: {how}{_kept_back(done, bullet_id)}", as_json=as_json, bullet_id=bullet_id)
+class Vote(StrEnum):
+    """The three counters, as a choice."""
+
+    helpful = "helpful"
+    harmful = "harmful"
+    neutral = "neutral"
 
 
-def edit(url: str | None, learner: str, operation: Update, *, as_json: bool) -> None:
-    """Change a bullet's text or time to live; its votes stay."""
-    done, bullet_id = change(url, learner, operation, "playbook edit"), operation.bullet_id
-    how = "changed" if done.report.updated else "is so already"
-    _tell(done, f"{bullet_id}: {how}{_kept_back(done, bullet_id)}", as_json=as_json)
-
-
-def pin(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
-    """Make a bullet part of the core."""
-    done = change(url, learner, Pin(bullet_id=bullet_id), "playbook pin")
-    _tell(done, f"{bullet_id}: pinned", as_json=as_json)
-
-
-def unpin(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
-    """Undo a pin."""
-    done = change(url, learner, Unpin(bullet_id=bullet_id), "playbook unpin")
-    _tell(done, f"{bullet_id}: no longer pinned", as_json=as_json)
-
-
-def quarantine(url: str | None, learner: str, bullet_id: str, why: str, *, as_json: bool) -> None:
-    """Keep a bullet out of prompts."""
-    done = change(url, learner, Quarantine(bullet_id=bullet_id, why=why), "playbook quarantine")
-    _tell(done, f"{bullet_id}: in quarantine", as_json=as_json)
-
-
-def release(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
-    """Let a bullet out of quarantine."""
-    done = change(url, learner, Release(bullet_id=bullet_id), "playbook release")
-    _tell(done, f"{bullet_id}: released, prompts may hold it", as_json=as_json)
-
-
-def remove(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
-    """Archive a bullet."""
-    done = change(url, learner, Remove(bullet_id=bullet_id), "playbook remove")
-    _tell(done, f"{bullet_id}: removed; playbook restore {bullet_id} brings it back", as_json=as_json)
-
-
-def merge(
-    url: str | None, learner: str, ids: Sequence[str], text: str | None, *, force: bool, as_json: bool
+@playbook.command()
+def add(
+    text: Annotated[str, typer.Argument(help="What is to be remembered, in one sentence.")],
+    learner: Learner = DEFAULT_LEARNER,
+    section: Annotated[
+        str, typer.Option(help="profile, preferences and misconceptions are always in the prompt.")
+    ] = "lessons",
+    memory_type: Annotated[
+        MemoryKind | None, typer.Option("--type", help="Inferred from the text by default.")
+    ] = None,
+    topic: Annotated[str | None, typer.Option(help="Such as fraction_addition.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
+    avoid: Annotated[bool, typer.Option("--avoid", help="It is what not to do.")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help="Put it into every prompt.")] = False,
+    ttl_days: Annotated[
+        float | None, typer.Option(help="After so many days without a change no prompt holds it.")
+    ] = None,
+    as_json: Json = False,
+    store: StoreUrl = None,
 ) -> None:
-    """Make one bullet of several."""
-    if len(ids) < 2:
+    """Add a bullet by hand.
+
+    \b
+    ace-graph playbook add "Draw a picture before the first formula." --learner ada
+    ace-graph playbook add "Learner says: call me Ann" --section profile --pin
+    """
+    from ace_graph.memory.delta.operations import Add
+
+    operation = Add(
+        ref="new",
+        content=text,
+        section=section,
+        memory_type=memory_type.value if memory_type else None,
+        topic=topic,
+        tags=tuple(tag or ()),
+        polarity="anti_pattern" if avoid else "strategy",
+        pinned=pin,
+        ttl_days=_checked_days(ttl_days),
+        sources=("cli",),
+    )
+    done = _change(store, learner, operation, "add")
+    new_id = done.report.refs["new"]
+    how = "added" if new_id in done.report.added else "known already, reinforced"
+    _report(done, f"{new_id}: {how}{_quarantine_note(done, new_id)}", as_json=as_json, new_id=new_id)
+
+
+@playbook.command()
+def edit(
+    bullet_id: BulletId,
+    text: Annotated[str | None, typer.Argument(help="The new text.")] = None,
+    ttl_days: Annotated[
+        float | None, typer.Option(help="Days without a change until no prompt holds it; 0: for good.")
+    ] = None,
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Give a bullet another text or time to live; its id and its votes stay.
+
+    \b
+    ace-graph playbook edit les-00002 "The LCM of 4 and 6 is 12"
+    ace-graph playbook edit les-00002 --ttl-days 30
+    """
+    from ace_graph.memory.delta.operations import Update
+
+    if text is None and ttl_days is None:
+        raise typer.BadParameter("name a new text, or --ttl-days")
+    operation = Update(
+        bullet_id=bullet_id, content=text, ttl_days="never" if ttl_days == 0 else _checked_days(ttl_days)
+    )
+    done = _change(store, learner, operation, "edit")
+    how = "changed" if done.report.updated else "is so already"
+    _report(done, f"{bullet_id}: {how}{_quarantine_note(done, bullet_id)}", as_json=as_json)
+
+
+@playbook.command()
+def pin(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Put a bullet into every prompt, and never archive it for room."""
+    from ace_graph.memory.delta.operations import Pin
+
+    done = _change(store, learner, Pin(bullet_id=bullet_id), "pin")
+    _report(done, f"{bullet_id}: pinned", as_json=as_json)
+
+
+@playbook.command()
+def unpin(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Undo a pin."""
+    from ace_graph.memory.delta.operations import Unpin
+
+    done = _change(store, learner, Unpin(bullet_id=bullet_id), "unpin")
+    _report(done, f"{bullet_id}: no longer pinned", as_json=as_json)
+
+
+@playbook.command()
+def quarantine(
+    bullet_id: BulletId,
+    why: Annotated[str, typer.Argument(help="Why no prompt may hold it.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Keep a bullet out of every prompt, with the reason."""
+    from ace_graph.memory.delta.operations import Quarantine
+
+    done = _change(store, learner, Quarantine(bullet_id=bullet_id, why=why), "quarantine")
+    _report(done, f"{bullet_id}: in quarantine", as_json=as_json)
+
+
+@playbook.command()
+def release(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Let a bullet out of quarantine, into prompts. Read it first: `show --quarantined`."""
+    from ace_graph.memory.delta.operations import Release
+
+    done = _change(store, learner, Release(bullet_id=bullet_id), "release")
+    _report(done, f"{bullet_id}: released, prompts may hold it", as_json=as_json)
+
+
+@playbook.command()
+def remove(
+    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+) -> None:
+    """Archive a bullet; `restore` brings it back."""
+    from ace_graph.memory.delta.operations import Remove
+
+    done = _change(store, learner, Remove(bullet_id=bullet_id), "remove")
+    _report(done, f"{bullet_id}: removed; playbook restore {bullet_id} brings it back", as_json=as_json)
+
+
+@playbook.command()
+def clear(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
+    """Archive all bullets; `rollback` brings them back, `ace-graph learner forget` deletes for good."""
+    from ace_graph.memory.delta.operations import Reset
+
+    done = _change(store, learner, Reset(), "clear")
+    _report(done, f"the playbook of learner {learner} is empty; {_undo_hint(done)}", as_json=as_json)
+
+
+@playbook.command()
+def merge(
+    bullet_ids: Annotated[list[str], typer.Argument(metavar="ID ID...", help="Two bullets or more.")],
+    learner: Learner = DEFAULT_LEARNER,
+    text: Annotated[str | None, typer.Option(help="What the one bullet is to say.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where they don't say the same: you answer for it.")
+    ] = False,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Make one bullet of several that say the same; the best one stays, with the votes of all.
+
+    \b
+    ace-graph playbook merge les-00001 les-00004
+    ace-graph playbook merge les-00001 les-00002 --force --text "Name the unit of every result."
+    """
+    from ace_graph.errors import UsageError
+    from ace_graph.memory.delta.operations import Merge
+
+    if len(bullet_ids) < 2:
         raise UsageError("playbook merge takes the ids of two bullets or more")
-    operation = Merge(bullet_ids=tuple(ids), content=text, force=force)
-    done = change(url, learner, operation, "playbook merge")
+    operation = Merge(bullet_ids=tuple(bullet_ids), content=text, force=force)
+    done = _change(store, learner, operation, "merge")
     kept = done.report.merged[-1].kept
     gone = ", ".join(pair.gone for pair in done.report.merged)
-    back = f"playbook rollback {done.version.n - 1} undoes it"
-    _tell(done, f"{kept}: holds what {gone} said{_kept_back(done, kept)}; {back}", as_json=as_json)
+    sentence = f"{kept}: holds what {gone} said{_quarantine_note(done, kept)}; {_undo_hint(done)}"
+    _report(done, sentence, as_json=as_json)
 
 
-def supersede(url: str | None, learner: str, bullet_id: str, by: str, *, as_json: bool) -> None:
-    """Archive a bullet in favour of another one."""
-    done = change(url, learner, Supersede(bullet_id=bullet_id, by=by), "playbook supersede")
-    _tell(
+@playbook.command()
+def supersede(
+    bullet_id: BulletId,
+    by: Annotated[str, typer.Argument(metavar="BY", help="The id of the bullet that takes its place.")],
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Archive a bullet because another one corrects it; later votes on it are refused."""
+    from ace_graph.memory.delta.operations import Supersede
+
+    done = _change(store, learner, Supersede(bullet_id=bullet_id, by=by), "supersede")
+    _report(
         done, f"{bullet_id}: replaced by {by}; playbook restore {bullet_id} brings it back", as_json=as_json
     )
 
 
-def tag(url: str | None, learner: str, bullet_id: str, vote: BulletTag, by: int, *, as_json: bool) -> None:
-    """Move one counter of a bullet."""
-    done = change(url, learner, Tag(bullet_id=bullet_id, tag=vote, by=by), "playbook tag")
+@playbook.command()
+def tag(
+    bullet_id: BulletId,
+    vote: Annotated[Vote, typer.Argument(help="The counter that goes up.")],
+    learner: Learner = DEFAULT_LEARNER,
+    by: Annotated[int, typer.Option(min=1, help="By how much.")] = 1,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Vote on a bullet by hand, apart from any turn. What does more harm than good is not shown."""
+    from ace_graph.memory.delta.operations import Tag
+
+    done = _change(store, learner, Tag(bullet_id=bullet_id, tag=vote.value, by=by), "tag")
     bullet = done.snapshot.playbook.get_bullet(bullet_id)
-    now = f"+{bullet.helpful}/-{bullet.harmful}" if bullet else "archived, as it did too much harm"
-    _tell(done, f"{bullet_id}: {now}", as_json=as_json)
+    counters = f"+{bullet.helpful}/-{bullet.harmful}" if bullet else "archived, as it did too much harm"
+    _report(done, f"{bullet_id}: {counters}", as_json=as_json)
 
 
-def clear(url: str | None, learner: str, *, as_json: bool) -> None:
-    """Archive every bullet and start the access clock at 0."""
-    done = change(url, learner, Reset(), "playbook clear")
-    back = f"playbook rollback {done.version.n - 1} undoes it"
-    _tell(done, f"the playbook of learner {learner} is empty; {back}", as_json=as_json)
+def _checked_days(days: float | None) -> float | None:
+    """Return a time to live that a bullet can have. Raises typer.BadParameter."""
+    if days is not None and not 0 < days <= 1_000_000:
+        raise typer.BadParameter("--ttl-days is a number of days above 0, at most 1,000,000")
+    return days
 
 
-def report_json(done: Commit) -> dict[str, object]:
-    """Return the version after a commit and what it changed, in ids."""
-    return {"version": done.version.n, **done.report.model_dump(mode="json", exclude={"refs"})}
+def _change(url: str | None, learner: str, operation: Operation, command: str) -> Commit:
+    from ace_graph.cli.store_access import change
+
+    return change(url, learner, operation, f"playbook {command}")
 
 
-def _kept_back(done: Commit, bullet_id: str) -> str:
-    """What to know of a bullet that no prompt will hold, '' for another."""
+def _report(done: Commit, sentence: str, *, as_json: bool, new_id: str | None = None) -> None:
+    from ace_graph.cli.store_access import commit_json
+    from ace_graph.cli.terminal import console, print_json, printable
+
+    if as_json:
+        print_json({**({"id": new_id} if new_id else {}), **commit_json(done)})
+    else:
+        console().print(printable(sentence), soft_wrap=True)
+
+
+def _quarantine_note(done: Commit, bullet_id: str) -> str:
+    """Say that a bullet is in quarantine and how to release it; '' for an active one."""
     bullet = done.snapshot.playbook.get_bullet(bullet_id)
     if bullet is None or bullet.status == "active":
         return ""
     return f", in quarantine ({bullet.quarantine_reason}); playbook release {bullet_id} lets it into prompts"
 
 
-def _tell(done: Commit, sentence: str, *, as_json: bool, bullet_id: str | None = None) -> None:
-    if as_json:
-        print_json({**({"id": bullet_id} if bullet_id else {}), **report_json(done)})
-    else:
-        console().print(printable(sentence), soft_wrap=True)
+def _undo_hint(done: Commit) -> str:
+    return f"playbook rollback {done.version.n - 1} undoes it"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from ace_graph.cli.store_access import changed
+from ace_graph.cli.store_access import commit_operation
 from ace_graph.cli.terminal import console, counted, printable
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
@@ -81,7 +81,7 @@ class PlaybookGuide:
     async def _change(self, snapshot: Snapshot, verb: str, name: str) -> None:
         bullet = self._bullet(snapshot, name)
         operation, inverse, told = _operations(verb, bullet)
-        await changed(self._store, self._learner, snapshot, operation, f"/playbook {verb}")
+        await commit_operation(self._store, self._learner, snapshot, operation, f"/playbook {verb}")
         self._undo.append((bullet.id, inverse))
         console().print(f"{told}: {printable(bullet.advice)} (/playbook undo takes it back)")
 
@@ -89,7 +89,7 @@ class PlaybookGuide:
         if not self._undo:
             raise ChangeRefused("there is nothing to undo: only pins and removals of this chat can be undone")
         name, inverse = self._undo[-1]
-        await changed(self._store, self._learner, snapshot, inverse, "/playbook undo")
+        await commit_operation(self._store, self._learner, snapshot, inverse, "/playbook undo")
         self._undo.pop()
         console().print(f"taken back: {name} is as it was")
 

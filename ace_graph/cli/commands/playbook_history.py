@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from ace_graph.cli.commands.playbook_edit import report_json
 from ace_graph.cli.commands.playbook_view import bullet_json
-from ace_graph.cli.store_access import commit, on_store
+from ace_graph.cli.store_access import commit, commit_json, on_store
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
@@ -80,7 +79,7 @@ def rollback(url: str | None, learner: str, version: int, *, as_json: bool) -> N
 
     done = on_store(url, job)
     if as_json:
-        print_json(report_json(done))
+        print_json(commit_json(done))
         return
     held = counted(len(done.snapshot.playbook), "bullet")
     console().print(f"version {done.version.n} holds the {held} of version {version}", soft_wrap=True)
@@ -118,7 +117,7 @@ def restore(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> 
 
     done = on_store(url, job)
     if as_json:
-        print_json(report_json(done))
+        print_json(commit_json(done))
         return
     bullet = done.snapshot.playbook.entries[bullet_id]
     hidden = "; it does more harm than good, so no prompt shows it" if bullet.harmful > bullet.helpful else ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ace_graph.cli.store_access import commit, on_store, planned
+from ace_graph.cli.store_access import commit, on_store, preview
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import ChangeRefused, UsageError
 from ace_graph.memory.commit import History
@@ -95,7 +95,7 @@ async def _learners(store: CleanableStore) -> AsyncIterator[str]:
 async def _look(store: Store, learner: str, *, dry_run: bool) -> _Looked:
     base = await store.load(learner)
     operation = Rescreen(kept=_released_by_people(await store.history(learner)))
-    effect = planned(store, base, [operation], _REASON)
+    effect = preview(store, base, [operation], _REASON)
     if dry_run or not effect.changes:
         after = apply(base.playbook, effect)
         return _looked(learner, effect.report, after, base.version.n)

@@ -1,13 +1,7 @@
 """`ace-graph run`: one JSON object on stdin, one JSON line on stdout, the log on stderr.
 
-What `ace-graph run` takes and gives: one JSON object in, one JSON object out.
-
-Standard output that holds one line and nothing else, whatever libraries print.
-
-The protection is at the file descriptor: what a C library or a child process writes to stdout goes to
-stderr too.
-
-Does not: keep a thread. The caller sends the history.
+Stdout holds that line and nothing else: what libraries, C code or child processes write to it goes to stderr.
+Nothing is kept between two runs but the memory; the caller sends the history.
 """
 
 from __future__ import annotations
@@ -29,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from ace_graph.cli.environment import load_settings
-from ace_graph.cli.logs import with_content
+from ace_graph.cli.logs import log_content_by_default
 from ace_graph.cli.options import DEFAULT_LEARNER
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError, UsageError
@@ -37,11 +31,11 @@ from ace_graph.learning.report import ace_delta
 from ace_graph.state import ACEInput, ACEOutput
 from ace_graph.telemetry import shown_learner
 
-__all__ = ["Emit", "Request", "answer_json", "one_line_stdout", "read_request", "run_once"]
+__all__ = ["Emit", "Request", "answer_json", "one_line_stdout", "parse_request", "run_once"]
 
 
-_TOLD_BACK = frozenset({"ace_delta", "learning_error", "mode"})
-"""What an earlier answer's scratch holds and a backend may send back; names with a leading _ too."""
+_ECHOED = frozenset({"ace_delta", "learning_error", "mode"})
+"""Keys of an answer's scratch that are ignored when they are sent back, like names with a leading _."""
 
 
 class _Message(BaseModel):
@@ -63,27 +57,27 @@ class _Payload(BaseModel):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of the graph."""
+    """The input and the context of one run."""
 
     input: ACEInput
     context: ACEContext
 
 
-def read_request(raw: bytes) -> Request:
+def parse_request(raw: bytes) -> Request:
     """Return the request in a JSON text.
 
-    `scratch` takes every field of ACEContext, and `ace_online_learning`; what an earlier answer put there
-    may come back. Raises UsageError that says what is wrong with it.
+    `scratch` takes every field of ACEContext, and `ace_online_learning`; the scratch of an earlier answer
+    may be sent back. Raises UsageError that names what is wrong.
     """
-    payload = _parsed(raw)
+    payload = _parse_payload(raw)
     messages = [{"role": each.role, "content": each.content} for each in payload.messages]
     # LangGraph turns messages in this form into its own.
-    asked = cast("ACEInput", {"messages": messages})
+    turn_input = cast("ACEInput", {"messages": messages})
     if payload.mode is not None:
-        asked["mode"] = payload.mode
+        turn_input["mode"] = payload.mode
     if payload.additional_context is not None:
-        asked["additional_context"] = payload.additional_context
-    return Request(asked, _context(payload))
+        turn_input["additional_context"] = payload.additional_context
+    return Request(turn_input, _context(payload))
 
 
 def answer_json(
@@ -91,12 +85,12 @@ def answer_json(
 ) -> dict[str, object]:
     """Return what `run` prints: answer, mode, result, and the scratch that may be sent back next time.
 
-    `temperature` is the one of the settings, for a plan that does not say.
+    `temperature` is that of the settings, used when the plan has none.
     """
     plan, learning = out.get("plan"), out.get("learning")
     result = out.get("result")
     scratch: dict[str, object] = {
-        _told_as(name, request.context): value for name, value in (plan or {}).items() if name != "mode"
+        _scratch_name(name, request.context): value for name, value in (plan or {}).items() if name != "mode"
     }
     if scratch.get("temperature") is None:
         scratch["temperature"] = temperature
@@ -114,19 +108,19 @@ def answer_json(
 
 
 _CONTEXT_NAMES: Mapping[str, str] = {"max_bullets": "max_bullets_injected"}
-"""Plan parameters under the name by which the context takes them."""
+"""Plan parameters that the context has under another name."""
 
 _OF_THE_QUESTION = frozenset({"topic", "window_size"})
-"""Plan parameters that follow from the question: sent back, one turn's must not hold for the next."""
+"""Plan parameters that follow from the question, so that one turn's must not be used for the next."""
 
 
-def _told_as(name: str, context: ACEContext) -> str:
+def _scratch_name(name: str, context: ACEContext) -> str:
     if name in _OF_THE_QUESTION and getattr(context, name) is None:
         return f"_{name}"
     return _CONTEXT_NAMES.get(name, name)
 
 
-def _parsed(raw: bytes) -> _Payload:
+def _parse_payload(raw: bytes) -> _Payload:
     if not raw.strip():
         raise UsageError('stdin is empty: send {"messages": [{"role": "user", "content": "..."}]}')
     try:
@@ -140,14 +134,14 @@ def _parsed(raw: bytes) -> _Payload:
     try:
         return _Payload.model_validate(document)
     except ValidationError as error:
-        raise UsageError(_explained(error.errors(include_url=False, include_input=False))) from error
+        raise UsageError(_validation_message(error.errors(include_url=False, include_input=False))) from error
 
 
 def _context(payload: _Payload) -> ACEContext:
     scratch = {
         name: value
         for name, value in payload.scratch.items()
-        if name not in _TOLD_BACK and not name.startswith("_") and value is not None
+        if name not in _ECHOED and not name.startswith("_") and value is not None
     }
     online = scratch.pop("ace_online_learning", True)
     if not isinstance(online, bool):
@@ -161,27 +155,27 @@ def _context(payload: _Payload) -> ACEContext:
         return ACEContext.model_validate(scratch)
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)
-        raise UsageError(_explained(details, "scratch.")) from error
+        raise UsageError(_validation_message(details, "scratch.")) from error
 
 
-def _explained(details: list[ErrorDetails], where: str = "") -> str:
-    """Every wrong field once, with what is wrong with it."""
-    told: dict[str, str] = {}
+def _validation_message(details: list[ErrorDetails], where: str = "") -> str:
+    """Every wrong field once, with its error."""
+    messages: dict[str, str] = {}
     for detail in details:
         parts = [str(part) for part in detail["loc"] if not str(part).startswith(("list[", "str", "dict["))]
-        told.setdefault(where + ".".join(parts), detail["msg"])
-    return "; ".join(f"{name}: {message}" for name, message in told.items())
+        messages.setdefault(where + ".".join(parts), detail["msg"])
+    return "; ".join(f"{name}: {message}" for name, message in messages.items())
 
 
 class Emit(Protocol):
-    """Writes the line."""
+    """Writes one JSON line to stdout."""
 
     def __call__(self, value: Mapping[str, object], /) -> None: ...
 
 
 @contextmanager
 def one_line_stdout() -> Generator[Emit]:
-    """Yield the only way to stdout; everything else that is written there until the end goes to stderr."""
+    """Yield the function that writes to stdout; all else that is written there meanwhile goes to stderr."""
     sys.stdout.flush()
     real = os.dup(1)
     os.dup2(2, 1)
@@ -207,44 +201,46 @@ def run_once(url: str | None, base: Path | None, *, debug: bool) -> int:
     """Answer the request on stdin and return the exit code: 0, or 1 with `{"error": ...}` on stdout."""
     with one_line_stdout() as emit:
         try:
-            emit(_answered(url, base, sys.stdin.buffer.read(), debug=debug))
+            emit(_run(url, base, sys.stdin.buffer.read(), debug=debug))
         except (Exception, KeyboardInterrupt) as error:
             if debug:
                 traceback.print_exc()
-            emit({"error": _sentence(error)})
+            emit({"error": _error_message(error)})
             return 1
     return 0
 
 
-def _answered(url: str | None, base: Path | None, raw: bytes, *, debug: bool) -> dict[str, object]:
+def _run(url: str | None, base: Path | None, raw: bytes, *, debug: bool) -> dict[str, object]:
     settings = load_settings(debug=debug)
-    # Imported here, behind the protected stdout, because importing may print too.
-    from ace_graph.cli.commands.watched_store import WatchedStore
-    from ace_graph.cli.session import opened_agent
+    # Imported while stdout is protected, because importing may print too.
+    from ace_graph.cli.session import open_agent
+    from ace_graph.memory.stores.cache import SnapshotCache
     from ace_graph.resources import offline_fallback
     from ace_graph.stores import open_store
 
-    request = read_request(raw)
+    request = parse_request(raw)
     logger.info("[ACE Runner] received %d messages", len(request.input["messages"]))
-    ready = with_content(offline_fallback(settings))
+    settings = log_content_by_default(offline_fallback(settings))
+    snapshots = SnapshotCache()  # holds the learner's snapshot once it was loaded
 
     async def answer(request: Request) -> dict[str, object]:
-        store = WatchedStore(open_store(url, settings=ready))
-        async with opened_agent(ready, store, base) as agent:
-            learner = shown_learner(str(request.context.learner_id))
-            logger.info("[ACE Runner] invoking the graph: model=%s learner=%s", agent.choice, learner)
+        learner = str(request.context.learner_id)
+        store = open_store(url, settings=settings)
+        async with open_agent(settings, store, base, snapshots) as agent:
+            shown = shown_learner(learner)
+            logger.info("[ACE Runner] invoking the graph: model=%s learner=%s", agent.choice, shown)
             out: ACEOutput = await agent.graph.ainvoke(request.input, context=request.context)  # type: ignore[assignment]  # LangGraph says dict
-            heat = ready.llm_temperature
-            return answer_json(out, request, memory_loaded=store.loaded, temperature=heat)
+            loaded = snapshots.get(learner) is not None
+            return answer_json(out, request, memory_loaded=loaded, temperature=settings.llm_temperature)
 
     began = time.perf_counter()
-    answered = asyncio.run(answer(request))
+    reply = asyncio.run(answer(request))
     took = time.perf_counter() - began
-    logger.info("[ACE Runner] complete: mode=%s seconds=%.2f", answered["mode"], took)
-    return answered
+    logger.info("[ACE Runner] complete: mode=%s seconds=%.2f", reply["mode"], took)
+    return reply
 
 
-def _sentence(error: BaseException) -> str:
+def _error_message(error: BaseException) -> str:
     if isinstance(error, AceError):
         return str(error)
     if isinstance(error, KeyboardInterrupt):

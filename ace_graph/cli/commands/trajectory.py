@@ -1,16 +1,22 @@
-"""The commands `ace-graph trajectory ...`: record work of your own, and look at what was recorded.
+"""The commands `ace-graph trajectory ...`: record work of your own, list and show what was recorded.
 
-Does not: learn. A worker does, or `ace-graph reflect`.
+A worker learns from trajectories, or `ace-graph reflect`. What a command needs is imported when it is called,
+so that `--help` answers at once.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ace_graph.memory.turn import StepKind, TurnStatus
 
 __all__ = ["trajectory"]
 
@@ -45,9 +51,20 @@ def start(
     ace-graph trajectory log "$id" action "GET /invoices" --metadata '{"page": 1}'
     ace-graph trajectory complete "$id" failure --error "429 after 3 retries"
     """
-    from ace_graph.cli.commands import trajectory_run
+    from ace_graph.cli.store_access import on_trajectories
+    from ace_graph.cli.terminal import print_json, printable
+    from ace_graph.trajectories.recording import start_trajectory
 
-    trajectory_run.start(store, learner, task, agent, type_, parent, id_, as_json=as_json)
+    new_id = on_trajectories(
+        store,
+        lambda opened: start_trajectory(
+            opened, learner, task, agent=agent or "host", task_type=type_, parent_id=parent, trajectory_id=id_
+        ),
+    )
+    if as_json:
+        print_json({"trajectory_id": new_id, "status": "in_progress"})
+    else:
+        print(printable(new_id))
 
 
 @trajectory.command()
@@ -61,9 +78,17 @@ def log(
     store: StoreUrl = None,
 ) -> None:
     """Add a step."""
-    from ace_graph.cli.commands import trajectory_run
+    from ace_graph.cli.store_access import on_trajectories
+    from ace_graph.cli.terminal import counted, print_json
+    from ace_graph.trajectories.recording import log_step
 
-    trajectory_run.log(store, learner, id_, kind, text, metadata, as_json=as_json)
+    values = _json_object(metadata, "--metadata")
+    step = cast("StepKind", kind)  # log_step refuses other words
+    turn = on_trajectories(store, lambda opened: log_step(opened, learner, id_, step, text, values))
+    if as_json:
+        print_json({"trajectory_id": id_, "steps": len(turn.steps)})
+    else:
+        print(f"{counted(len(turn.steps), 'step')}.")
 
 
 @trajectory.command()
@@ -83,10 +108,28 @@ def complete(
     store: StoreUrl = None,
 ) -> None:
     """End a trajectory. Its first outcome stays."""
-    from ace_graph.cli.commands import trajectory_run
+    from ace_graph.cli.environment import load_settings
+    from ace_graph.cli.store_access import on_trajectories
+    from ace_graph.cli.terminal import print_json
+    from ace_graph.trajectories.recording import Told, complete_trajectory
 
-    asked = trajectory_run.Ending(status, score, error, answer, metrics, tuple(cited or ()), learn)
-    trajectory_run.complete(store, learner, id_, asked, as_json=as_json)
+    told = Told(
+        score=score,
+        error=error,
+        answer=answer,
+        metrics=_json_object(metrics, "--metrics"),
+        cited=tuple(cited or ()),
+        learns=learn,
+    )
+    outcome = cast("TurnStatus", status)  # complete_trajectory refuses other words
+    tracing = load_settings().tracing
+    pending = on_trajectories(
+        store, lambda opened: complete_trajectory(opened, learner, id_, outcome, told, tracing=tracing)
+    )
+    if as_json:
+        print_json({"trajectory_id": id_, "status": status, "pending": pending})
+    else:
+        print("Completed." if pending is None else "Completed; a worker will learn from it.")
 
 
 @trajectory.command("list")
@@ -127,9 +170,15 @@ def delete(
     id_: Id, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
 ) -> None:
     """Delete what a trajectory says. Its parts, and what was learned from it, stay."""
-    from ace_graph.cli.commands import trajectory_run
+    from ace_graph.cli.store_access import on_trajectories
+    from ace_graph.cli.terminal import print_json
+    from ace_graph.trajectories.recording import delete_trajectory
 
-    trajectory_run.delete(store, learner, id_, as_json=as_json)
+    on_trajectories(store, lambda opened: delete_trajectory(opened, learner, id_))
+    if as_json:
+        print_json({"trajectory_id": id_, "deleted": True})
+    else:
+        print("Deleted.")
 
 
 @trajectory.command()
@@ -140,6 +189,35 @@ def trim(
     store: StoreUrl = None,
 ) -> None:
     """Drop old steps of what was reflected on; outcomes and evidence stay."""
-    from ace_graph.cli.commands import trajectory_run
+    from ace_graph.cli.store_access import on_trajectories
+    from ace_graph.cli.terminal import print_json
+    from ace_graph.memory.clock import utc_now
+    from ace_graph.trajectories.retention import trim_trajectories
 
-    trajectory_run.trim(store, learner, days, as_json=as_json)
+    done = on_trajectories(store, lambda opened: trim_trajectories(opened, learner, utc_now(), days))
+    if as_json:
+        print_json({"trimmed": list(done.trimmed), "unreflected": list(done.unreflected)})
+        return
+    trimmed = len(done.trimmed)
+    print(f"Dropped the steps of {trimmed} {'trajectory' if trimmed == 1 else 'trajectories'}.")
+    if done.unreflected:
+        print(
+            f"Kept {len(done.unreflected)}, because nobody has reflected on them yet: ace-graph worker --once"
+        )
+
+
+def _json_object(text: str | None, option: str) -> dict[str, JsonValue]:
+    """Return the JSON object given for an option. Raises UsageError."""
+    import json
+
+    from ace_graph.errors import UsageError
+
+    if text is None:
+        return {}
+    try:
+        value: object = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{option} is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise UsageError(f'{option} is a JSON object, like {{"pages": 3}}')
+    return cast("dict[str, JsonValue]", value)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import cast, get_args
 
-from ace_graph.cli.commands.trajectory_run import on_trajectories
+from ace_graph.cli.store_access import on_trajectories
 from ace_graph.cli.terminal import console, print_json, printable
 from ace_graph.errors import UsageError
 from ace_graph.memory.clock import utc_now

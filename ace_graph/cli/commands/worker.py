@@ -16,9 +16,9 @@ from ace_graph.background.learn_pending import PendingOutcome
 from ace_graph.background.process_item import ItemOutcome
 from ace_graph.background.worker import Worker, build_worker, learning_resources
 from ace_graph.cli.app import say
-from ace_graph.cli.commands.trajectory_run import on_trajectories
 from ace_graph.cli.environment import load_settings
-from ace_graph.cli.terminal import learned_line, print_json, printable
+from ace_graph.cli.store_access import on_trajectories
+from ace_graph.cli.terminal import learning_summary, print_json, printable
 from ace_graph.errors import ModelNotConfigured, UsageError
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.evidence import Verdict
@@ -107,7 +107,7 @@ def reflect(url: str | None, learner: str, trajectory_id: str | None, *, as_json
             }
         )
     elif done.learning is not None:
-        print(learned_line(done.learning))
+        print(learning_summary(done.learning))
     if done.status != "done":
         say(f"not learned: {printable(done.error or 'a worker is at it')}")
     return int(done.status != "done")
@@ -138,7 +138,7 @@ def feedback(
         return 0
     print(f"Noted. Voted on {', '.join(given.commit.report.tagged) or 'no bullet'}.")
     if outcome is not None and outcome.learning is not None:
-        print(learned_line(outcome.learning))
+        print(learning_summary(outcome.learning))
     elif given.pending_id is not None:
         print("A worker will learn from it, or: ace-graph reflect ID")
     return 0

@@ -1,7 +1,4 @@
-"""A store that tells whether memory was read: what `_ace_memory_loaded` is taken from.
-
-Does not: change a call or its result.
-"""
+"""A store that passes every call on to another one; a subclass makes some of them fail."""
 
 from __future__ import annotations
 
@@ -15,15 +12,14 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, Store, keeps_pending
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["WatchedStore"]
+__all__ = ["StoreProxy"]
 
 
-class WatchedStore:
-    """Passes every call on to `inner`; `loaded` is true once a load succeeded."""
+class StoreProxy:
+    """Passes every call on to `inner`."""
 
     def __init__(self, inner: Store) -> None:
         self._inner = inner
-        self.loaded = False
 
     @property
     def name(self) -> str:
@@ -37,12 +33,10 @@ class WatchedStore:
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         """See `Store.load`."""
-        snapshot = await self._inner.load(learner_id, known)
-        self.loaded = True
-        return snapshot
+        return await self._inner.load(learner_id, known)
 
     def __getattr__(self, name: str) -> object:
-        """Hand on what only some stores have: the pending part."""
+        """Pass on what only some stores have: the pending part."""
         return getattr(self._inner, name)
 
     async def commit(
