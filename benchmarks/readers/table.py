@@ -18,7 +18,7 @@ from typing import cast
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import ValidationError
 
-from ace_graph.cli.commands.run import read_request
+from ace_graph.cli.commands.run_payload import parse_request
 from ace_graph.cli.terminal import printable
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError
@@ -253,7 +253,7 @@ def _chat_request(text: str) -> object:
 
 
 def _run_request(text: str) -> object:
-    return read_request(json.dumps({"messages": [{"role": "user", "content": text}]}).encode())
+    return parse_request(json.dumps({"messages": [{"role": "user", "content": text}]}).encode())
 
 
 def _bullet(text: str) -> Bullet:

@@ -1,0 +1,151 @@
+"""The JSON object that `ace-graph run` reads, and the one that it prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from ace_graph.cli.options import DEFAULT_LEARNER
+from ace_graph.context import ACEContext
+from ace_graph.errors import UsageError
+from ace_graph.learning.report import ace_delta
+from ace_graph.state import ACEInput, ACEOutput
+
+__all__ = ["Request", "answer_json", "parse_request"]
+
+_ECHOED = frozenset({"ace_delta", "learning_error", "mode"})
+"""Keys of an answer's scratch that are ignored when they are sent back, like names with a leading _."""
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    role: Literal["user", "human", "assistant", "ai", "system", "developer"]
+    content: str | list[str | dict[str, JsonValue]]
+
+
+class _Payload(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    messages: list[_Message] = Field(min_length=1)
+    mode: str | None = None
+    additional_context: str | None = None
+    scratch: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """The input and the context of one run."""
+
+    input: ACEInput
+    context: ACEContext
+
+
+def parse_request(raw: bytes) -> Request:
+    """Return the request in a JSON text.
+
+    `scratch` takes every field of ACEContext, and `ace_online_learning`; the scratch of an earlier answer
+    may be sent back. Raises UsageError that names what is wrong.
+    """
+    payload = _parse_payload(raw)
+    messages = [{"role": each.role, "content": each.content} for each in payload.messages]
+    # LangGraph turns messages in this form into its own.
+    turn_input = cast("ACEInput", {"messages": messages})
+    if payload.mode is not None:
+        turn_input["mode"] = payload.mode
+    if payload.additional_context is not None:
+        turn_input["additional_context"] = payload.additional_context
+    return Request(turn_input, _context(payload))
+
+
+def answer_json(
+    out: ACEOutput, request: Request, *, memory_loaded: bool, temperature: float
+) -> dict[str, object]:
+    """Return what `run` prints: answer, mode, result, and the scratch that may be sent back next time.
+
+    `temperature` is that of the settings, used when the plan has none.
+    """
+    plan, learning = out.get("plan"), out.get("learning")
+    result = out.get("result")
+    scratch: dict[str, object] = {
+        _scratch_name(name, request.context): value for name, value in (plan or {}).items() if name != "mode"
+    }
+    if scratch.get("temperature") is None:
+        scratch["temperature"] = temperature
+    scratch["learner_id"] = request.context.learner_id
+    scratch["_ace_memory_loaded"] = memory_loaded
+    if request.context.conversation_id is not None:
+        scratch["conversation_id"] = request.context.conversation_id
+    if learning is not None:
+        if learning["unsaved"] is None:
+            scratch["ace_delta"] = ace_delta(learning)
+        if learning["error"]:
+            scratch["learning_error"] = learning["error"]
+    answer = result["answer"] if result else ""
+    return {"answer": answer, "mode": out.get("mode"), "result": result, "scratch": scratch}
+
+
+_CONTEXT_NAMES: Mapping[str, str] = {"max_bullets": "max_bullets_injected"}
+"""Plan parameters that the context has under another name."""
+
+_OF_THE_QUESTION = frozenset({"topic", "window_size"})
+"""Plan parameters that follow from the question, so that one turn's must not be used for the next."""
+
+
+def _scratch_name(name: str, context: ACEContext) -> str:
+    if name in _OF_THE_QUESTION and getattr(context, name) is None:
+        return f"_{name}"
+    return _CONTEXT_NAMES.get(name, name)
+
+
+def _parse_payload(raw: bytes) -> _Payload:
+    if not raw.strip():
+        raise UsageError('stdin is empty: send {"messages": [{"role": "user", "content": "..."}]}')
+    try:
+        document: object = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"stdin is no UTF-8 text: {error.reason} at byte {error.start}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"stdin is no valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise UsageError(f"stdin holds a JSON {type(document).__name__}, not an object with messages")
+    try:
+        return _Payload.model_validate(document)
+    except ValidationError as error:
+        raise UsageError(_validation_message(error.errors(include_url=False, include_input=False))) from error
+
+
+def _context(payload: _Payload) -> ACEContext:
+    scratch = {
+        name: value
+        for name, value in payload.scratch.items()
+        if name not in _ECHOED and not name.startswith("_") and value is not None
+    }
+    online = scratch.pop("ace_online_learning", True)
+    if not isinstance(online, bool):
+        raise UsageError("scratch.ace_online_learning must be true or false")
+    if not online:
+        scratch["learning"] = "off"
+    scratch.setdefault("learner_id", DEFAULT_LEARNER)
+    if payload.thread_id:
+        scratch.setdefault("conversation_id", payload.thread_id[:256])
+    try:
+        return ACEContext.model_validate(scratch)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)
+        raise UsageError(_validation_message(details, "scratch.")) from error
+
+
+def _validation_message(details: list[ErrorDetails], where: str = "") -> str:
+    """Every wrong field once, with its error."""
+    messages: dict[str, str] = {}
+    for detail in details:
+        parts = [str(part) for part in detail["loc"] if not str(part).startswith(("list[", "str", "dict["))]
+        messages.setdefault(where + ".".join(parts), detail["msg"])
+    return "; ".join(f"{name}: {message}" for name, message in messages.items())
