@@ -111,9 +111,9 @@ def complete(
     from ace_graph.cli.environment import load_settings
     from ace_graph.cli.store_access import on_trajectories
     from ace_graph.cli.terminal import print_json
-    from ace_graph.trajectories.recording import Told, complete_trajectory
+    from ace_graph.trajectories.recording import Completion, complete_trajectory
 
-    told = Told(
+    completion = Completion(
         score=score,
         error=error,
         answer=answer,
@@ -124,7 +124,7 @@ def complete(
     outcome = cast("TurnStatus", status)  # complete_trajectory refuses other words
     tracing = load_settings().tracing
     pending = on_trajectories(
-        store, lambda opened: complete_trajectory(opened, learner, id_, outcome, told, tracing=tracing)
+        store, lambda opened: complete_trajectory(opened, learner, id_, outcome, completion, tracing=tracing)
     )
     if as_json:
         print_json({"trajectory_id": id_, "status": status, "pending": pending})
