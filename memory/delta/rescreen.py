@@ -11,7 +11,7 @@ from ace_graph.memory.bullet import Bullet, Danger
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.operations import Rescreen
 from ace_graph.memory.delta.screening import screen_bullet
-from ace_graph.memory.screening.screen import is_reason
+from ace_graph.memory.screening.screen import is_screen_reason
 
 __all__ = ["rescreen"]
 
@@ -24,7 +24,7 @@ def rescreen(draft: Draft, operation: Rescreen) -> None:
     for bullet in tuple(draft.entries.values()):
         if bullet.status == "active" and bullet.id not in operation.kept:
             _quarantine(draft, bullet)
-        elif bullet.status == "quarantined" and is_reason(bullet.quarantine_reason):
+        elif bullet.status == "quarantined" and is_screen_reason(bullet.quarantine_reason):
             _release(draft, bullet)
 
 

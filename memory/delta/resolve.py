@@ -42,7 +42,7 @@ from ace_graph.memory.delta.turn_limits import TurnLimits
 from ace_graph.memory.delta.uses import Uses, differences
 from ace_graph.memory.delta.votes import VoteLedger, setbacks_after
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.screening.screen import is_reason, screen
+from ace_graph.memory.screening.screen import is_screen_reason, screen
 from ace_graph.memory.snapshot import Access, Snapshot, stamps_after
 from ace_graph.memory.text import clean_line
 
@@ -234,7 +234,7 @@ def _set_status(draft: Draft, operation: Quarantine | Release) -> None:
 
 def _manual_reason(why: str) -> str | None:
     """The reason to store: never one that the screen would give, so that a Rescreen does not release it."""
-    return bounded_reason(f"by hand: {why}" if is_reason(clean_line(why)) else why)
+    return bounded_reason(f"by hand: {why}" if is_screen_reason(clean_line(why)) else why)
 
 
 def _set_pinned(draft: Draft, operation: Pin | Unpin) -> None:

@@ -19,7 +19,7 @@ from ace_graph.memory.screening.prompt_injection import find_instruction
 from ace_graph.memory.screening.secrets import find_secret
 from ace_graph.memory.text import clean_line
 
-__all__ = ["is_reason", "screen"]
+__all__ = ["is_screen_reason", "screen"]
 
 _PIECE_CHARS = 2_000
 """How much is matched at once, because a match holds the interpreter; a bullet is not longer."""
@@ -37,7 +37,7 @@ def screen(text: str, vouched: Collection[Danger] = ()) -> str | None:
     return _first(found)
 
 
-def is_reason(why: str | None) -> bool:
+def is_screen_reason(why: str | None) -> bool:
     """Whether the reason for a quarantine was given by this screen, not by a person."""
     return why is not None and (why == _LINK or why.startswith((_SECRET, _INSTRUCTION)))
 

@@ -1,4 +1,4 @@
-"""The changes that rules make to a text: format, fillers and slips of the pen; another amount, another unit.
+"""The changes that rules make to a text: format, fillers and typos; another amount, another unit.
 
 Which change a text gets depends on its own hash, so the set is the same on every machine. Fillers are split
 like the seeds: a text of one part only gets fillers of that part, so that the held-out part holds wordings
@@ -91,11 +91,11 @@ def fillers(text: str, part: Part, *, command: bool) -> list[str]:
 
 
 def disguised(text: str, part: Part) -> str:
-    """Return a text with a filler or a slip of the pen, so that it differs in more than what it claims."""
+    """Return a text with a filler or a typo, so that it differs in more than what it claims."""
     frames = [f for f in _frames(_STATEMENTS) if part_of(f) == part and not f.endswith("that {}")]
-    slips = typos(text)
-    if slips and _draw(text, "disguise", 2):
-        return slips[0]
+    mistyped = typos(text)
+    if mistyped and _draw(text, "disguise", 2):
+        return mistyped[0]
     return _framed(text, frames[_draw(text, "framed", len(frames))])
 
 
@@ -126,17 +126,17 @@ def _framed(text: str, frame: str) -> str:
 
 
 def typos(text: str) -> list[str]:
-    """Return the text with one slip of the pen in a longer word, and with two where it is long."""
+    """Return the text with one typo in a longer word, and with two where it is long."""
     words = list(_PLAIN_WORD.finditer(text))
     if not words:
         return []
     first = words[_draw(text, "typo", len(words))]
-    found = [_slip(text, first)]
+    found = [_with_typo(text, first)]
     others = [word for word in words if word.group() != first.group()]
     if len(text.split()) >= 9 and others:
         second = others[_draw(text, "typos", len(others))]
         later, earlier = sorted((first, second), key=lambda match: match.start(), reverse=True)
-        found.append(_slip(_slip(text, later), earlier))
+        found.append(_with_typo(_with_typo(text, later), earlier))
     return found
 
 
@@ -150,7 +150,7 @@ def lower_first(text: str) -> str:
 _NAMES = frozenset({"Python", "Terraform", "French", "Spanish", "American", "Insulin", "Vitamin", "Tipping"})
 
 
-def _slip(text: str, match: re.Match[str]) -> str:
+def _with_typo(text: str, match: re.Match[str]) -> str:
     word = match.group()
     place = 1 + _draw(word, "place", len(word) - 3)
     ways: Sequence[Callable[[], str]] = (
