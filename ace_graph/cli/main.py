@@ -132,7 +132,7 @@ def serve(
     curl localhost:8000/api/ai/chat -H 'Content-Type: application/json' \\
          -d '{"message": "What is 1/2 + 1/3?"}'
 
-    It needs a model (GEMINI_API_KEY, or ACE_MODEL), and pip install 'ace-graph[server]'. Without
+    It needs a model (GEMINI_API_KEY, or ACE_MODEL), and pip install 'ace-graph\\[server]'. Without
     ACE_JWT_SECRET or ACE_JWKS it is in development mode: no token is asked for, it listens on this
     machine only, and everybody is the learner `local`. With one of them the learner is the token's
     subject. GET /openapi.json describes all routes; docs/deploy.md tells how to run it for others.

@@ -34,6 +34,10 @@ def test_every_command_explains_itself(ace: Commands, command: list[str]) -> Non
     assert len(done.out.split()) > 20
 
 
+def test_help_shows_the_extra_that_serve_needs(ace: Commands) -> None:
+    assert "'ace-graph[server]'" in ace.ok("serve", "--help").out, "rich takes [...] for its own markup"
+
+
 def test_help_lists_every_command(ace: Commands) -> None:
     listed = ace.ok("--help").out + ace.ok("playbook", "--help").out + ace.ok("learner", "--help").out
     missing = [" ".join(command) for command in COMMANDS if f" {command[-1]} " not in listed]
