@@ -1,6 +1,6 @@
 """Whatever is wrong with the way to Neo4j becomes an error of this project that names the setting to fix.
 
-Does not: need a server; what needs one is in tests/stores/neo4j.
+Does not: need a server; what needs one is in tests/memory/stores/neo4j.
 """
 
 from __future__ import annotations
