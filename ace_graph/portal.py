@@ -1,10 +1,8 @@
-"""The portal: one private event loop per process, on a daemon thread, where the stores live.
+"""The portal: one private event loop per process, on a daemon thread, where the stores run.
 
-A database driver belongs to one loop; callers have many (a web server's, a notebook's, one per
-`asyncio.run`, none at all). Every store call is one coroutine handed to the portal's loop, so one
-driver serves them all. After a fork the child makes its own; at exit resources are closed in order.
-
-Does not: know what runs on it. It is one of the two process-wide states of this project.
+A database driver belongs to one loop, but callers have many (a web server's, a notebook's, one per
+`asyncio.run`, none at all). Every store call is one coroutine on the portal's loop, so one driver serves all
+of them. After a fork the child makes its own portal; at exit resources are closed in order.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ class Portal:
     ) -> T:  # Any: what it yields and is sent is asyncio's
         """Run `work` on the portal's loop and return its result; the caller's loop stays free.
 
-        With `shielded` the work is not cancelled with its caller: it goes on to its end.
+        With `shielded` the work is not cancelled with its caller, but runs to its end.
         """
         if self.here:
             return await (asyncio.shield(asyncio.ensure_future(work)) if shielded else work)
@@ -53,7 +51,7 @@ class Portal:
     def run_sync(self, work: Coroutine[Any, Any, T]) -> T:  # Any: as above
         """Run `work` on the portal's loop and block until it is done.
 
-        Raises SyncCallOnPortal on the portal itself, where it would wait for itself.
+        Raises SyncCallOnPortal on the portal's own thread, which it would block forever.
         """
         if self.here:
             work.close()
@@ -90,7 +88,7 @@ class Portal:
 
 
 class _PerProcess:
-    """The portal of this process. A forked child makes its own and keeps the parent's referenced."""
+    """The portal of this process. A forked child makes its own and keeps a reference to the parent's."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -104,17 +102,17 @@ class _PerProcess:
                 if self._portal is not None:
                     self._inherited.append(self._portal)
                 else:
-                    os.register_at_fork(after_in_child=self._unlock)
+                    os.register_at_fork(after_in_child=self._replace_lock)
                 self._portal, self._pid = contextvars.Context().run(Portal), os.getpid()
-                atexit.register(self._portal_exit, self._pid, self._portal)
+                atexit.register(self._shut_at_exit, self._pid, self._portal)
             return self._portal
 
-    def _unlock(self) -> None:
-        """A lock that another thread held at the fork would stay locked in the child."""
+    def _replace_lock(self) -> None:
+        """Replace the lock, which another thread may have held at the fork."""
         self._lock = threading.Lock()
 
     @staticmethod
-    def _portal_exit(pid: int, owned: Portal) -> None:
+    def _shut_at_exit(pid: int, owned: Portal) -> None:
         if pid == os.getpid():
             owned.shut()
 

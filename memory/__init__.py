@@ -1,9 +1,9 @@
 """What is remembered: bullets, playbooks, deltas and the pure functions over them.
 
-    resolve(snapshot, delta, policy) -> Effect     requests become facts
-    apply(playbook, effect) -> Playbook            facts are folded into the state
+    resolve(snapshot, delta, policy) -> Effect     turns requests into facts
+    apply(playbook, effect) -> Playbook            folds facts into the state
 
-Does not: import LangGraph or LangChain, or do I/O outside `stores/`.
+This package imports neither LangGraph nor LangChain, and does I/O in `stores/` only.
 """
 
 from __future__ import annotations

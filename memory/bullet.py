@@ -1,7 +1,7 @@
-"""One bullet: the smallest thing that is remembered.
+"""The bullet: one remembered strategy, fact or experience, as a frozen value.
 
-A bullet is a frozen value. Its text is one clean line: control characters, line breaks and lone
-surrogates are folded on the way in, so that no bullet can look like two, or like a section header.
+Its text is one clean line: control characters, line breaks and lone surrogates are replaced, so that no
+bullet can look like two, or like a section header.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ MemoryType = Literal["semantic", "episodic", "procedural"]
 Polarity = Literal["strategy", "anti_pattern", "observation"]
 BulletTag = Literal["helpful", "harmful", "neutral"]
 Danger = Literal["instruction", "secret", "link"]
-"""What the screen (memory/screening) finds in texts."""
+"""What the screen finds in texts (memory/screening)."""
 
 MEMORY_TYPES: tuple[MemoryType, ...] = ("semantic", "episodic", "procedural")
 
 AVOID = "AVOID: "
-"""What stands before the text of an anti-pattern wherever a model reads it."""
+"""The prefix of an anti-pattern's text wherever a model reads it."""
 
 MAX_CONTENT_CHARS = 2_000
 MAX_KEYWORDS = 32
 PROFILE_SECTIONS = frozenset({"profile", "preferences", "misconceptions"})
-"""Sections whose bullets are core. Only what a learner or the host says explicitly gets there."""
+"""Sections whose bullets are core. They hold only explicit statements of the learner or the host."""
 
 EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -84,13 +84,12 @@ class Bullet(BaseModel):
     """A remembered strategy, fact or experience (document 000, extended by 003 and 004).
 
     `helpful`, `harmful` and `neutral` move on evidence only; `setbacks` counts the failures since the last
-    success: what fails again and again is not shown any more, whatever it did before. `seen` counts how
-    often the same lesson came and carries no weight. `importance` is in [0, 1]. `ttl_days` counts from
-    `updated_at`.
-    `keywords` are words learned from bullets that this one absorbed: it is found by them, they are
-    never shown. `slot` names a profile value of which there is one at a time (name, persona, ...).
-    `quarantine_reason` says why no prompt holds it; None while it is active. `vouched` are the dangers that
-    its writer, or a person who released it, answers for: the screen lets them pass as long as the text stays.
+    success: a bullet that fails repeatedly is not shown any more, whatever its other votes. `seen` counts how
+    often the same lesson was added; it has no weight. `importance` is in [0, 1]. `ttl_days` counts from
+    `updated_at`. `keywords` are words of bullets that were merged into this one: searches use them, prompts
+    never show them. `slot` names a profile value of which there is one at a time (name, persona, ...).
+    `quarantine_reason` is None while the bullet is active. `vouched` are dangers that its writer, or a person
+    who released it, vouches for: the screen allows them until the text changes.
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
@@ -125,17 +124,17 @@ class Bullet(BaseModel):
 
     @property
     def content_hash(self) -> str:
-        """The hash of the normalised text; see the function of the same name."""
+        """The hash of the normalised text; see the function of this name."""
         return content_hash(self.content)
 
     @property
     def advice(self) -> str:
-        """The text as prompts show it: what is to be avoided is marked."""
+        """The text as prompts show it: an anti-pattern has a prefix."""
         return f"{AVOID}{self.content}" if self.polarity == "anti_pattern" else self.content
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What a search by tag finds it under: its tags, and of the three memory types its own alone."""
+        """The tags for a search by tag: its own tags and its memory type, but no other memory type."""
         own = tuple(tag for tag in self.tags if tag.casefold() not in MEMORY_TYPES)
         return (*own, self.memory_type)
 
@@ -146,12 +145,12 @@ class Bullet(BaseModel):
 
     @property
     def profile(self) -> bool:
-        """Whether it is the learner's own statement, and so no advice: it takes no votes."""
+        """Whether it is the learner's own statement, which is no advice and gets no votes."""
         return self.slot is not None or self.section in PROFILE_SECTIONS
 
     @property
     def reliability(self) -> float:
-        """helpful / (helpful + harmful), 0.5 when there was no vote (document 003, the baseline score)."""
+        """helpful / (helpful + harmful), 0.5 without votes (document 003, the baseline score)."""
         votes = self.helpful + self.harmful
         return self.helpful / votes if votes else 0.5
 
@@ -160,7 +159,7 @@ class Bullet(BaseModel):
         return self.ttl_days is not None and now - self.updated_at >= timedelta(days=self.ttl_days)
 
     def injectable(self, now: datetime) -> bool:
-        """Whether a prompt may hold it: active, not expired, not more harmful than helpful."""
+        """Whether prompts may show it: active, not expired, not more harmful than helpful."""
         return self.status == "active" and self.harmful <= self.helpful and not self.expired(now)
 
     def tag(self, tag: str, now: datetime | None = None) -> Bullet:
@@ -168,7 +167,7 @@ class Bullet(BaseModel):
 
         `now` defaults to the system's clock.
 
-        Raises ValueError for a tag that is none of helpful, harmful, neutral.
+        Raises ValueError for a tag other than helpful, harmful, neutral.
         """
         moved = {"updated_at": _utc(now or utc_now())}
         if tag == "helpful":

@@ -1,7 +1,7 @@
-"""What a text is about, by rules: its topic and its memory type.
+"""Guesses the topic and the memory type of a text by rules.
 
-The rules are tables of patterns, first match wins. They are for English, and for a tutor's first guesses
-only: a caller who knows the topic passes it.
+The rules are tables of patterns for English, of which the first match wins. A caller who knows the topic
+passes it instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["infer_memory_type", "infer_topic"]
 _MAX_CHARS = 4_000
 _MAX_LEADS = 5
 _HYPHEN = re.compile(r"(?<=\w)-(?=[^\W\d])")
-"""Removed first: "read-only file" is no instruction to read."""
+"""Removed first, because "read-only" is not the command "read"."""
 
 # Patterns are compiled when they are first used; `re` keeps them.
 _FRACTION = r"(?<![\w/.,])[0-9]{1,4}\s?/\s?[1-9][0-9]{0,3}(?![\w/]|[.,][0-9])"
@@ -68,7 +68,7 @@ _LEAD = (
     r"|(?:before|after|when|if|for|to|in|by|between|from|until|with|without|under|at|on|over|through|because"
     r"|while|during|unless|since|once|even if|[0-9]+) [^,]{1,160}, "
 )
-_LEADING = ("you", "we", "also", "too", ",", ";", ":")
+_LEADING_WORDS = ("you", "we", "also", "too", ",", ";", ":")
 _VERBS = """
 add apply ask avoid begin break build calculate call change check choose combine compare compute confirm
 convert count create cross cut decide delete divide do draw drop estimate expand factor find fix flip
@@ -81,7 +81,7 @@ wrap write
 
 
 def infer_topic(text: str) -> str | None:
-    """Return the topic of a text, such as `fraction_addition`, or None where no rule knows one."""
+    """Return the topic of a text, such as `fraction_addition`, or None where no rule matches."""
     plain = re.sub(_NOT_A_FRACTION, " ", _plain(text))
     rules = _FRACTION_TOPICS if re.search(_ABOUT_FRACTIONS, plain) else _TOPICS
     return next((topic for topic, pattern in rules.items() if re.search(pattern, plain)), None)
@@ -96,16 +96,16 @@ def infer_memory_type(text: str) -> MemoryType:
     if re.search(_EXPERIENCE, _sentence(words)):
         return "episodic"
     fillers = lexicon().fillers
-    led = dropwhile(lambda word: word in fillers or word in _LEADING, words)
-    return "procedural" if _instructs(_sentence(led)) else "semantic"
+    led = dropwhile(lambda word: word in fillers or word in _LEADING_WORDS, words)
+    return "procedural" if _is_imperative(_sentence(led)) else "semantic"
 
 
 def _sentence(words: Iterable[str]) -> str:
     return re.sub(r" (?=[,:])", "", " ".join(words))
 
 
-def _instructs(plain: str) -> bool:
-    """Whether the text begins with an imperative, perhaps after "always" or "before ..., "."""
+def _is_imperative(plain: str) -> bool:
+    """Whether the text begins with an imperative, possibly after "always" or "before ..., "."""
     verbs = _imperatives()
     for _ in range(_MAX_LEADS):
         word = re.match(r"[a-z]+(?![\w'-])", plain)
@@ -119,7 +119,7 @@ def _instructs(plain: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the beginning of a text, folded, with single spaces, so that no pattern gets a long text."""
+    """Return the beginning of a text, case-folded, with single spaces."""
     return " ".join(fold(text[:_MAX_CHARS]).casefold().split())
 
 

@@ -1,11 +1,9 @@
-"""How strong a memory still is: the formula of document 003, over access events instead of time.
+"""The strength of a memory: the decay formula of document 003, over access events instead of time.
 
     score = S(1 - r_s)^t_s + E(1 - r_e)^t_e + P(1 - r_p)^t_p
 
 A bullet has one memory type, so one of the three strengths is its base strength and two are 0.
-`decay_score` is the one number that archiving at the cap, the retrieval filter and the statistics use.
-
-Does not: look at a clock, or change what it scores.
+`decay_score` is the number that archiving at the cap, the retrieval filter and the statistics use.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ class Strengths(NamedTuple):
 
 
 class Idle(Protocol):
-    """What is known of past use; the access part of a learner's memory."""
+    """Past use of bullets, as the access part of a memory knows it."""
 
     def idle(self, bullet_id: str, /) -> int:
         """Return the access events since the bullet was last used."""
@@ -57,12 +55,12 @@ def memory_score(strengths: Strengths, idle: tuple[int, int, int], rates: DecayR
 
 
 def decayed(strength: float, idle: int, rate: float) -> float:
-    """Return what is left of `strength` after `idle` access events at this rate (0 to 1)."""
+    """Return `strength` after `idle` access events with this decay rate (0 to 1)."""
     return strength * (1.0 - rate) ** max(0, idle)
 
 
 def base_strength(bullet: Bullet) -> float:
-    """Return max(0, 1 + helpful - harmful): new is 1, and harm weakens."""
+    """Return max(0, 1 + helpful - harmful): 1 for a new bullet."""
     return max(0.0, 1.0 + bullet.helpful - bullet.harmful)
 
 
@@ -73,15 +71,15 @@ def strengths(bullet: Bullet) -> Strengths:
 
 
 def decay_score(bullet: Bullet, access: Idle, rates: DecayRates) -> float:
-    """Return the bullet's strength now. One that was never used counts as just used.
+    """Return the bullet's present strength. One that was never used counts as just used.
 
-    A core bullet is in every prompt, so it does not fade.
+    A core bullet is in every prompt, so it does not decay.
     """
     idle = 0 if bullet.core else access.idle(bullet.id)
     return memory_score(strengths(bullet), (idle, idle, idle), rates)
 
 
 def mean_decay_score(bullets: Iterable[Bullet], access: Idle, rates: DecayRates) -> float:
-    """Return the mean strength of these bullets, 0 for none; what statistics show."""
+    """Return the mean strength of these bullets for statistics, 0 for none."""
     scores = [decay_score(bullet, access, rates) for bullet in bullets]
     return sum(scores) / len(scores) if scores else 0.0

@@ -1,7 +1,4 @@
-"""Evidence: one typed judgement of a turn, and which judgement wins.
-
-Does not: gather evidence (ace_graph.learning does) or move counters (resolve does).
-"""
+"""Evidence: one typed judgement of a turn, and the verdict that follows from several."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ EvidenceSource = Literal["ground_truth", "tool", "evaluator", "learner", "model"
 Verdict = Literal["success", "failure", "partial", "unknown"]
 
 EVIDENCE_SOURCES: tuple[EvidenceSource, ...] = ("ground_truth", "tool", "evaluator", "learner")
-"""The sources that move counters, the strongest first. A model's opinion is not among them."""
+"""The sources that move counters, the strongest first. A model's opinion moves none."""
 
 _TAGS: dict[Verdict, BulletTag | None] = {
     "success": "helpful",
@@ -29,7 +26,7 @@ _TAGS: dict[Verdict, BulletTag | None] = {
 
 
 class Evidence(BaseModel):
-    """What one source says about one turn. `score` is in [0, 1]; `by` names who or what gave it."""
+    """The judgement of one source on one turn. `score` is in [0, 1]; `by` names who or what gave it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,14 +38,14 @@ class Evidence(BaseModel):
 
 
 def tag_of(verdict: Verdict) -> BulletTag | None:
-    """Return the counter that a verdict moves, None for unknown."""
+    """Return the counter that a verdict raises, None for unknown."""
     return _TAGS[verdict]
 
 
 def verdict_of(evidence: Iterable[Evidence]) -> Verdict:
     """Return the verdict of the strongest source that has one; unknown without evidence.
 
-    A model's opinion never decides. Within one source the last judgement counts.
+    A model's opinion is ignored. Within one source the last judgement counts.
     """
     latest: dict[EvidenceSource, Verdict] = {
         item.source: item.verdict for item in evidence if item.verdict != "unknown"

@@ -1,10 +1,9 @@
-"""Work that is left to do after a turn: what the turn's commit stores, and what a worker claims.
+"""Pending work: what a turn's commit stores for later, and what a worker claims.
 
-An item's id is the op id of the commit that completes it, so its effect happens once, whoever works on
-it and however often. A lease says who works on it until when; an item whose lease ran out may be claimed
-again. One learner's items are done one after the other, those of different learners side by side.
-
-Does not: say what the work is (`body` is the text that the writer gave) or keep a state of the memory.
+An item's id is the op id of the commit that completes it, so it takes effect once, however often workers
+process it. A lease names the worker and ends at a set time; an item with an expired lease can be claimed
+again. The items of one learner are processed one after the other, those of different learners in parallel.
+The store does not interpret an item's `body`.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ MAX_BODY_CHARS = 250_000
 MAX_ERROR_CHARS = 500
 
 PendingState = Literal["pending", "dead"]
-"""`dead`: it failed too often and waits for a person (a dead letter)."""
+"""`dead`: a dead letter; it failed too often and waits for a person."""
 
 
 class Pending(BaseModel):
-    """New work, stored atomically with the commit it comes from.
+    """New work, stored atomically with the commit that creates it.
 
-    `pending_id` is the op id of the commit that will complete it; `turn_id` names the turn it is about.
-    Of one learner's items the highest priority goes first, then the oldest.
+    `pending_id` is the op id of the commit that will complete it; `turn_id` names its turn. Of one learner's
+    items the highest priority is next, then the oldest.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,10 +53,10 @@ class Pending(BaseModel):
 
 
 class PendingItem(Pending):
-    """Work as it is stored. `attempts` counts the claims so far, this one included.
+    """Work as it is stored. `attempts` counts the claims, including the present one.
 
-    It may be claimed from `free_at` on: while somebody works on it that is the end of the lease, after a
-    failure the time of the next try. `lease` is the token of the newest claim, `error` why it failed last.
+    It can be claimed from `free_at` on: while it is leased that is the end of the lease, after a failure the
+    time of the retry. `lease` is the token of the newest claim, `error` the reason of the last failure.
     """
 
     learner_id: Text
@@ -70,13 +69,13 @@ class PendingItem(Pending):
     error: Text | None = None
 
     def leased(self, now: datetime) -> bool:
-        """Whether somebody works on it at `now`."""
+        """Whether a worker holds its lease at `now`."""
         return self.state == "pending" and self.lease is not None and self.free_at > now
 
 
 @dataclass(frozen=True)
 class PendingCounts:
-    """How many items wait or are worked on (`pending`), and how many are dead letters."""
+    """How many items are waiting or leased (`pending`), and how many are dead letters."""
 
     pending: int = 0
     dead: int = 0
@@ -86,9 +85,9 @@ class PendingCounts:
 class Amend:
     """Change the stored record of a turn, under the learner's lock.
 
-    `change` is pure and may be called more than once; what it raises goes to the caller, and nothing is
-    written. Of several attempts at the turn the newest is meant. Without such a turn it is
-    TrajectoryNotFound, or nothing at all where `missing_ok` says so.
+    `change` is pure and may be called more than once; what it raises is raised to the caller, and nothing is
+    written. Of several attempts at the turn the newest is changed. Without such a turn the store raises
+    TrajectoryNotFound, or does nothing with `missing_ok`.
     """
 
     turn_id: str

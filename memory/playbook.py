@@ -1,9 +1,7 @@
-"""A learner's playbook: bullets in the order they came, and what is needed to resolve names later.
+"""A learner's playbook: bullets in the order they were added, and aliases, votes and insights.
 
-An immutable value: every method that seems to change it returns a new one. The search index and the
-hash table are derived from the bullets; `apply` carries them over incrementally.
-
-A playbook decides nothing: requests are decided in delta/resolve.py, facts are applied in delta/effect.py.
+It is an immutable value; methods that change it return a new one. The search index and the hash table are
+derived from the bullets; `apply` updates them incrementally.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ class Reflection(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """What one source said about one turn, and which bullets it was about."""
+    """One source's verdict on one turn, and the bullets that it credits or blames."""
 
     verdict: Verdict
     bullet_ids: tuple[str, ...]
@@ -78,7 +76,7 @@ def mint_id(section: str, number: int) -> str:
 
 @dataclass(frozen=True)
 class Playbook:
-    """All that a learner's memory says. `next_id` never goes back.
+    """The content of a learner's memory. `next_id` never goes back.
 
     `aliases` maps a merged id to its survivor, `tombstones` a superseded id to its successor.
     `votes` holds the judged turns (the newest 200), so that a later judgement replaces an earlier one.

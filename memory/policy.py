@@ -1,7 +1,4 @@
-"""What a store keeps and how strictly: the settings that `resolve` and retrieval read.
-
-Does not: read the environment. `open_store(url, policy=...)` binds one policy to one store.
-"""
+"""The limits and thresholds of `resolve` and retrieval. A store has one: `open_store(url, policy=...)`."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ Rate = Annotated[float, AfterValidator(lambda rate: min(1.0, max(0.0, rate)))]
 
 
 class DecayRates(BaseModel):
-    """Share of its strength that a bullet loses per access event, by memory type; clamped to [0, 1].
+    """The share of its strength that a bullet loses per access event, by memory type; clamped to [0, 1].
 
     Defaults from document 003: semantic 1 %, episodic 5 %, procedural 0.2 %.
     """
@@ -30,17 +27,16 @@ class DecayRates(BaseModel):
 class Policy(BaseModel):
     """Limits and thresholds of one store.
 
-    `similarity` (0-1) is what two texts must reach to count as the same lesson, guards aside.
+    `similarity` (0-1) is the least similarity of two texts that count as the same lesson, guards aside.
     `setbacks_allowed` is how many failures on evidence a bullet may have since its last success and still be
-    shown; the next one keeps it out of prompts until a success names it again. Pinned bullets are spared.
-    `harm_limit` is how many more failures than successes archive a bullet, at the vote that brings it there;
-    the core is spared, and `Restore` brings it back.
-    `prune_threshold` keeps weaker bullets out of retrieval, never out of the store; 0 is off.
-    `holdout_rate` is the share of turns on which unproven bullets are withheld, so that their worth can be
-    measured (memory.trust); 0 turns trust off. `max_turn_rewrites` is how many bullets that are there a turn
-    may give another text, merge or remove. `max_turn_changes` is how many operations that change bullets
-    one turn may bring. `history_kept` is how many effects stay readable before they
-    are folded into a snapshot.
+    shown; after one more it is in no prompt until a success names it again. Pinned bullets are exempt.
+    `harm_limit` is the difference of failures and successes at which a vote archives a bullet; the core is
+    exempt, and `Restore` brings it back.
+    `prune_threshold` keeps weaker bullets out of retrieval, but in the store; 0 is off.
+    `holdout_rate` is the share of turns on which unproven bullets are withheld, so that their effect can be
+    measured (trust.py); 0 turns that off. `max_turn_rewrites` is how many existing bullets a turn may edit,
+    merge or remove. `max_turn_changes` is how many operations of one turn may change bullets.
+    `history_kept` is how many effects can be read before older ones are compacted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,11 +1,9 @@
-"""How long turns, keys and old deltas are kept: what may go, decided from times, limits and references.
+"""How long turns, keys and old deltas are kept, decided from times, limits and references.
 
-A turn's record goes in two steps. Its steps go first (`Fate` "loses steps"), once somebody has reflected on
-it; the rest of it, which is also the key under which its commit is known, goes later. Work that waits to be
-learned from keeps its turn whole. What a bullet, a vote, a later turn or another trajectory names keeps its
-record.
-
-Does not: delete anything. The stores do, a bounded batch at a time.
+A turn's record is deleted in two stages. Its steps are deleted first (`Fate` "loses steps"), after a
+reflection on it; the record, which is also the key of its commit, later. A turn with pending work is kept as
+a whole. A record that a bullet, a vote, a later turn or another trajectory names is kept. The stores delete
+in bounded batches.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ __all__ = [
 ]
 
 FAILED = frozenset({"failure", "partial"})
-"""The outcomes of a turn that count as a failure, as they do where steps are sampled."""
+"""The outcomes of a turn that count as a failure, here and where steps are sampled."""
 
 Fate = Literal["stays", "unreflected", "loses steps", "goes"]
 Part = Literal["steps", "turns", "deltas"]
@@ -41,10 +39,10 @@ Part = Literal["steps", "turns", "deltas"]
 
 @dataclass(frozen=True)
 class Retention:
-    """Days that things are kept; None: for ever.
+    """For how many days records are kept; None: for ever.
 
     `trace_days`: the steps of a turn that was reflected on. `record_days`: records of turns, keys of commits,
-    deltas older than the history. With `keep_failures` the record of a turn that failed stays whole.
+    deltas older than the history. With `keep_failures` records of failed turns are kept as a whole.
     """
 
     trace_days: float | None = 30.0
@@ -52,7 +50,7 @@ class Retention:
     keep_failures: bool = True
 
     def cutoffs(self, now: datetime) -> Cutoffs:
-        """Return the moments before which things may go."""
+        """Return the times before which records may be deleted."""
         steps, records = (
             None if days is None else now - timedelta(days=days)
             for days in (self.trace_days, self.record_days)
@@ -62,7 +60,7 @@ class Retention:
 
 @dataclass(frozen=True)
 class Cutoffs:
-    """Steps of turns from before `steps`, and records, keys and old deltas from before `records`, may go."""
+    """Steps from before `steps`, and records, keys and old deltas from before `records`, may be deleted."""
 
     steps: datetime | None
     records: datetime | None
@@ -73,9 +71,8 @@ class Cutoffs:
 class References:
     """The ids of the turns that something refers to.
 
-    `waiting`: pending work is about them, dead letters included. `named`: a bullet has them among its
-    sources, a vote stands that a later one may replace, they are among the recent turns, or a trajectory is
-    a part of them.
+    `waiting`: they have pending work, dead letters included. `named`: they are sources of a bullet, they have
+    a vote that a later one may replace, they are among the recent turns, or they are parents of a trajectory.
     """
 
     waiting: AbstractSet[str] = frozenset()
@@ -84,7 +81,7 @@ class References:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a cleaning goes on: behind the row `seq` of the moment `at`, in this part of it."""
+    """Where a cleaning continues: in this part of it, after the row `seq` with the time `at`."""
 
     part: Part = "steps"
     at: datetime | None = None
@@ -96,10 +93,10 @@ START = Place()
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What one batch, or several, took away; `next` is where the next batch begins, None: all is done.
+    """What one or several batches deleted; `next` is where the next batch begins, None after the last.
 
-    `steps` counts the turns that lost their steps, `unreflected` those that keep them although they are old,
-    because nobody has reflected on them.
+    `steps` counts the turns that lost their steps, `unreflected` the old turns that keep them, because there
+    was no reflection on them.
     """
 
     steps: int = 0
@@ -127,17 +124,17 @@ def named_turns(snapshot: Snapshot) -> frozenset[str]:
 
 
 def last_moment(turn: TurnRecord) -> datetime:
-    """Return when something was last said about the turn."""
-    said = [turn.started_at, turn.completed_at or turn.started_at]
-    said += [each.at for each in turn.feedback]
-    said += [each.at for each in turn.reflections]
-    return max([*said, *(step.at for step in turn.steps if step.at is not None)])
+    """Return the time of the last entry of a turn: its end, feedback, a reflection or a step."""
+    times = [turn.started_at, turn.completed_at or turn.started_at]
+    times += [each.at for each in turn.feedback]
+    times += [each.at for each in turn.reflections]
+    return max([*times, *(step.at for step in turn.steps if step.at is not None)])
 
 
 def fate(turn: TurnRecord, references: References, cutoffs: Cutoffs) -> Fate:
-    """Return what becomes of a turn's record.
+    """Return what happens to a turn's record.
 
-    A trajectory that was never completed goes as a whole when nothing has been logged for so long.
+    A trajectory that was never completed is deleted when its last entry is old enough.
     """
     if turn.turn_id in references.waiting or (
         cutoffs.keep_failures and turn.status in FAILED and not turn.deleted

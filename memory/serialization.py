@@ -1,10 +1,7 @@
-"""The stored form of the two parts of a memory: canonical JSON text.
+"""The stored form of the two parts of a memory, of effects, records and reports: canonical JSON.
 
-The same value always gives the same bytes, and reading them back gives the same value. A payload of a
-newer format is refused, a broken one too; neither is ever mistaken for an empty playbook.
-
-In the stored steps of a turn, a step that repeats an earlier one is a reference to it with what is its own:
-the time, how often it came right after itself, and its id. A record that was read has every step whole.
+The same value always gives the same bytes, and reading them gives the same value. A newer format or a broken
+text is an error, never an empty playbook.
 """
 
 from __future__ import annotations
@@ -144,10 +141,10 @@ def dump_playbook(playbook: Playbook) -> str:
 
 
 def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
-    """Return the playbook; None and `{}` (a learner known before there was a playbook) give an empty one.
+    """Return the playbook; None and `{}` (a learner without a playbook yet) give an empty one.
 
-    Bullets that `known` holds alike are taken from it, and with them its index where it has one: what
-    another process changed is all that is indexed anew. Raises NewerFormat, CorruptPayload.
+    Equal bullets are taken from `known`, with its index if it has one, so that only bullets that another
+    process changed are indexed again. Raises NewerFormat, CorruptPayload.
     """
     if text is None:
         return Playbook()
@@ -207,7 +204,7 @@ def load_effect(text: str) -> Effect:
 
 
 def dump_record(record: TurnRecord) -> str:
-    """Return the canonical JSON of a turn's record; what its steps repeat is in it once."""
+    """Return the canonical JSON of a turn's record; repeated content of steps is in it once."""
     text = record.model_dump_json()
     return fold_repeats(text) if has_repeats(record.steps) else text
 

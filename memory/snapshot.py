@@ -1,15 +1,12 @@
-"""What a store hands out: the content, the access part, and the version they were read at.
+"""A snapshot of a learner's memory: its content, its access part, and the version of both.
 
-The access part of a learner's memory: small, and rewritten on every commit.
+The access part holds the access clock, the last use of each bullet, the recent turns, and the counts of the
+holdout experiment. It is separate from the content (the playbook), because every turn moves the clock and few
+turns change a bullet.
 
-It holds the access clock, when each bullet was last used, the last turns, and the counts of the trial. The
-content (the playbook) is apart, because every turn moves the clock and few turns change a bullet.
-
-A stamp is the access clock at a bullet's last use. What a commit did to stamps can be taken back: its effect
-says how they stood before (`Uses`). Commits that changed no bullet have no effect in the history; what they
-did to stamps is in `earlier`. `days` says which day a clock value fell on.
-
-Does not: read or write. Stores do.
+A stamp is the access clock at a bullet's last use. The stamps that a commit moved can be restored, because
+its effect records their earlier values (`Uses`). Commits that changed no bullet have no effect in the
+history; the earlier values of their stamps are in `earlier`. `days` maps clock values to days.
 """
 
 from __future__ import annotations
@@ -36,10 +33,10 @@ DAYS_KEPT = 1_000
 
 @dataclass(frozen=True)
 class Access:
-    """`stamps` maps a bullet's id to the access clock at its last use; `trial` counts what trust rests on.
+    """`stamps` maps a bullet's id to the access clock at its last use; `trial` counts for trust.py.
 
-    `earlier` holds the stamps that moved since the content last changed, as they stood then (0 for none).
-    `days` holds the first clock value of each day (UTC) with a commit, oldest first; the last 1,000 are kept.
+    `earlier` holds the stamps that moved since the content last changed, with their values then (0: none).
+    `days` holds the first clock value of each day (UTC) with a commit, oldest first, at most 1,000.
     """
 
     access_clock: int = 0
@@ -50,7 +47,7 @@ class Access:
     days: tuple[tuple[int, date], ...] = ()
 
     def last_used(self, bullet_id: str) -> date | None:
-        """Return the day on which the bullet was last used; None for never, or where the day is not kept."""
+        """Return the day of the bullet's last use; None without one, or where the day is not stored."""
         stamp = self.stamps.get(bullet_id)
         if stamp is None:
             return None
@@ -58,7 +55,7 @@ class Access:
         return self.days[at - 1][1] if at else None
 
     def idle(self, bullet_id: str) -> int:
-        """Return the access events since the bullet was last used; 0 for one never stamped."""
+        """Return the access events since the bullet was last used; 0 for one without a stamp."""
         return max(0, self.access_clock - self.stamps.get(bullet_id, self.access_clock))
 
 
@@ -74,12 +71,11 @@ def touch(
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
     on: date | None = None,
 ) -> Access:
-    """Return the access part after one commit: the clock one further, `ids` stamped, `gone` forgotten.
+    """Return the access part after one commit: the clock one higher, `ids` stamped, `gone` without stamps.
 
-    `record` joins the last 20 turns (one in progress does not); the same turn coming again takes its old
-    place. With `reset` everything starts anew at clock 0 (the playbook was cleared). `restamped` are stamps
-    that come back with bullets. `verdicts` are those of turns that were judged now: of a recent one, the
-    later verdict replaces the earlier. `on` is the day of the commit.
+    `record` is added to the last 20 turns unless it is in progress, and replaces an earlier record of the
+    turn. With `reset` everything starts at clock 0 again (the playbook was cleared). `restamped` are stamps
+    of restored bullets. `verdicts` replace those of recent turns. `on` is the day of the commit.
     """
     if reset:
         return Access()
@@ -108,7 +104,7 @@ def stamps_after(
 def _with_day(
     days: tuple[tuple[int, date], ...], clock: int, on: date | None
 ) -> tuple[tuple[int, date], ...]:
-    """The days with `on` at this clock value, where it is a later one than the last; clocks may be apart."""
+    """The days, with `on` at this clock value if it is after the last day; clocks of machines may differ."""
     if on is None or (days and on <= days[-1][1]):
         return days
     return (*days, (clock, on))[-DAYS_KEPT:]
@@ -120,7 +116,7 @@ def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict]) -> RecentTurn:
 
 
 def _recounted(trial: Trial, before: Iterable[RecentTurn], after: Iterable[RecentTurn]) -> Trial:
-    """Count each turn once, as it stands now; one that left the recent turns stays counted."""
+    """Count each turn once, with its present verdict; turns that are not recent any more stay counted."""
     old, new = ({turn.turn_id: turn for turn in turns} for turns in (before, after))
     changed = [key for key in new if new[key] != old.get(key)]
     added = pooled([trial, *(counted(new[key]) for key in changed)])
@@ -136,9 +132,9 @@ def _with_turn(turns: tuple[RecentTurn, ...], record: TurnRecord | None) -> tupl
 
 
 class Version(NamedTuple):
-    """`n` is for people, the random `etag` names the content, the `epoch` lives from creation to forget.
+    """`n` is for people; the random `etag` identifies the content, the `epoch` a learner until `forget`.
 
-    A learner without a state has no epoch.
+    An absent learner has no epoch.
     """
 
     epoch: str | None = None
@@ -146,7 +142,7 @@ class Version(NamedTuple):
     etag: str = ""
 
     def same_content(self, other: Version) -> bool:
-        """Whether both name the same content of the same learner's life."""
+        """Whether both identify the same content of the same epoch."""
         return self.epoch is not None and (self.epoch, self.etag) == (other.epoch, other.etag)
 
 

@@ -1,8 +1,6 @@
-"""Trajectories as values: what logging, completing, reflecting and judging make of a turn's record.
+"""Changes of a trajectory's record: steps, completion, reflections, feedback, deletion.
 
-All of it is pure; a store applies it under the learner's lock (`memory.pending.Amend`).
-
-Does not: read a clock or store anything.
+All of them are pure functions; a store applies them under the learner's lock (`memory.pending.Amend`).
 """
 
 from __future__ import annotations
@@ -47,9 +45,9 @@ ScoreRule = Literal["latest", "average", "weighted"]
 
 @dataclass(frozen=True)
 class Tracing:
-    """Whose steps are kept: a share of the successes, and all that failed unless that is switched off.
+    """Sampling of steps: they are kept for a share of the successes, and for all failures by default.
 
-    The choice is made from the trajectory's id and the seed, so it is the same wherever it is made.
+    The choice depends on the trajectory's id and the seed only, so it is the same everywhere.
     """
 
     success_rate: float = 1.0
@@ -66,9 +64,9 @@ class Tracing:
 
 @dataclass(frozen=True)
 class TrajectoryFilter:
-    """Which trajectories are meant; None leaves a field open.
+    """A filter of trajectories; None matches any value.
 
-    `since` and `until` are about the time of completion, and leave out what is in progress.
+    `since` and `until` filter by the time of completion, and exclude trajectories in progress.
     """
 
     turn_id: str | None = None
@@ -79,8 +77,8 @@ class TrajectoryFilter:
     since: datetime | None = None
     until: datetime | None = None
 
-    def takes(self, turn: TurnRecord) -> bool:
-        """Whether the turn is meant."""
+    def matches(self, turn: TurnRecord) -> bool:
+        """Whether the filter matches the turn."""
         fields = ("turn_id", "agent", "task_type", "status", "parent_id")
         same = all(getattr(self, name) in (None, getattr(turn, name)) for name in fields)
         return same and not turn.deleted and self._in_time(turn)
@@ -110,10 +108,10 @@ class Outcome:
 
 
 def with_step(turn: TurnRecord, step: Step) -> TurnRecord:
-    """Return the record with one more step; the same step id again changes nothing.
+    """Return the record with one more step; a repeated step id changes nothing.
 
-    A step that says what the last one says is counted with it. Beyond 200 steps the oldest after the
-    first 50 are left out. Raises TrajectoryClosed.
+    A step with the content of the last one is counted there. Beyond 200 steps the oldest after the first 50
+    are left out. Raises TrajectoryClosed.
     """
     if turn.status != "in_progress":
         raise TrajectoryClosed(f"the trajectory {turn.turn_id} was completed: it takes no more steps")
@@ -132,7 +130,7 @@ def _appended(steps: tuple[Step, ...], step: Step) -> tuple[Step, ...]:
 
 
 def bounded_steps(steps: Iterable[Step]) -> tuple[tuple[Step, ...], int]:
-    """Return steps as a record keeps them, and how many were left out."""
+    """Return the steps that a record keeps, and how many are left out."""
     kept: tuple[Step, ...] = ()
     for step in steps:
         kept = _appended(kept, step)
@@ -145,7 +143,7 @@ def _bounded(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], int]:
 
 
 def completed(turn: TurnRecord, outcome: Outcome, now: datetime, tracing: Tracing) -> TurnRecord:
-    """Return the record with its outcome. Raises TrajectoryClosed when it has one already."""
+    """Return the record with its outcome. Raises TrajectoryClosed if it has one already."""
     if turn.status != "in_progress":
         raise TrajectoryClosed(f"the trajectory {turn.turn_id} was completed: its first outcome stays")
     update: dict[str, object] = {
@@ -180,7 +178,7 @@ def without_steps(turn: TurnRecord, why: Literal["sampled", "retention"]) -> Tur
 
 
 def deleted(turn: TurnRecord) -> TurnRecord:
-    """Return what stays of a deleted trajectory: the ids and times, no word of it."""
+    """Return the record of a deleted trajectory: ids and times without any content."""
     gone: dict[str, object] = {"task": "", "answer": "", "answer_hash": "", "error": None, "topic": None}
     gone |= {"steps": (), "evidence": (), "reflections": (), "feedback": (), "metrics": {}, "injected": ()}
     gone |= {"cited": (), "task_type": None, "conversation_id": None, "parent_id": None, "deleted": True}
@@ -188,7 +186,7 @@ def deleted(turn: TurnRecord) -> TurnRecord:
 
 
 def with_reflections(turn: TurnRecord, reflections: Sequence[TurnReflection]) -> TurnRecord:
-    """Return the record with what reflections found; the newest three are kept."""
+    """Return the record with these reflections; the newest three are kept."""
     kept = (*turn.reflections, *(each for each in reflections if each not in turn.reflections))
     return turn.model_copy(update={"reflections": kept[-_REFLECTIONS_KEPT:]})
 
@@ -201,9 +199,9 @@ def with_feedback(turn: TurnRecord, feedback: TurnFeedback) -> TurnRecord:
 
 
 def effective_score(turn: TurnRecord, now: datetime, rule: ScoreRule = "weighted") -> float | None:
-    """Return what the trajectory is worth by its own score and the feedback on it, in [0, 1].
+    """Return the combined score of the trajectory and the feedback on it, in [0, 1].
 
-    `weighted`: each weighs 1/(1 + its age in days). None without a score and without feedback.
+    `weighted`: each score has the weight 1/(1 + its age in days). None without a score and feedback.
     """
     own = [] if turn.score is None else [(turn.score, turn.completed_at or turn.started_at)]
     scores = [*own, *((each.score, each.at) for each in turn.feedback)]

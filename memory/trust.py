@@ -1,13 +1,11 @@
-"""Trust: what is learned must earn its place, by a comparison that nothing can bend.
+"""Trust: a randomised holdout experiment on each learner's memory, which measures its lift.
 
-On a small share of turns the unproven bullets that a question would get are withheld, by a hash of the turn's
-id. So the success with and without them can be compared without bias: the lift of the memory. The more likely
-it is that they do harm, the larger the share; while they do, they are shown on a few turns only, so that the
-memory finds out when that has changed. Once it is clear that they help, a fifth of the share is enough.
+On a small share of turns the unproven bullets that a question would get are withheld. A hash of the turn's id
+decides, so the success rates with and without them can be compared without bias. The more likely it is that
+they do harm, the larger the share; while they do, they are still shown on a few turns, so that a change is
+noticed. Once it is clear that they help, a fifth of the share is enough. The core is never withheld.
 
-    shown ("with") or withheld ("without")  ->  verdicts of those turns  ->  Trial  ->  share of the next
-
-Does not: count (access.touch does), choose by relevance, or ever withhold the core.
+    shown ("with") or withheld ("without")  ->  verdicts of those turns  ->  Trial  ->  share of later turns
 """
 
 from __future__ import annotations
@@ -25,33 +23,33 @@ from ace_graph.memory.turn import Arm, RecentTurn
 __all__ = ["Lift", "Trial", "arm_of", "counted", "lift", "pooled", "proven", "share_withheld"]
 
 PROVEN_VOTES = 2
-"""So many successes prove a bullet: the first may be the vote it was born with."""
+"""How many successes prove a bullet: the first may be the vote of the turn it was learned from."""
 
 GIVEN = frozenset({"cli", "learner"})
-"""Sources of a bullet that say that a person put it there."""
+"""Sources of bullets that a person added."""
 
 GRACE = 40
-"""Nothing is withheld from a learner before so many commits.
+"""Nothing is withheld from a learner before this number of commits.
 
-A start is no time for experiments: there is little to show yet that fits a question, so what is there looks
-useless, and one learner of twelve was distrusted for most of a life for it (20 commits, simulated).
+A young memory has few bullets that fit a question, so it seems useless: with 20 commits, one simulated
+learner of twelve was distrusted for most of the simulation.
 """
 
 EXPLORED = 0.02
-"""Unproven bullets are shown on at least so many turns, whatever speaks against them."""
+"""The least share of turns on which unproven bullets are shown."""
 
 _DOUBT, _DISTRUST = 0.4, 0.65
-"""The probability of harm from which more is withheld, and from which all but the exploration is."""
+"""The probabilities of harm from which more is withheld, and from which all but EXPLORED is."""
 
 _CLEAR, _STILL_MEASURED = 0.25, 0.2
-"""Below this probability of harm less is withheld, in proportion, and at least this part of the rate."""
+"""Below this probability of harm less is withheld, in proportion, but at least this part of the rate."""
 
 _PRIOR_WITH, _PRIOR_WITHOUT = (2.0, 1.0), (1.0, 1.0)
-"""What is believed before any verdict, as successes and failures: that the memory helps, a little."""
+"""The priors as successes and failures: the memory is expected to help a little."""
 
 
 class Trial(NamedTuple):
-    """Judged turns that had unproven bullets to show: right and wrong with them, right and wrong without."""
+    """Judged turns with unproven bullets: right and wrong where they were shown, and where withheld."""
 
     with_right: int = 0
     with_wrong: int = 0
@@ -60,7 +58,7 @@ class Trial(NamedTuple):
 
 
 class Lift(NamedTuple):
-    """Success with the unproven bullets and without, the difference, and its 95 % interval."""
+    """The success rates with the unproven bullets and without, the difference, and its 95 % interval."""
 
     with_memory: float
     without: float
@@ -72,10 +70,10 @@ class Lift(NamedTuple):
 
 
 def proven(bullet: Bullet) -> bool:
-    """Whether a bullet has earned its place: by evidence, or because somebody put it there on purpose.
+    """Whether a bullet is proven by evidence, or was added on purpose.
 
-    Learned bullets name the turns they are from in `sources`. What has none, or names a person's hand, was
-    given by the learner or the host.
+    Learned bullets name their turns in `sources`. A bullet without sources, or with a person among them, was
+    added by the learner or the host.
     """
     by_hand = not bullet.sources or not GIVEN.isdisjoint(bullet.sources)
     given = bullet.core or bullet.id.startswith("base:") or by_hand
@@ -83,7 +81,7 @@ def proven(bullet: Bullet) -> bool:
 
 
 def arm_of(retrieved: Iterable[Bullet], trial: Trial, clock: int, turn_id: str, rate: float) -> Arm | None:
-    """Return whether this turn shows its unproven bullets; None where it has none, so proves nothing.
+    """Return the arm of this turn, whether it shows its unproven bullets; None where it has none.
 
     `clock` is the learner's access clock, `rate` the policy's `holdout_rate`. The same turn id and state
     give the same answer.
@@ -97,8 +95,8 @@ def arm_of(retrieved: Iterable[Bullet], trial: Trial, clock: int, turn_id: str, 
 def share_withheld(trial: Trial, rate: float) -> float:
     """Return the share of turns on which unproven bullets are withheld.
 
-    `rate` while it is open whether they help, a fifth of it once that is clear, nearly all while they seem
-    to do harm; 0 where the rate is 0.
+    `rate` while their effect is unclear, a fifth of it once it is clear that they help, nearly all while they
+    seem to do harm; 0 where the rate is 0.
     """
     if not rate:
         return 0.0
@@ -109,7 +107,7 @@ def share_withheld(trial: Trial, rate: float) -> float:
 
 
 def counted(turn: RecentTurn | None) -> Trial:
-    """Return what one turn adds to a trial: nothing without an arm, or without a success or failure."""
+    """Return the counts of one turn: nothing without an arm, or without a success or failure."""
     if turn is None or turn.arm is None or turn.verdict not in ("success", "failure"):
         return Trial()
     right = turn.verdict == "success"
@@ -124,9 +122,9 @@ def pooled(trials: Iterable[Trial]) -> Trial:
 
 
 def lift(trial: Trial) -> Lift | None:
-    """Return the lift of the memory with its 95 % interval; None while one side has no judged turn.
+    """Return the lift of the memory with its 95 % interval; None while one arm has no judged turn.
 
-    The interval of the difference is Newcombe's (1998, method 10), from Wilson's for each side.
+    The interval of the difference is Newcombe's (1998, method 10), from Wilson's for each arm.
     """
     first, second = trial.with_right + trial.with_wrong, trial.without_right + trial.without_wrong
     if not first or not second:

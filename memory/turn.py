@@ -1,8 +1,6 @@
-"""The record of one turn, as it travels in the turn's commit (the trajectory of document 004).
+"""The record of one turn (the trajectory of document 004): outcome, steps, reflections, feedback.
 
-What a trajectory holds beside its outcome: steps, reflections, feedback. All of it bounded on purpose.
-
-Does not: hold bytes of images or unbounded text; what is long is cut when the record is made.
+All texts and lists are bounded; long texts are cut when the record is made. Images are not stored.
 """
 
 from __future__ import annotations
@@ -39,16 +37,16 @@ MAX_STEP_CHARS = 1_000
 StepKind = Literal["decision", "action", "observation"]
 FeedbackKind = Literal["human", "monitoring", "ab_test", "production"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-"""A number in [0, 1]; NaN is none."""
+"""A number in [0, 1], not NaN."""
 Metadata = dict[str, JsonValue]
 _Line = Annotated[Text, Field(max_length=600)]
 _Lines = Annotated[tuple[_Line, ...], Field(max_length=20)]
 
 
 class Step(BaseModel):
-    """One decision, action or observation. `times` counts the same step coming again right after itself.
+    """One decision, action or observation. `times` counts immediate repetitions of it.
 
-    `step_id` makes logging it twice harmless.
+    A step with the same `step_id` is logged once.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,9 +60,9 @@ class Step(BaseModel):
 
 
 class TurnReflection(BaseModel):
-    """What a reflection found. `turn_id` is the turn it is about, `by` the model's name.
+    """The result of a reflection on the turn `turn_id`; `by` is the model's name.
 
-    With `fallback` no model gave a usable reply, and what is said follows from the record by rules.
+    `fallback`: no model gave a usable reply, and the result follows from the record by rules.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,7 +81,7 @@ class TurnReflection(BaseModel):
 
 
 class TurnFeedback(BaseModel):
-    """What somebody, or some system, said of the turn afterwards. `score` is in [0, 1]."""
+    """Feedback of a person or a system on the turn. `score` is in [0, 1]."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -100,7 +98,7 @@ GRAPH_AGENT = "ace_graph"
 """The agent of the graph's own turns."""
 
 Arm = Literal["with", "without"]
-"""Whether a turn showed its unproven bullets or withheld them (memory.trust)."""
+"""Whether a turn showed its unproven bullets or withheld them (trust.py)."""
 
 TurnStatus = Literal["in_progress", "success", "failure", "partial"]
 Amount = Annotated[int, Field(ge=0)]
@@ -108,12 +106,12 @@ Ids = tuple[Text, ...]
 
 
 def answer_hash(answer: str) -> str:
-    """Return the hash by which a later message is matched to the turn that gave this answer."""
+    """Return the hash by which a later message is matched to the turn with this answer."""
     return hashlib.sha256(" ".join(answer.split()).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 class RecentTurn(BaseModel):
-    """What the access part keeps of a turn, for feedback that comes later."""
+    """The part of a turn that the access part keeps, for later feedback."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -126,13 +124,13 @@ class RecentTurn(BaseModel):
 
 
 class TurnRecord(BaseModel):
-    """Who asked what, when, in which mode, what it cost and how it went: a trajectory (document 004).
+    """One turn: task, mode, answer, cost and result; a trajectory in the sense of document 004.
 
     `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1];
-    `cost` is in the currency of the prices that it follows from, or the caller's. `status` says how the run
-    ended, `verdict` what the evidence says about the answer. `agent` did it: the graph, or one of the host's.
-    Steps beyond the bound are counted in `steps_left_out`; `steps_dropped` says why there are none
-    any more. One that was deleted is listed nowhere and says nothing; it stays as the mark of its commit.
+    `cost` is in the currency of the configured prices, or the caller's. `status` is how the run ended,
+    `verdict` follows from the evidence about the answer. `agent` is the graph, or an agent of the host.
+    `steps_left_out` counts steps beyond the limit; `steps_dropped` says why there are none any more.
+    A deleted record is in no list and has no content; it remains as the key of its commit.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,10 +1,8 @@
-"""The reflection window: the last interactions of a conversation, whole.
+"""The conversation window: the last complete interactions of a history.
 
-An interaction is a user message and all that follows it, tool calls with their results. Messages are
-LangChain messages (`.type`, `.content`, `.tool_calls`) or dicts (`{"role", "content", ...}`); they are
-read by these names only, and given back as they came.
-
-Does not: import a message class, or change a message that it was given.
+An interaction is a user message and everything that follows it, tool calls with their results included.
+Messages are LangChain messages (`.type`, `.content`, `.tool_calls`) or dicts (`{"role", "content", ...}`);
+they are read by these names only, and never changed.
 """
 
 from __future__ import annotations
@@ -71,9 +69,9 @@ class WindowMetrics:
 def select_window(messages: Sequence[T], size: int | None = 5, *, question: str | None = None) -> list[T]:
     """Return the last `size` interactions of `messages`, oldest first; None is all of them.
 
-    What stands before the first user message belongs to no interaction and is left out, as is a tool
-    result without its call. With `question`, an older interaction that it refers to ("the same command as
-    before") takes the place of the oldest of the window, so there are never more than `size`.
+    Messages before the first user message belong to no interaction and are left out, as is a tool result
+    without its call. With `question`, an older interaction that it refers to ("the same command as before")
+    replaces the oldest one in the window, so there are never more than `size`.
 
     Raises `UsageError` for a negative size.
     """
@@ -82,7 +80,7 @@ def select_window(messages: Sequence[T], size: int | None = 5, *, question: str 
     every = interactions(messages)
     kept = every if size is None else every[len(every) - min(size, len(every)) :]
     if question and 1 < len(kept) < len(every):
-        recalled = _recalled(every, question)
+        recalled = _referred_to(every, question)
         if recalled is not None and recalled < len(every) - len(kept):
             kept = [every[recalled], *kept[1:]]
     return [message for interaction in kept for message in _paired(interaction)]
@@ -101,8 +99,8 @@ def interactions(messages: Sequence[T]) -> list[list[T]]:
 
 
 def adaptive_size(question: str, base: int = 5, minimum: int = 3, maximum: int = 10) -> int:
-    """Return how many interactions a question needs: 2 fewer than `base` under five words, 2 more for one
-    that refactors, implements or designs, clamped to [minimum, maximum].
+    """Return how many interactions a question needs: 2 fewer than `base` under five words, 2 more where it
+    asks to refactor, implement or design, clamped to [minimum, maximum].
 
     Where words are not separated by spaces, two characters count as one.
     """
@@ -112,9 +110,9 @@ def adaptive_size(question: str, base: int = 5, minimum: int = 3, maximum: int =
 
 
 def truncate_tool_results(messages: Sequence[T], limit: int = MAX_TOOL_RESULT_CHARS) -> list[T]:
-    """Return the messages with tool results cut at `limit` characters, "... (truncated)" behind the cut.
+    """Return the messages with tool results cut at `limit` characters, with "... (truncated)" after a cut.
 
-    A message that is cut is copied; the others are the same objects.
+    Only messages that are cut are copied.
     """
     return [_truncated(m, limit) if _role(m) == "tool" and len(_text(m)) > limit else m for m in messages]
 
@@ -124,7 +122,7 @@ def window_metrics(
     after: Sequence[object],
     count_tokens: Callable[[str], int] = estimate_tokens,
 ) -> WindowMetrics:
-    """Return what selecting the window changed: `before` is the whole history, `after` what is left."""
+    """Return the sizes of a history before and after its window was selected."""
     left = interactions(after)
     return WindowMetrics(
         messages_before=len(before),
@@ -137,9 +135,9 @@ def window_metrics(
     )
 
 
-def _recalled(every: Sequence[Sequence[object]], question: str) -> int | None:
-    """Return the place of the interaction that the question refers to: the one that shares most of its
-    words, the latest of equals; None when it refers to nothing or nothing fits."""
+def _referred_to(every: Sequence[Sequence[object]], question: str) -> int | None:
+    """Return the index of the interaction that the question refers to: the one that shares most of its
+    words, the latest of equals; None without a reference or a match."""
     wanted = set(terms(question))
     if not wanted or not _REFERENCE.search(question):
         return None
@@ -150,7 +148,7 @@ def _recalled(every: Sequence[Sequence[object]], question: str) -> int | None:
 
 
 def _paired(interaction: Sequence[T]) -> list[T]:
-    """Return the interaction without tool results whose call is not in it."""
+    """Return the interaction without tool results that have no call in it."""
     called: set[str] = set()
     kept: list[T] = []
     for message in interaction:

@@ -1,7 +1,4 @@
-"""Which bullets a list or a search shows: by status, tag, memory type, and words of the text.
-
-Does not: rank, or decide what a prompt gets (retrieval does).
-"""
+"""The filter of lists and searches for people: by status, tag, memory type, and words of the text."""
 
 from __future__ import annotations
 
@@ -20,8 +17,8 @@ BulletStatus = Literal["active", "quarantined"]
 class BulletFilter:
     """A bullet passes with one of `statuses`, one of `memory_types` (empty: any), all `tags` and all `words`.
 
-    Case and compatibility forms of letters make no difference. A tag must be equal, a word may be a part. The
-    memory type counts as a tag, too.
+    Case and compatibility forms of letters are ignored. Tags must be equal; words are substrings of the text.
+    The memory type counts as a tag.
     """
 
     statuses: frozenset[BulletStatus] = frozenset({"active"})
@@ -30,7 +27,7 @@ class BulletFilter:
     words: str = ""
 
     def passes(self, bullet: Bullet) -> bool:
-        """Whether the bullet is shown."""
+        """Whether the filter shows the bullet."""
         if bullet.status not in self.statuses:
             return False
         if self.memory_types and bullet.memory_type not in self.memory_types:

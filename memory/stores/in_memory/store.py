@@ -96,7 +96,7 @@ class InMemoryStore:
         learner = checked_learner_id(learner_id)
 
         def find() -> tuple[TurnRecord, ...]:
-            found = [turn for turn in self._held(learner).turns if wanted.takes(turn)]
+            found = [turn for turn in self._held(learner).turns if wanted.matches(turn)]
             return tuple(found[max(0, skip) :][: max(0, limit)])
 
         return await self._on_portal(find)
