@@ -1,9 +1,7 @@
 """The playbook text of ace-agent/ace: `[calc-00001] helpful=5 harmful=0 :: content` under `## SECTION`.
 
-`ace-plain` is the same without counters, `[calc-00001] content`, as its AppWorld playbooks are. Both are read
-by either name.
-
-Does not: carry types, topics, tags or pins. What is to be avoided says so.
+`ace-plain` is the same without counters, `[calc-00001] content`, as in its AppWorld playbooks. Each name
+reads both. Types, topics, tags and pins are not written; anti-patterns have the prefix of prompts.
 """
 
 from __future__ import annotations

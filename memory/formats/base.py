@@ -1,8 +1,7 @@
-"""What a file format of playbooks has to offer: recognise, read, write.
+"""The protocol of a file format of playbooks: recognise, read, write.
 
-A reader never fails for one bad bullet: it keeps the good ones and says which it refused and why.
-
-Does not: open files, or change a memory. Reading gives Add operations; whoever imports commits them.
+Reading gives Add operations, which the import commits. A bad bullet is reported with the reason, and the
+others are read.
 """
 
 from __future__ import annotations

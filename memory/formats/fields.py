@@ -1,10 +1,8 @@
-"""From the fields that a file gives a bullet to an Add, and the fields that a foreign format can't hold.
+"""Converts the fields of a file's bullet into an Add, and keeps the fields that a foreign format lacks.
 
-A file's bullet is checked as strictly as a stored one, so nothing that can be read is refused later. What
-another program's format has no place for travels in an object named `ace_graph` beside its own fields; those
-programs leave unknown fields alone or drop them, and this reader puts them back.
-
-Does not: know any format.
+A file's bullet is validated as strictly as a stored one, so nothing that can be read is refused later.
+Fields that another program's format lacks travel in an object named `ace_graph` beside its own fields; those
+programs keep or drop it, and this reader restores them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""A file's bullets as deltas, or as a playbook of its own, and what became of each of them.
+"""Reads a file with a playbook, and imports its bullets: as deltas, or as a playbook of their own.
 
-A playbook's file as text: at most 20 MB of UTF-8, whoever wrote it and on whatever system.
-
-Does not: commit anything.
+A file is UTF-8 text of at most 20 MB. The outcome of an import says what happened to each bullet.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """JSON: the stored form of a playbook, with every field of every bullet.
 
-Read are the export, the output of `ace-graph playbook show --json`, and a bare list of bullets.
-
-Does not: carry votes, reflections or the access part; those belong to one learner's life.
+It reads the export, the output of `ace-graph playbook show --json`, and a bare list of bullets. Votes,
+reflections and the access part are not in the file; they belong to one learner.
 """
 
 from __future__ import annotations

@@ -4,13 +4,11 @@
     [fil-00042] helpful=5 harmful=0 :: Draw it first          ace-agent, with counters
     [fil-00042] Draw it first                                 ace-agent, without
 
-In the first, the id and the counters may be missing and `*` may stand for `-`, so that a list written by hand
-can be read. Only line breaks end a line: a form feed or a Unicode separator within a bullet can't make two of
-it, or a heading.
+In markdown, id and counters may be missing and `*` may replace `-`, so that handwritten lists can be read.
+Both styles are read, whichever of the two formats is named. Only line breaks end a line: a form feed or a
+Unicode separator in a bullet can't make two bullets of it, or a heading.
 
-Active bullets by section: what every format for other programs writes.
-
-Does not: write. Both styles are read, whichever of the two formats is named.
+The active bullets by section, which all foreign formats write, are here too.
 """
 
 from __future__ import annotations

@@ -2,11 +2,9 @@
 
     {id, content, helpful_count, harmful_count, tags, semantic_strength, ..., topic, concept, memory_type}
 
-Of several strengths the bullet's one memory type is the one named, else procedural before episodic before
-semantic. The tag that only repeats the memory type is not kept. Moments without a zone are UTC.
-
-Does not: carry access counts: a bullet's decay begins anew. Nor the learner's id: a file is imported into the
-learner that the command names.
+Of several strengths the memory type that the bullet names decides, else procedural before episodic before
+semantic. A tag that only repeats the memory type is dropped. Times without a zone are UTC. Access counts are
+not read, so decay starts again; neither is the learner's id, because the command names the learner.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The formats there are, by name, and which one a text is in.
-
-Does not: know what a format looks like.
-"""
+"""All formats by name, and the detection of a text's format."""
 
 from __future__ import annotations
 

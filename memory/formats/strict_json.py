@@ -1,6 +1,6 @@
-"""JSON as it comes from strangers: a name that stands twice in one object is seen, not silently overwritten.
+"""Parses untrusted JSON. A name that occurs twice in one object is reported, not silently overwritten.
 
-Does not: judge numbers. NaN and infinities pass as such and are refused where a bullet would hold them.
+NaN and infinities are parsed, and refused where a bullet would hold them.
 """
 
 from __future__ import annotations

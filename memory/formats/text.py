@@ -1,7 +1,7 @@
-"""Text: `## section` lines and one markdown line per bullet, `- [fil-00042] content (helpful=5, harmful=0)`.
+"""Markdown: `## section`, and lines such as `- [fil-00042] content (helpful=5, harmful=0)`.
 
-Does not: carry types, topics, tags or pins; they are inferred anew where that is possible. What is to be
-avoided says so.
+Types, topics, tags and pins are not written, and guessed when the text is read where that is possible.
+Anti-patterns have the prefix of prompts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""One learner's memory in a test: resolve, apply and touch, one delta after the other.
-
-Does not: store anything.
-"""
+"""One learner's memory in a test: resolve, apply and touch, one delta after the other."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The portal runs work for callers on any loop, and finishes what must be finished.
-
-Does not: test stores; their conformance suite calls them from several loops.
-"""
+"""The portal runs work for callers on any loop, and finishes what must be finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conformance suite: what every store promises, one file per verb, each promise a sentence.
+"""The conformance suite: the specification of a store as test cases, one file per verb.
 
 A store of your own runs it with a `Subject`, which says how to open your database once more, and a few
 lines of pytest:
@@ -17,9 +17,7 @@ only.
 
 Put `pytest.register_assert_rewrite("ace_graph.testing.conformance")` into the conftest to see values in
 failures. Without an async plugin: `asyncio.run(case(MySubject()))`. Every case uses learners of its own,
-so one database may serve them all, one after the other or at once.
-
-Does not: need pytest, clean up after itself, or say how fast a store is (the benchmarks do).
+so they can share one database, one after the other or at once. They leave their data there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What the optional pending part promises of the records of turns: they can be changed, one at a time.
-
-Does not: know what a record says.
-"""
+"""Specifies `amend`: the record of a turn can be changed, by one writer at a time."""
 
 from __future__ import annotations
 

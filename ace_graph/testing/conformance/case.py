@@ -1,7 +1,4 @@
-"""One case of the suite, the database it runs on, and how the cases are found.
-
-Does not: hold a case. Those are the async functions of the modules named in `VERBS`.
-"""
+"""A case of the suite, the database that it runs on, and the lookup of the cases."""
 
 from __future__ import annotations
 

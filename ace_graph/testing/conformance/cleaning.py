@@ -1,8 +1,4 @@
-"""What the optional part for cleaning promises: what may go goes, what is referred to stays, and what was
-applied once is never applied again.
-
-Does not: say how long things should be kept. `ace_graph.memory.retention` holds the defaults.
-"""
+"""Specifies cleaning: old records are deleted, referenced ones are kept, late repeats are an error."""
 
 from __future__ import annotations
 

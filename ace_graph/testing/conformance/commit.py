@@ -1,7 +1,4 @@
-"""What `commit` promises when nobody is in the way.
-
-Does not: race. `conflict` and `concurrency` do.
-"""
+"""Specifies `commit` without concurrent writers; the verbs `conflict` and `concurrency` specify the rest."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What holds when many write at the same time.
-
-Tasks on several stores stand for processes. Does not: start processes; the tests of a store do.
-"""
+"""Specifies concurrent writers, where tasks on several stores stand for processes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What `commit` promises when the stored state is newer than the base.
-
-Two stores on one database stand for two processes. Does not: run them at the same time.
-"""
+"""Specifies `commit` on a stored state that is newer than the base; two stores stand for two processes."""
 
 from __future__ import annotations
 

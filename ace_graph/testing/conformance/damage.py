@@ -1,7 +1,4 @@
-"""What holds when the stored content can't be read: an error, and everything is left as it is.
-
-Needs a `DamageableSubject`. Does not: damage the database itself; the tests of a store do.
-"""
+"""Specifies damaged content: an error, and nothing is changed. Needs a `DamageableSubject`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What `export` promises: everything stored about one learner, read at one moment.
-
-Does not: choose a file format. The command line does.
-"""
+"""Specifies `export`: everything stored about one learner, read at one moment."""
 
 from __future__ import annotations
 

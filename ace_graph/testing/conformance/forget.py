@@ -1,7 +1,4 @@
-"""What `forget` promises: nothing stays, and nothing late brings a learner back.
-
-Does not: look into the database. The tests of a store do.
-"""
+"""Specifies `forget`: everything is deleted, and no late commit brings a learner back."""
 
 from __future__ import annotations
 

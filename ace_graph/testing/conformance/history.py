@@ -1,7 +1,4 @@
-"""What `history` promises: the sum of the effects is the state.
-
-Does not: read records of turns. `turns` does.
-"""
+"""Specifies `history`: folding the effects gives the state."""
 
 from __future__ import annotations
 

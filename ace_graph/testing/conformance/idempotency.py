@@ -1,7 +1,4 @@
-"""What an op id promises: a delta is applied once per learner, however often it is committed.
-
-Does not: crash a process between two commits. The tests of a store do.
-"""
+"""Specifies op ids: a delta is applied once per learner, however often it is committed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What separates learners: the key, whatever it is made of.
-
-Does not: authenticate. Who a learner is was decided before the store is asked.
-"""
+"""Specifies the isolation of learners, and which learner ids are valid."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What opening and closing promise.
-
-Does not: restart a server. The tests of a store do.
-"""
+"""Specifies opening and closing."""
 
 from __future__ import annotations
 

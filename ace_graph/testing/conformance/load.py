@@ -1,7 +1,4 @@
-"""What `load` promises.
-
-Does not: change anything that is stored.
-"""
+"""Specifies `load`."""
 
 from __future__ import annotations
 

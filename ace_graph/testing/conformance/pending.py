@@ -1,7 +1,4 @@
-"""What the optional pending part promises: work is stored with a commit, leased, and completed once.
-
-Does not: learn anything; the work's body is any text.
-"""
+"""Specifies pending work: it is stored with a commit, leased, and completed once."""
 
 from __future__ import annotations
 

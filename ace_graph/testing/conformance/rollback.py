@@ -1,7 +1,4 @@
-"""What going back promises: a version, or one bullet, is again what it was.
-
-Does not: reach behind the compacted base of the history. `history` says how far that is.
-"""
+"""Specifies rollback and restore: a version, or one bullet, becomes what it was."""
 
 from __future__ import annotations
 

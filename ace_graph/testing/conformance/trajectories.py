@@ -1,7 +1,4 @@
-"""What the optional part promises of finding trajectories: filters, order, pages; what was deleted is gone.
-
-Does not: look at query plans. The tests of a store do.
-"""
+"""Specifies finding trajectories: filters, order, pages, and deleted trajectories."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What `turns` promises: the records that travelled in the commits.
-
-Does not: filter. That is for those who read them.
-"""
+"""Specifies `turns`: the records that were stored with commits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the cases write: deltas, records and learners, each new, so that cases never meet.
-
-Does not: check anything.
-"""
+"""What the cases write: deltas, records and learner ids that no other case uses."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Hypothesis strategies: operations, deltas and whole lives of a learner.
 
 Texts and ids come from small pools, so that near-duplicates, conflicts, merges and refusals happen often.
-Does not: check anything.
 """
 
 from __future__ import annotations

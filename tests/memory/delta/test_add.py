@@ -1,7 +1,4 @@
-"""Adding bullets: ids, reinforcement, profile slots, refusals, and the cap.
-
-Does not: judge what is a near-duplicate; the tests of similarity do.
-"""
+"""Adding bullets: ids, reinforcement, profile slots, refusals, and the cap."""
 
 from __future__ import annotations
 

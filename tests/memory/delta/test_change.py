@@ -1,7 +1,4 @@
-"""Changing and archiving bullets: what each operation does, and what it is refused for.
-
-Does not: try laws over random deltas; test_delta_algebra does.
-"""
+"""Changing and archiving bullets: what each operation does, and what it is refused for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Laws of the delta algebra, over random lives of a learner.
-
-Does not: say what one operation does; the tests of resolve do.
-"""
+"""Laws of the delta algebra, over random sequences of deltas."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A merge of bullets that are named passes the guards, unless a person forces it.
-
-Does not: compare texts at length; test_same_claim and test_similarity do.
-"""
+"""The operation Merge passes the guards, unless a person forces it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Going back: what a rollback and a restore bring is what was there, to the byte.
-
-Does not: read a store's history; the conformance suite and the stores side by side do.
-"""
+"""Rollback and restore bring back exactly what was there."""
 
 from __future__ import annotations
 

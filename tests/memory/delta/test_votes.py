@@ -1,7 +1,4 @@
-"""Votes, touches, insights and resets: what moves, and what does not.
-
-Does not: decide who deserves a vote.
-"""
+"""Votes, touches, insights and resets."""
 
 from __future__ import annotations
 

@@ -5,8 +5,6 @@
 Forks PROCESSES children that start together. Each makes COMMITS turns for the learner: one vote for the
 bullet `gen-00001` if it is there, one lesson of its own and one record. After every commit it prints the
 op id. The exit code is that of the worst child.
-
-Does not: check what came of it.
 """
 
 from __future__ import annotations

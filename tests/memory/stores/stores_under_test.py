@@ -1,7 +1,4 @@
-"""The databases that the conformance suite runs on: two dictionaries and a SQLite file.
-
-Does not: hold a test.
-"""
+"""The databases that the conformance suite runs on: two dictionaries and a SQLite file."""
 
 from __future__ import annotations
 

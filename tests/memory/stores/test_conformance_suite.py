@@ -1,7 +1,4 @@
-"""The conformance suite itself: a store of one's own runs it as documented, and faulty stores are caught.
-
-Does not: check the shipped stores.
-"""
+"""The conformance suite itself: custom stores can run it as documented, and it detects faulty ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Whatever is wrong with the way to Neo4j becomes an error of this project that names the setting to fix.
-
-Does not: need a server; what needs one is in tests/memory/stores/neo4j.
-"""
+"""Errors of the connection to Neo4j become errors of this project that name the setting to fix."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Several processes on one SQLite file, killed ones among them: nothing lost, nothing doubled.
-
-Does not: use threads or tasks in place of processes; the conformance suite does.
-"""
+"""Several processes on one SQLite file, some of them killed, lose and repeat nothing."""
 
 from __future__ import annotations
 

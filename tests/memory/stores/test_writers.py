@@ -1,7 +1,4 @@
-"""Laws over writers that interleave at random: nothing lost, nothing doubled, whatever they had loaded.
-
-Does not: run them at the same time; what matters here is which state each had seen.
-"""
+"""Laws over randomly interleaved writers: nothing is lost or applied twice, whatever they had loaded."""
 
 from __future__ import annotations
 

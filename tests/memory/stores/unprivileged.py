@@ -3,7 +3,6 @@
     python -m tests.memory.stores.unprivileged FILE USER_ID MAX_FILE_BYTES
 
 Reads the learner `alice`, then commits, and prints what came of each. A limit of 0 is none.
-Does not: set up the file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """A proxy between a store and its server that counts round trips and bytes.
 
 A round trip begins when the client speaks after the server did; what it sends in one go counts once.
-
-Does not: understand Bolt.
 """
 
 from __future__ import annotations

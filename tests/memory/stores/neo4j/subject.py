@@ -1,7 +1,4 @@
-"""The Neo4j that a test runs on: stores opened on it, and a look behind their back by Cypher.
-
-Does not: hold a test.
-"""
+"""The Neo4j server of a test: stores on it, and direct access by Cypher."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The Neo4j store keeps every promise of the conformance suite, on each version of the server.
-
-Does not: say what is special about Neo4j; the other files of this folder do.
-"""
+"""The Neo4j store passes the conformance suite, on each version of the server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the Neo4j store does when the server is there and something else is not as it should be.
-
-Does not: need a server of its own.
-"""
+"""The Neo4j store with a server that is up but misbehaves."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Forgetting while others write: the learner goes as a whole, and what comes after is a new life.
-
-Does not: repeat what the conformance suite says about forgetting without writers.
-"""
+"""Forget with concurrent writers: the learner is deleted as a whole, and later commits start a new epoch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the database driver writes into its own log, where somebody switches it on: nothing that people said.
-
-Does not: test our own log lines.
-"""
+"""The debug log of the database driver contains nothing that learners said."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What is in the database after turns: one state per learner, its history, its turns, and nothing else.
-
-Does not: test what the conformance suite tests for every store.
-"""
+"""The nodes in the database after turns: one state per learner, its history and its turns."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Processes that write for one learner at once, and one that dies in the middle.
-
-Does not: kill the server; test_neo4j_restart does.
-"""
+"""Processes that write for one learner at once, one of which is killed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The bullets of a learner can be drawn as nodes, as often as one likes.
-
-Does not: read a projection through the store; nothing does.
-"""
+"""The projection of bullets as nodes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Servers of our own, to be treated badly: killed in mid-run, asking for a password, new and empty.
-
-Does not: hurt the server that other tests share.
-"""
+"""Servers of their own for tests that kill them, require a password, or need an empty one."""
 
 from __future__ import annotations
 

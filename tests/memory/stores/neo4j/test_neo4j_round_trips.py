@@ -1,7 +1,4 @@
-"""A turn costs one round trip to load and one to commit, and unchanged content is never sent.
-
-Does not: time anything.
-"""
+"""A turn costs one round trip to load and one to commit, and unchanged content is never sent."""
 
 from __future__ import annotations
 

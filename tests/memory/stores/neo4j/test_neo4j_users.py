@@ -1,7 +1,4 @@
-"""The host application's own nodes stay as they are; what this project made goes when it is forgotten.
-
-Does not: test what the conformance suite says about forgetting.
-"""
+"""The host application's nodes are left as they are; nodes of this project are deleted by `forget`."""
 
 from __future__ import annotations
 

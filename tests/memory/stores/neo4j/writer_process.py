@@ -4,8 +4,6 @@ Each votes for the bullet that all share and adds a lesson of its own in each of
 ids that tell who and which, and says `began N` before and `done N` after each. A patient one makes a
 commit again that failed because the server was away. Several are forked from one, which is quicker than
 to import everything in each.
-
-Does not: check anything; who started it does.
 """
 
 from __future__ import annotations
