@@ -1,9 +1,7 @@
 """The fenced examples of a Markdown file, and how one is run.
 
 A ```bash or ```python block is run. One that can't be (it needs a key, a server, a person) has the comment
-`<!-- not run: reason -->` as the last line before its fence.
-
-Does not: know what an example should print; `not_printed` compares it with what a page shows.
+`<!-- not run: reason -->` as the last line before its fence. `not_printed` compares a page with real output.
 """
 
 from __future__ import annotations
