@@ -32,6 +32,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.stores.base import Store, keeps_pending
 from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.memory.tables import preload
 from ace_graph.models import choose_model, make_model
 from ace_graph.models.structured import Schemas
 from ace_graph.prompts import Prompts
@@ -173,6 +174,7 @@ def build_resources(
 
     The arguments are those of `build_ace_graph`. Raises ConfigurationError naming what to set.
     """
+    preload()  # the first turn must not read files on the event loop
     settings = settings or Settings.load()
     if model is None:
         choose_model(settings)  # raises now what would otherwise be raised in the first turn

@@ -1,32 +1,42 @@
 """Tables in package data: word lists and TOML files in the folder `data` of a package of the memory.
 
-A file is read when it is first needed and kept. Each begins with a comment that says what is in it and how it
-is written, so that a table can be corrected without reading code. A table by language is a folder with a file
+The files of a package are read together when one is first needed, and kept; `preload` reads them all, so that
+nothing blocks an event loop later. Each file begins with a comment that says what is in it and how it is
+written, so that a table can be corrected without reading code. A table by language is a folder with a file
 for each language.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
 
-__all__ = ["groups", "languages", "pairs", "read_toml", "read_words", "word_sets"]
+__all__ = ["PACKAGES", "groups", "languages", "pairs", "preload", "read_toml", "read_words", "word_sets"]
+
+PACKAGES = ("ace_graph.memory.screening", "ace_graph.memory.search", "ace_graph.memory.similarity")
+"""The packages that have tables."""
+
+
+def preload() -> None:
+    """Read the files of all packages; they are parsed when they are first needed."""
+    for package in PACKAGES:
+        _texts(package)
 
 
 @cache
 def read_words(package: str, path: str) -> frozenset[str]:
     """Return the words of a text file: separated by spaces or line ends, without comment lines."""
-    return frozenset(word for line in _lines(_file(package, path)) for word in line.split())
+    return frozenset(word for line in _lines(package, path) for word in line.split())
 
 
 @cache
 def read_toml(package: str, path: str) -> Mapping[str, object]:
     """Return what a TOML file holds."""
-    return MappingProxyType(tomllib.loads(_file(package, path).read_text("utf-8")))
+    return MappingProxyType(tomllib.loads(_texts(package)[path]))
 
 
 @cache
@@ -36,17 +46,17 @@ def word_sets(package: str, path: str) -> Mapping[str, str]:
     Texts of one name in several files are put together, a line end between them.
     """
     found: dict[str, list[str]] = {}
-    place = _file(package, path)
-    for each in sorted(place.iterdir(), key=lambda file: file.name) if place.is_dir() else [place]:
-        for name, text in tomllib.loads(each.read_text("utf-8")).items():
-            found.setdefault(name, []).append(text)
+    for file in _texts(package):
+        if file == path or file.startswith(f"{path}/"):
+            for name, text in tomllib.loads(_texts(package)[file]).items():
+                found.setdefault(name, []).append(text)
     return MappingProxyType({name: "\n".join(texts) for name, texts in found.items()})
 
 
 @cache
 def languages(package: str, folder: str) -> tuple[str, ...]:
     """Return the languages that a folder has tables for, in the order of its file languages.txt."""
-    return tuple(_lines(_file(package, f"{folder}/languages.txt")))
+    return tuple(_lines(package, f"{folder}/languages.txt"))
 
 
 def groups(table: str) -> list[list[str]]:
@@ -59,10 +69,22 @@ def pairs(table: str) -> Mapping[str, str]:
     return MappingProxyType({group[0]: group[1] for group in groups(table)})
 
 
-def _file(package: str, path: str) -> Traversable:
-    return files(package).joinpath("data", *path.split("/"))
+@cache
+def _texts(package: str) -> Mapping[str, str]:
+    """Return the texts of a package's data files by their paths, in the order of these."""
+    found = dict(_walk(files(package).joinpath("data"), ""))
+    return MappingProxyType(dict(sorted(found.items())))
 
 
-def _lines(file: Traversable) -> list[str]:
-    lines = (line.strip() for line in file.read_text("utf-8").splitlines())
+def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
+    for each in folder.iterdir():
+        path = f"{prefix}{each.name}"
+        if each.is_dir():
+            yield from _walk(each, f"{path}/")
+        elif path.endswith((".toml", ".txt")):
+            yield path, each.read_text("utf-8")
+
+
+def _lines(package: str, path: str) -> list[str]:
+    lines = (line.strip() for line in _texts(package)[path].splitlines())
     return [line for line in lines if line and not line.startswith("#")]

@@ -96,8 +96,15 @@ async def test_a_model_is_made_away_from_the_loop() -> None:
 
 
 def as_langgraph_dev(watch: BlockBuster) -> None:
-    """Reading and writing small files is allowed there; connections, subprocesses and sleeping are not."""
-    for name in ("io.BufferedReader.read", "io.TextIOWrapper.read", "os.stat", "threading.Lock.acquire"):
+    """Allow what langgraph_runtime_inmem/queue.py allows: small files and folders, and locks."""
+    allowed = (
+        "io.BufferedReader.read",
+        "io.TextIOWrapper.read",
+        "os.listdir",
+        "os.stat",
+        "threading.Lock.acquire",
+    )
+    for name in allowed:
         watch.functions[name].deactivate()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import ace_graph.memory
 from ace_graph.memory.search.stop_words import stop_words
-from ace_graph.memory.tables import groups, languages, pairs, read_words, word_sets
+from ace_graph.memory.tables import PACKAGES, groups, languages, pairs, read_words, word_sets
 
 ROOT = Path(ace_graph.memory.__path__[0])
 TABLES = sorted(path.relative_to(ROOT) for path in ROOT.glob("*/data/**/*.*"))
@@ -28,6 +28,11 @@ def test_every_language_with_a_table_is_in_the_list(package: str) -> None:
     assert sorted(listed) == sorted(path.stem for path in folder.iterdir() if path.stem != "languages")
     assert listed[0] == "english", "it wins ties"
     assert all(stop_words(language) for language in listed)
+
+
+def test_every_folder_of_tables_is_preloaded() -> None:
+    folders = {path.parts[0] for path in TABLES}
+    assert sorted(f"ace_graph.memory.{folder}" for folder in folders) == sorted(PACKAGES)
 
 
 def test_comments_are_no_words() -> None:
