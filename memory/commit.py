@@ -1,7 +1,8 @@
 """The part of the write protocol that all stores share, without I/O.
 
 A store reads the state under its lock, checks with `is_current` that it is still the base of the plan, and
-writes the `Plan`. On a conflict it plans the same delta again from the newer state, so no update is lost.
+writes the `CommitPlan`. On a conflict the same delta is planned again from the newer state, so no update is
+lost.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
     "Commit",
+    "CommitPlan",
     "History",
     "HistoryEntry",
     "NewToken",
-    "Plan",
     "begun_at",
     "check_age",
     "check_not_forgotten",
@@ -55,7 +56,7 @@ class Commit:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CommitPlan:
     """What to write: the effect, and the state after it."""
 
     effect: Effect
@@ -145,7 +146,7 @@ def check_age(begun: datetime, keys_from: float | None) -> None:
 
 def plan(
     current: Snapshot, delta: Delta, policy: Policy, record: TurnRecord | None, new_token: NewToken
-) -> Plan:
+) -> CommitPlan:
     """Resolve `delta` against `current` and return what to write.
 
     `n` and the etag change with the content only, the access clock with every commit (a clear sets it to 0).
@@ -161,7 +162,7 @@ def plan(
         n=old.n + changed,
         etag=new_token() if changed or not old.etag else old.etag,
     )
-    return Plan(effect, Snapshot(playbook, access, version), changed)
+    return CommitPlan(effect, Snapshot(playbook, access, version), changed)
 
 
 def touched(

@@ -21,13 +21,22 @@ from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.search.normal_form import normal_form
 
-__all__ = ["BaseVotes", "Lineage", "Playbook", "PlaybookStats", "Reflection", "Vote", "lineage_of", "mint_id"]
+__all__ = [
+    "BaseVotes",
+    "Lineage",
+    "Playbook",
+    "PlaybookStats",
+    "RecentInsight",
+    "Vote",
+    "lineage_of",
+    "mint_id",
+]
 
 
 _LETTERS = re.compile(r"[a-z]")
 
 
-class Reflection(NamedTuple):
+class RecentInsight(NamedTuple):
     """The insight of a recent turn, shown to the next turns on the same topic."""
 
     insight: str
@@ -86,7 +95,7 @@ class Playbook:
     next_id: int = 1
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     tombstones: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    reflections: tuple[Reflection, ...] = ()
+    reflections: tuple[RecentInsight, ...] = ()
     votes: Mapping[str, TurnVotes] = field(default_factory=lambda: MappingProxyType({}))
     base_votes: Mapping[str, BaseVotes] = field(default_factory=lambda: MappingProxyType({}))
 

@@ -18,7 +18,7 @@ from ace_graph.errors import CorruptPayload, NewerFormat
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Effect, Report
 from ace_graph.memory.evidence import EvidenceSource
-from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, Vote
+from ace_graph.memory.playbook import BaseVotes, Playbook, RecentInsight, Vote
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.trust import Trial
 from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
@@ -112,7 +112,7 @@ class _StoredPlaybook(_Stored):
     bullets: list[Bullet] = Field(default_factory=list[Bullet])
     aliases: dict[str, str] = Field(default_factory=dict)
     tombstones: dict[str, str] = Field(default_factory=dict)
-    reflections: list[Reflection] = Field(default_factory=list[Reflection])
+    reflections: list[RecentInsight] = Field(default_factory=list[RecentInsight])
     votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
     base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
 

@@ -19,10 +19,10 @@ from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection
 
 __all__ = [
     "MAX_STEPS",
-    "Outcome",
     "ScoreRule",
     "Tracing",
     "TrajectoryFilter",
+    "TrajectoryOutcome",
     "bounded_steps",
     "completed",
     "deleted",
@@ -91,7 +91,7 @@ class TrajectoryFilter:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrajectoryOutcome:
     """How a trajectory ended."""
 
     status: TurnStatus
@@ -142,7 +142,7 @@ def _bounded(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], int]:
     return ((*steps[:_FIRST_STEPS], *steps[_FIRST_STEPS + over :]) if over else steps), over
 
 
-def completed(turn: TurnRecord, outcome: Outcome, now: datetime, tracing: Tracing) -> TurnRecord:
+def completed(turn: TurnRecord, outcome: TrajectoryOutcome, now: datetime, tracing: Tracing) -> TurnRecord:
     """Return the record with its outcome. Raises TrajectoryClosed if it has one already."""
     if turn.status != "in_progress":
         raise TrajectoryClosed(f"the trajectory {turn.turn_id} was completed: its first outcome stays")

@@ -22,11 +22,11 @@ from ace_graph.memory.turn import TurnRecord
 __all__ = [
     "MAX_ANSWER_CHARS",
     "AdaptationStep",
+    "BulletChanges",
     "Committed",
     "Cost",
     "FileJournal",
     "Journal",
-    "MemoryChanges",
     "MemoryJournal",
 ]
 
@@ -55,7 +55,7 @@ class Cost(_Line):
         )
 
 
-class MemoryChanges(_Line):
+class BulletChanges(_Line):
     """What the step changed in the memory, in ids."""
 
     added: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class AdaptationStep(_Line):
     injected: tuple[str, ...] = ()
     cited: tuple[str, ...] = ()
     withheld: bool = False
-    learned: MemoryChanges | None = None
+    learned: BulletChanges | None = None
     bullets: Amount = 0
     usage: dict[str, Cost] = Field(default_factory=dict[str, Cost])
     seconds: Annotated[float, Field(ge=0)] = 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ace_graph.adaptation.frozen import input_for, new_step, used
-from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, AdaptationStep, MemoryChanges
+from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, AdaptationStep, BulletChanges
 from ace_graph.adaptation.memory import LEARNER, AdaptationStore
 from ace_graph.adaptation.options import AdaptationOptions
 from ace_graph.adaptation.samples import Environment, Outcome, Sample, judge
@@ -162,8 +162,8 @@ def _step(sample: Sample, position: StepPosition, seconds: float) -> AdaptationS
     return new_step(sample, position.phase, position.epoch, position.number, position.index, seconds)
 
 
-def _learned(learning: Learning) -> MemoryChanges:
-    return MemoryChanges(
+def _learned(learning: Learning) -> BulletChanges:
+    return BulletChanges(
         added=tuple(learning["added"]),
         updated=tuple(learning["updated"]),
         tagged=tuple(learning["tagged"]),

@@ -42,11 +42,11 @@ KEPT_WORDS = 0.6
 # model, in the words of prompts/curator.md, which calls bullets items. Notes for readers are comments.
 
 
-class _Operation(BaseModel):
+class _ReplyPart(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class LessonDecision(_Operation):
+class LessonDecision(_ReplyPart):
     """What a new lesson means for the playbook; give exactly one for every lesson. Lessons count from 1."""
 
     type: Literal["ADD", "COVERED", "UPDATE"]
@@ -55,7 +55,7 @@ class LessonDecision(_Operation):
     content: str | None = None
 
 
-class TagItem(_Operation):
+class TagItem(_ReplyPart):
     """What an item did for this answer."""
 
     type: Literal["TAG"]
@@ -63,14 +63,14 @@ class TagItem(_Operation):
     tag: BulletTag
 
 
-class MergeItems(_Operation):
+class MergeItems(_ReplyPart):
     """Items that say the same."""
 
     type: Literal["MERGE"]
     bullet_ids: Annotated[list[str], Field(min_length=2)]
 
 
-class RemoveItem(_Operation):
+class RemoveItem(_ReplyPart):
     """An item that has been more harmful than helpful."""
 
     type: Literal["REMOVE"]

@@ -11,11 +11,11 @@ from math import lcm
 
 from ace_graph.offline_tutor.explain import Feature
 from ace_graph.offline_tutor.prompt_reader import Item
-from ace_graph.offline_tutor.solver import Solution
+from ace_graph.offline_tutor.solver import WorkedSolution
 
 __all__ = ["caution_for", "explain_idea", "followed_advice"]
 
-_Caution = str | Callable[[Solution], str | None]
+_Caution = str | Callable[[WorkedSolution], str | None]
 
 _ADVICE_WORDS: dict[Feature, str] = {
     "common_denominator": r"common denominator|\blcd\b|\blcm\b|common multiple|same denominator",
@@ -31,7 +31,7 @@ _ADVICE = {feature: re.compile(words, re.IGNORECASE) for feature, words in _ADVI
 _AGAINST = re.compile(r"\b(?:never|don'?t|do not|avoid|not|without|instead of)\b", re.IGNORECASE)
 
 
-def caution_for(item: Item, solution: Solution) -> str | None:
+def caution_for(item: Item, solution: WorkedSolution) -> str | None:
     """Return what to tell a learner with the misconception in `item`, None when it is not about this."""
     for pattern, kinds, caution in _CAUTIONS:
         if solution.kind in kinds and pattern.search(item.text):
@@ -41,7 +41,7 @@ def caution_for(item: Item, solution: Solution) -> str | None:
     return None
 
 
-def followed_advice(items: Sequence[Item], solution: Solution) -> list[str]:
+def followed_advice(items: Sequence[Item], solution: WorkedSolution) -> list[str]:
     """Return the ids of the items whose advice the solution follows."""
     return [
         item.id
@@ -54,7 +54,7 @@ def followed_advice(items: Sequence[Item], solution: Solution) -> list[str]:
     ]
 
 
-def _caution_against_adding(solution: Solution) -> str | None:
+def _caution_against_adding(solution: WorkedSolution) -> str | None:
     if len(solution.numbers) != 2:
         return "Careful: denominators are never added."
     left, right = solution.numbers
@@ -67,7 +67,7 @@ def _caution_against_adding(solution: Solution) -> str | None:
     return f"Careful: {left} + {right} is not {top}/{bottom}, because denominators are never added."
 
 
-def _caution_smallest_denominator(solution: Solution) -> str | None:
+def _caution_smallest_denominator(solution: WorkedSolution) -> str | None:
     denominators = [number.denominator for number in solution.numbers]
     if len(denominators) != 2:
         return "Careful: take the smallest common denominator."

@@ -23,7 +23,7 @@ from ace_graph.offline_tutor.small_talk import (
     recall,
     small_talk,
 )
-from ace_graph.offline_tutor.solver import Solution, solve
+from ace_graph.offline_tutor.solver import WorkedSolution, solve
 from ace_graph.offline_tutor.why import asked_number, explain_number
 from ace_graph.tools.calculator import parse_result
 
@@ -80,7 +80,7 @@ def answer(prompt: Prompt) -> Answer:
     return why or _solved(solution, prompt, preferences)
 
 
-def _why(solution: Solution, prompt: Prompt, preferences: Preferences) -> Answer | None:
+def _why(solution: WorkedSolution, prompt: Prompt, preferences: Preferences) -> Answer | None:
     """The answer to a question about one number of an earlier solution, where it is that."""
     number = asked_number(prompt.question)
     explained = explain_number(solution, number) if number is not None else None
@@ -91,7 +91,7 @@ def _why(solution: Solution, prompt: Prompt, preferences: Preferences) -> Answer
     return Answer("\n".join(lines), f"{number} in {solution.question}", used.ids())
 
 
-def _solved(solution: Solution, prompt: Prompt, preferences: Preferences) -> Answer:
+def _solved(solution: WorkedSolution, prompt: Prompt, preferences: Preferences) -> Answer:
     used = _Citations(preferences, prompt)
     checked = _compare_with_calculator(prompt.calculated, solution)
     cautions = _cautions(solution, preferences, used)
@@ -120,7 +120,7 @@ def _lines(*texts: str | None) -> list[str]:
     return [text for text in texts if text is not None]
 
 
-def _compare_with_calculator(calculated: str | None, solution: Solution) -> str | None:
+def _compare_with_calculator(calculated: str | None, solution: WorkedSolution) -> str | None:
     """What to say about the calculator's result, None when it was not called."""
     if calculated is None:
         return None
@@ -134,7 +134,7 @@ def _compare_with_calculator(calculated: str | None, solution: Solution) -> str 
 
 
 def _result(
-    solution: Solution, prompt: Prompt, preferences: Preferences, used: _Citations
+    solution: WorkedSolution, prompt: Prompt, preferences: Preferences, used: _Citations
 ) -> tuple[str, str | None]:
     """The result in the form that is wanted, and what to say where the learner corrected that form."""
     if solution.symbol is None:  # a comparison, or a conversion, which names its form itself
@@ -193,7 +193,7 @@ def _reply_without_problem(prompt: Prompt, name: str | None, used: _Citations) -
     return f"I can't look at pictures. {CANNOT}" if prompt.has_picture else CANNOT
 
 
-def _cautions(solution: Solution, preferences: Preferences, used: _Citations) -> list[str]:
+def _cautions(solution: WorkedSolution, preferences: Preferences, used: _Citations) -> list[str]:
     said: list[str] = []
     for item in preferences.misconceptions:
         caution = caution_for(item, solution)
@@ -210,7 +210,7 @@ def _language(preferences: Preferences) -> list[str]:
     return [f"(I can only write English, not {preferences.language}.)"] if preferences.language else []
 
 
-def _working(solution: Solution, preferences: Preferences, checked: str | None) -> str:
+def _working(solution: WorkedSolution, preferences: Preferences, checked: str | None) -> str:
     known = {
         "pictures": preferences.pictures,
         "a short answer": preferences.short,

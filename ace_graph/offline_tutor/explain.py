@@ -10,7 +10,7 @@ from typing import Literal
 
 from ace_graph.arithmetic import Symbol, format_number
 
-__all__ = ["NOTHING", "Feature", "Step", "explain", "format_mixed"]
+__all__ = ["NOTHING", "ExplainedStep", "Feature", "explain", "format_mixed"]
 
 Feature = Literal[
     "common_denominator", "tops_only", "simplify", "reciprocal", "order", "percent", "splitting", "compare"
@@ -21,14 +21,16 @@ NOTHING: frozenset[Feature] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ExplainedStep:
     """One operation explained."""
 
     lines: tuple[str, ...]
     features: frozenset[Feature] = NOTHING
 
 
-def explain(symbol: Symbol, left: Fraction, right: Fraction, value: Fraction, *, decimal: bool) -> Step:
+def explain(
+    symbol: Symbol, left: Fraction, right: Fraction, value: Fraction, *, decimal: bool
+) -> ExplainedStep:
     """Return how `left symbol right` comes to be `value`, in fractions, or with `decimal` in decimals."""
     whole = left.denominator == right.denominator == 1
     if not whole and not decimal:
@@ -41,14 +43,14 @@ def explain(symbol: Symbol, left: Fraction, right: Fraction, value: Fraction, *,
     result = format_number(value, decimal=decimal)
     line = f"{_inside(left, decimal)} {symbol} {_inside(right, decimal)} = {result}."
     if whole and symbol == "×" and (split := _split(int(left), int(right))) is not None:
-        return Step((split,), frozenset({"splitting"}))
+        return ExplainedStep((split,), frozenset({"splitting"}))
     if whole and symbol == "÷" and value.denominator != 1:
         quotient, rest = divmod(abs(int(left)), abs(int(right)))
-        return Step((f"{abs(left)} ÷ {abs(right)} is {quotient} with remainder {rest}.", line))
-    return Step((line,))
+        return ExplainedStep((f"{abs(left)} ÷ {abs(right)} is {quotient} with remainder {rest}.", line))
+    return ExplainedStep((line,))
 
 
-def _sum_of_fractions(symbol: Symbol, left: Fraction, right: Fraction, value: Fraction) -> Step:
+def _sum_of_fractions(symbol: Symbol, left: Fraction, right: Fraction, value: Fraction) -> ExplainedStep:
     common = lcm(left.denominator, right.denominator)
     tops = [part.numerator * (common // part.denominator) for part in (left, right)]
     top = tops[0] + tops[1] if symbol == "+" else tops[0] - tops[1]
@@ -78,7 +80,7 @@ def _rewritten(parts: Sequence[Fraction], tops: Sequence[int], common: int) -> l
     ]
 
 
-def _product_of_fractions(left: Fraction, right: Fraction, value: Fraction) -> Step:
+def _product_of_fractions(left: Fraction, right: Fraction, value: Fraction) -> ExplainedStep:
     top, bottom = left.numerator * right.numerator, left.denominator * right.denominator
     lines = [
         f"Multiply the tops: {left.numerator} × {_signed(right.numerator)} = {top}.",
@@ -87,20 +89,22 @@ def _product_of_fractions(left: Fraction, right: Fraction, value: Fraction) -> S
     return _lowest(top, bottom, value, lines, set())
 
 
-def _quotient_of_fractions(left: Fraction, right: Fraction, value: Fraction) -> Step:
+def _quotient_of_fractions(left: Fraction, right: Fraction, value: Fraction) -> ExplainedStep:
     flipped = 1 / right
     product = _product_of_fractions(left, flipped, value)
     reciprocal: frozenset[Feature] = frozenset({"reciprocal"})
     first = f"Dividing by {right} is multiplying by its reciprocal {flipped.numerator}/{flipped.denominator}."
-    return Step((first, *product.lines), product.features | reciprocal)
+    return ExplainedStep((first, *product.lines), product.features | reciprocal)
 
 
-def _lowest(top: int, bottom: int, value: Fraction, lines: list[str], features: set[Feature]) -> Step:
+def _lowest(
+    top: int, bottom: int, value: Fraction, lines: list[str], features: set[Feature]
+) -> ExplainedStep:
     if bottom != value.denominator:
         shared = gcd(top, bottom)
         lines.append(f"In lowest terms, dividing both by {shared}: {top}/{bottom} = {value}.")
         features.add("simplify")
-    return Step(tuple(lines), frozenset(features))
+    return ExplainedStep(tuple(lines), frozenset(features))
 
 
 def _split(left: int, right: int) -> str | None:

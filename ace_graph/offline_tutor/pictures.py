@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import lcm
 
-from ace_graph.offline_tutor.solver import Solution
+from ace_graph.offline_tutor.solver import WorkedSolution
 
 __all__ = ["draw"]
 
@@ -20,7 +20,7 @@ _MAX_SIDE = 12
 _HUNDRED = 20
 
 
-def draw(solution: Solution) -> str | None:
+def draw(solution: WorkedSolution) -> str | None:
     """Return a picture of `solution`, several lines without a line end, or None where none would help."""
     numbers = solution.numbers
     if solution.kind == "percentages":
@@ -53,7 +53,7 @@ def _bar(value: Fraction, cells: int) -> str:
     )
 
 
-def _dots(solution: Solution) -> str | None:
+def _dots(solution: WorkedSolution) -> str | None:
     if len(solution.numbers) != 2 or any(number.denominator != 1 for number in solution.numbers):
         return None
     left, right = (int(number) for number in solution.numbers)

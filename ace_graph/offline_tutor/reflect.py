@@ -16,16 +16,16 @@ from ace_graph.models.reply import find_json_object
 from ace_graph.offline_tutor.number_forms import ADVICE, find_restatement
 from ace_graph.offline_tutor.parser import find_problem
 from ace_graph.offline_tutor.prompt_reader import block
-from ace_graph.offline_tutor.solver import Kind, Solution, solve
+from ace_graph.offline_tutor.solver import Kind, WorkedSolution, solve
 
-__all__ = ["Lesson", "fill", "reflect"]
+__all__ = ["TutorLesson", "fill", "reflect"]
 
 
 _MAX_DEPTH = 8
 _CONTENT_NAMES = ("content", "lesson", "text", "insight", "summary")
 
 
-def fill(schema: JsonSchema, lessons: Sequence[Lesson]) -> JsonSchema:
+def fill(schema: JsonSchema, lessons: Sequence[TutorLesson]) -> JsonSchema:
     """Return an object for `schema`: `lessons` in the list of that name, the emptiest value elsewhere."""
     definitions = _as_schema(schema.get("$defs")) or _as_schema(schema.get("definitions"))
     filled = _Filler(definitions, lessons).value(schema, 0)
@@ -37,7 +37,7 @@ class _Filler:
     """Makes values for the parts of one schema, which may refer to its definitions."""
 
     definitions: JsonSchema
-    lessons: Sequence[Lesson]
+    lessons: Sequence[TutorLesson]
 
     def value(self, schema: JsonValue, depth: int) -> JsonValue:
         kind = self._resolved(schema)
@@ -75,7 +75,7 @@ class _Filler:
                 filled[name] = self.value(kind, depth + 1)
         return filled
 
-    def _lesson(self, lesson: Lesson, item: JsonSchema) -> JsonValue:
+    def _lesson(self, lesson: TutorLesson, item: JsonSchema) -> JsonValue:
         properties = _as_schema(item.get("properties"))
         if not properties:
             return lesson.content
@@ -124,7 +124,7 @@ _METHODS: dict[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TutorLesson:
     """A reusable sentence, and the topic it is about."""
 
     content: str
@@ -138,7 +138,7 @@ class _Evidence:
     text: str
 
 
-def reflect(prompt: str) -> list[Lesson]:
+def reflect(prompt: str) -> list[TutorLesson]:
     """Return at most one lesson, from the `<evidence>` block of a reflector's prompt."""
     judged = next((found for line in block(prompt, "evidence").splitlines() if (found := _read(line))), None)
     if judged is None or not judged.text:
@@ -146,10 +146,10 @@ def reflect(prompt: str) -> list[Lesson]:
     solution = _solution(block(prompt, "question"))
     kind = solution.kind if solution is not None else None
     content = _form_lesson(judged, solution, block(prompt, "ground_truth")) or _content(judged, kind)
-    return [Lesson(content, kind or "conversation")] if content else []
+    return [TutorLesson(content, kind or "conversation")] if content else []
 
 
-def _form_lesson(judged: _Evidence, solution: Solution | None, truth: str) -> str | None:
+def _form_lesson(judged: _Evidence, solution: WorkedSolution | None, truth: str) -> str | None:
     """A lesson about the form of results, where the right value is ours in another form."""
     right = {"learner": _corrected(judged.text), "ground_truth": truth}.get(judged.source, "")
     found = find_restatement(right, solution.value) if solution is not None and judged.failed else None
@@ -197,7 +197,7 @@ def _plain(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value) if value else ""
 
 
-def _solution(question: str) -> Solution | None:
+def _solution(question: str) -> WorkedSolution | None:
     problem = find_problem(question)
     try:
         return solve(problem) if problem is not None else None

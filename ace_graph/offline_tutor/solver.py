@@ -22,7 +22,7 @@ from ace_graph.arithmetic import (
 from ace_graph.offline_tutor.explain import NOTHING, Feature, explain, format_mixed
 from ace_graph.offline_tutor.parser import Compare, Compute, Convert, Factor, Problem, Simplify
 
-__all__ = ["Kind", "Solution", "solve"]
+__all__ = ["Kind", "WorkedSolution", "solve"]
 
 Kind = Literal[
     "fraction_addition",
@@ -45,7 +45,7 @@ _CONVERTED: Mapping[str, frozenset[Feature]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
+class WorkedSolution:
     """The answer as text and value, how it was reached, and what can be drawn of it."""
 
     kind: Kind
@@ -58,7 +58,7 @@ class Solution:
     symbol: Symbol | None = None
 
 
-def solve(problem: Problem) -> Solution:
+def solve(problem: Problem) -> WorkedSolution:
     """Return the exact solution of `problem`. Raises NoValue where it has none."""
     match problem:
         case Compute():
@@ -73,7 +73,7 @@ def solve(problem: Problem) -> Solution:
             return _factor(problem)
 
 
-def _compute(problem: Compute) -> Solution:
+def _compute(problem: Compute) -> WorkedSolution:
     tree, decimal = problem.tree, _is_decimal(problem.tree)
     lines: list[str] = []
     features: set[Feature] = {"order"} if _mixes(tree) else set()
@@ -82,7 +82,7 @@ def _compute(problem: Compute) -> Solution:
     answer = format_number(value, decimal=decimal)
     if kind.startswith("fraction") and abs(value) > 1 and value.denominator != 1:
         lines.append(f"As a mixed number that is {format_mixed(value)}.")
-    return Solution(
+    return WorkedSolution(
         kind, format_tree(tree), answer, value, tuple(lines), frozenset(features), operands, tree.symbol
     )
 
@@ -105,7 +105,7 @@ def _evaluate(tree: Expression, decimal: bool, lines: list[str], features: set[F
     return value
 
 
-def _compare(problem: Compare) -> Solution:
+def _compare(problem: Compare) -> WorkedSolution:
     left, right = problem.left, problem.right
     lines: list[str] = []
     if left.value.denominator != right.value.denominator:
@@ -126,10 +126,12 @@ def _compare(problem: Compare) -> Solution:
     features: frozenset[Feature] = frozenset({"common_denominator", "compare"})
     question = f"{left.text} or {right.text}"
     values = (left.value, right.value)
-    return Solution("fraction_comparison", question, answer, chosen.value, tuple(lines), features, values)
+    return WorkedSolution(
+        "fraction_comparison", question, answer, chosen.value, tuple(lines), features, values
+    )
 
 
-def _simplify(problem: Simplify) -> Solution:
+def _simplify(problem: Simplify) -> WorkedSolution:
     top, bottom, value = problem.top, problem.bottom, Fraction(problem.top, problem.bottom)
     shared = gcd(top, bottom)
     if shared == 1:
@@ -137,12 +139,12 @@ def _simplify(problem: Simplify) -> Solution:
     else:
         line = f"The largest number that divides {top} and {bottom} is {shared}: {top}/{bottom} = {value}."
     features: frozenset[Feature] = frozenset({"simplify"})
-    return Solution(
+    return WorkedSolution(
         "fraction_simplification", f"{top}/{bottom}", str(value), value, (line,), features, (value,)
     )
 
 
-def _convert(problem: Convert) -> Solution:
+def _convert(problem: Convert) -> WorkedSolution:
     value, text = problem.number.value, problem.number.text
     top, bottom = value.numerator, value.denominator
     hundredfold = format_number(value * 100, decimal=True)
@@ -162,10 +164,10 @@ def _convert(problem: Convert) -> Solution:
     if problem.into == "decimal" and "/" in answer:
         raise NoValue(f"{text} has no decimal that ends; {float(value):.4g} is close to it")
     kind: Kind = "percentages" if problem.into == "percent" else "decimals"
-    return Solution(kind, text, answer, value, (line,), _CONVERTED.get(problem.into, NOTHING), (value,))
+    return WorkedSolution(kind, text, answer, value, (line,), _CONVERTED.get(problem.into, NOTHING), (value,))
 
 
-def _factor(problem: Factor) -> Solution:
+def _factor(problem: Factor) -> WorkedSolution:
     named = " and ".join(str(number) for number in problem.numbers)
     if problem.kind == "multiple":
         value = lcm(*problem.numbers)
@@ -176,7 +178,7 @@ def _factor(problem: Factor) -> Solution:
     else:
         value = gcd(*problem.numbers)
         line = f"The largest number that divides {named} without remainder is {value}."
-    return Solution("factors", named, str(value), Fraction(value), (line,))
+    return WorkedSolution("factors", named, str(value), Fraction(value), (line,))
 
 
 def _kind(tree: Operation) -> Kind:

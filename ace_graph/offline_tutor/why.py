@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import accumulate, repeat
 from math import lcm
 
-from ace_graph.offline_tutor.solver import Solution
+from ace_graph.offline_tutor.solver import WorkedSolution
 
 __all__ = ["asked_number", "explain_number"]
 
@@ -26,12 +26,12 @@ def asked_number(question: str) -> str | None:
     return found[1] if found is not None else None
 
 
-def explain_number(solution: Solution, number: str) -> str | None:
+def explain_number(solution: WorkedSolution, number: str) -> str | None:
     """Return where `number` comes from, in other words; None where the solution does not hold it."""
     return _of_fractions(solution, number) or _of_step(solution, number)
 
 
-def _of_fractions(solution: Solution, number: str) -> str | None:
+def _of_fractions(solution: WorkedSolution, number: str) -> str | None:
     """For two fractions with different denominators: the common one, the tops, and what is counted."""
     if solution.symbol not in ("+", "-", None) or len(solution.numbers) != 2:
         return None
@@ -67,7 +67,7 @@ def _recut(part: Fraction, top: int, common: int) -> str:
     )
 
 
-def _counted(solution: Solution, number: str, common: int) -> str | None:
+def _counted(solution: WorkedSolution, number: str, common: int) -> str | None:
     left, right = (part.numerator * (common // part.denominator) for part in solution.numbers)
     top = left + right if solution.symbol == "+" else left - right
     if solution.symbol is None or number not in (str(top), f"{top}/{common}"):
@@ -76,7 +76,7 @@ def _counted(solution: Solution, number: str, common: int) -> str | None:
     return f"{left} pieces of the size 1/{common}, and {change} {top} of them: {top}/{common}."
 
 
-def _of_step(solution: Solution, number: str) -> str | None:
+def _of_step(solution: WorkedSolution, number: str) -> str | None:
     """Any other number: the step that it comes up in first, and what it starts from."""
     line = next((line for line in solution.steps if number in _NUMBER.findall(line)), None)
     return f"{number} comes from here: {line}" if line is not None else None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from ace_graph.memory.playbook import Reflection
+from ace_graph.memory.playbook import RecentInsight
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored
 from ace_graph.memory.text import truncate
 from ace_graph.prompts import data_block
@@ -52,7 +52,7 @@ def _line(number: int, scored: Scored) -> str:
 
 
 def recent_insights(
-    reflections: Iterable[Reflection], topic: str | None, room: int, count_tokens: Callable[[str], int]
+    reflections: Iterable[RecentInsight], topic: str | None, room: int, count_tokens: Callable[[str], int]
 ) -> list[str]:
     """Return the insights of recent turns on the same topic that fit into `room` and 300 tokens."""
     left, kept = min(room, REFLECTION_TOKENS), list[str]()

@@ -32,9 +32,9 @@ from ace_graph.memory.pending import Amend, Pending
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.text import truncate
 from ace_graph.memory.trajectory import (
-    Outcome,
     Tracing,
     TrajectoryFilter,
+    TrajectoryOutcome,
     completed,
     deleted,
     with_step,
@@ -240,8 +240,8 @@ def _evidence(status: TurnStatus, completion: Completion, agent: str) -> tuple[E
     )
 
 
-def _outcome(status: TurnStatus, completion: Completion, evidence: tuple[Evidence, ...]) -> Outcome:
-    return Outcome(
+def _outcome(status: TurnStatus, completion: Completion, evidence: tuple[Evidence, ...]) -> TrajectoryOutcome:
+    return TrajectoryOutcome(
         status=status,
         score=completion.score,
         error=None

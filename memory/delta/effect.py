@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.memory.bullet import Bullet, Moment
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import EvidenceSource, Verdict
-from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection, TurnVotes, Vote
+from ace_graph.memory.playbook import BaseVotes, Playbook, RecentInsight, TurnVotes, Vote
 
 __all__ = [
     "REFLECTIONS_KEPT",
@@ -76,7 +76,7 @@ class Rewound(_Fact):
     order: Ids = ()
     aliases: dict[str, str] = Field(default_factory=dict)
     tombstones: dict[str, str] = Field(default_factory=dict)
-    reflections: tuple[Reflection, ...] = ()
+    reflections: tuple[RecentInsight, ...] = ()
     votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
     base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
 
@@ -252,7 +252,7 @@ class _Fold:
                     change.helpful, change.harmful, change.neutral, change.setbacks
                 )
             case Reflected():
-                kept = (*self.reflections, Reflection(change.insight, change.topic))
+                kept = (*self.reflections, RecentInsight(change.insight, change.topic))
                 self.reflections = kept[-REFLECTIONS_KEPT:]
             case Unlinked():
                 for bullet_id in change.ids:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.memory.bullet import Bullet, BulletTag, Danger, Days, MemoryType, Moment, Polarity, Text
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import EvidenceSource, Verdict
-from ace_graph.memory.playbook import BaseVotes, Reflection, Vote
+from ace_graph.memory.playbook import BaseVotes, RecentInsight, Vote
 
 __all__ = [
     "Add",
@@ -255,7 +255,7 @@ class Rollback(_Operation):
     bullets: tuple[Bullet, ...] = ()
     aliases: dict[str, str] = Field(default_factory=dict)
     tombstones: dict[str, str] = Field(default_factory=dict)
-    reflections: tuple[Reflection, ...] = ()
+    reflections: tuple[RecentInsight, ...] = ()
     votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
     base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
     uses: Uses = Uses()

@@ -22,7 +22,7 @@ from ace_graph.memory.playbook import Playbook, id_number, mint_id
 __all__ = [
     "BATCH",
     "MAX_BYTES",
-    "Outcome",
+    "ImportOutcome",
     "as_playbook",
     "batches",
     "outcome_of",
@@ -66,7 +66,7 @@ take a second or two each."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ImportOutcome:
     """What an import came to: read = kept + merged + len(refused).
 
     `renamed` of the kept ones asked for an id and got another. `core` are ids of kept ones that are always
@@ -124,7 +124,7 @@ def batches(bullets: Sequence[Add]) -> Iterator[list[Add]]:
         yield batch
 
 
-def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> Outcome:
+def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> ImportOutcome:
     """Return what became of the bullets of `reading`, whose refs are unique, by their deltas' reports."""
     reports = tuple(reports)
     given = {ref: name for report in reports for ref, name in report.refs.items()}
@@ -145,7 +145,7 @@ def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> 
             kept[name] = bullet
             renamed += asked.id not in (None, name)
     ours = set(given.values())
-    return Outcome(
+    return ImportOutcome(
         read=len(reading),
         kept=len(kept),
         merged=merged,

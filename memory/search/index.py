@@ -20,7 +20,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.search.prefix_filter import in_order
 from ace_graph.memory.search.tokenize import language_of, terms
 
-__all__ = ["Document", "Index", "idf", "topic_term"]
+__all__ = ["Index", "IndexedBullet", "idf", "topic_term"]
 
 _K1 = 1.2
 _B = 0.75
@@ -46,7 +46,7 @@ def topic_term(topic: str) -> str:
     return f"topic:{topic.casefold()}"
 
 
-class Document(NamedTuple):
+class IndexedBullet(NamedTuple):
     """The terms of one bullet, each once: those of its text (as `in_order`), and those of its labels only."""
 
     content: tuple[str, ...]
@@ -61,7 +61,7 @@ class Index:
     """
 
     postings: Postings = field(default_factory=lambda: MappingProxyType({}))
-    documents: Mapping[str, Document] = field(default_factory=lambda: MappingProxyType({}))
+    documents: Mapping[str, IndexedBullet] = field(default_factory=lambda: MappingProxyType({}))
     core: frozenset[str] = frozenset()
 
     @classmethod
@@ -205,7 +205,7 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
     )
 
 
-def _entry(bullet: Bullet) -> tuple[Document, dict[str, float]]:
+def _entry(bullet: Bullet) -> tuple[IndexedBullet, dict[str, float]]:
     """Return the terms of a bullet and their weights: its text, and each of its labels once."""
     language = language_of(bullet.content)
     counted = Counter(terms(bullet.content, language))
@@ -217,7 +217,7 @@ def _entry(bullet: Bullet) -> tuple[Document, dict[str, float]]:
     if bullet.topic:
         labelled[topic_term(bullet.topic)] = None
         weights[topic_term(bullet.topic)] = 1.0
-    return Document(in_order(counted), tuple(labelled)), weights
+    return IndexedBullet(in_order(counted), tuple(labelled)), weights
 
 
 @lru_cache(maxsize=8192)

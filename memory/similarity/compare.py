@@ -18,7 +18,7 @@ from ace_graph.memory.similarity.claim import Claim, parse_claim
 from ace_graph.memory.similarity.guards import Verdict, check_claims
 from ace_graph.memory.similarity.typos import correct_typos
 
-__all__ = ["Comparison", "compare", "mergeable_scope"]
+__all__ = ["ClaimComparison", "compare", "mergeable_scope"]
 
 _MIN_LETTER_SIMILARITY = 0.6
 _MIN_WORD_SIMILARITY = 0.5
@@ -28,7 +28,7 @@ _SENTENCE_WORDS = 5
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ClaimComparison:
     """`score` is the similarity of what the texts claim, 0-1 (0 for unlike texts).
 
     `guard` names what differs: number, unit, negation, antonym, words, subject, direction, symbol, order.
@@ -39,7 +39,7 @@ class Comparison:
     guard: str | None = None
 
 
-def compare(a: Bullet, b: Bullet, threshold: float) -> Comparison:
+def compare(a: Bullet, b: Bullet, threshold: float) -> ClaimComparison:
     """Compare the texts of two bullets: `same`, `rival` (same subject, another claim) or `different`.
 
     `threshold` (0-1) is the similarity that `same` needs when no guard fires. Two values of one profile
@@ -47,20 +47,20 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> Comparison:
     """
     slotted = a.slot is not None and a.slot == b.slot
     if not slotted and _hardly_overlap(a.content, b.content):
-        return Comparison("different", 0.0)
+        return ClaimComparison("different", 0.0)
     first, second = parse_claim(a.content), parse_claim(b.content)
     score = _similarity(first, second)
     if not score:
-        return Comparison("rival", score, "slot") if slotted else Comparison("different", score)
+        return ClaimComparison("rival", score, "slot") if slotted else ClaimComparison("different", score)
     verdict = check_claims(first, second)
     if verdict.guard is not None and score >= _MIN_LETTER_SIMILARITY:
         verdict = _check_without_typos(a.content, b.content) or verdict
     if verdict.guard is None and verdict.typos:
         score = max(score, 1 - verdict.typos / min(len(first.key), len(second.key)))
     if verdict.guard is None and score >= threshold:
-        return Comparison("same", score)
+        return ClaimComparison("same", score)
     rival = slotted or (verdict.guard is not None and verdict.rival and _compatible_topics(a, b))
-    return Comparison("rival" if rival else "different", score, verdict.guard)
+    return ClaimComparison("rival" if rival else "different", score, verdict.guard)
 
 
 def mergeable_scope(a: Bullet, b: Bullet) -> bool:

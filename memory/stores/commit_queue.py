@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from ace_graph.memory.commit import NewToken, Plan, commit_key, plan
+from ace_graph.memory.commit import CommitPlan, NewToken, commit_key, plan
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
@@ -48,7 +48,7 @@ class CommitRequest:
         """Whether it changes or completes something stored, which must be read under the lock first."""
         return isinstance(self.record, Amend) or isinstance(self.pending, PendingItem)
 
-    def plan(self, current: Snapshot) -> Plan:
+    def plan(self, current: Snapshot) -> CommitPlan:
         """Return what to write onto `current`."""
         return plan(current, self.delta, self.policy, self.new_turn, self.new_token)
 

@@ -88,11 +88,11 @@ async def test_a_line_that_a_crash_tore_did_not_happen(
     assert results(await offline(tmp_path, Apprentice(), resume=True)) == undisturbed
 
 
-async def test_a_line_that_is_no_step_is_named(tmp_path: Path) -> None:
+async def test_a_line_that_is_not_a_step_is_named(tmp_path: Path) -> None:
     await offline(tmp_path, Apprentice(), should_stop=after(4))
     path = tmp_path / "steps.jsonl"
     path.write_text(path.read_text().replace('"phase":"train"', '"phase":7', 1))
-    with pytest.raises(RunFolderError, match=r"steps\.jsonl is no step"):
+    with pytest.raises(RunFolderError, match=r"steps\.jsonl is not a step"):
         await offline(tmp_path, Apprentice(), resume=True)
 
 
@@ -149,7 +149,7 @@ async def test_an_environment_that_raises_stops_the_run_before_that_step_is_kept
         return exact(sample, answer)
 
     exact_but_ill.__name__ = "exact"
-    with pytest.raises(EnvironmentFailed, match=r"line 5 \(ZeroDivisionError: division by zero\): mend it"):
+    with pytest.raises(EnvironmentFailed, match=r"line 5 \(ZeroDivisionError: division by zero\): fix it"):
         await offline(tmp_path, Apprentice(), environment=exact_but_ill)
     assert '"sample":"line 5"' not in (tmp_path / "steps.jsonl").read_text()
     assert results(await offline(tmp_path, Apprentice(), resume=True)) == undisturbed

@@ -156,7 +156,7 @@ async def test_a_base_playbook_is_read_from_a_file_and_a_wrong_one_is_an_error(
     await build(model, base_playbook=path).ainvoke(ask("otters?"), context=ALICE)
     assert "Otters hold hands" in model.calls[0].messages[0].text
     path.write_text("{}nonsense")
-    with pytest.raises(ConfigurationError, match="no playbook"):
+    with pytest.raises(ConfigurationError, match="not a playbook"):
         build(ScriptedModel([]), base_playbook=path)
     with pytest.raises(ConfigurationError, match="can't be read"):
         build(ScriptedModel([]), base_playbook=tmp_path / "missing.json")

@@ -13,7 +13,7 @@ from ace_graph.offline_tutor import OfflineTutor
 from ace_graph.prompts import Prompts, data_block
 
 
-class Lesson(BaseModel):
+class TutorLesson(BaseModel):
     content: str
     section: str = ""
     topic: str | None = None
@@ -23,7 +23,7 @@ class Reflection(BaseModel):
     reasoning: str
     score: float
     kind: str | None
-    lessons: list[Lesson]
+    lessons: list[TutorLesson]
 
 
 class Demanding(BaseModel):
@@ -35,7 +35,7 @@ class Demanding(BaseModel):
     flag: bool
     maybe: int | None
     either: int | str
-    inner: Lesson
+    inner: TutorLesson
     extra: str = "kept"
 
 
@@ -49,7 +49,7 @@ def reflector(evidence: str, question: str = "What is 1/2 + 1/3?") -> list[BaseM
     return [SystemMessage(f"<task>reflect</task>\n{data}"), HumanMessage("Reflect.")]
 
 
-async def lessons(evidence: str, question: str = "What is 1/2 + 1/3?") -> list[Lesson]:
+async def lessons(evidence: str, question: str = "What is 1/2 + 1/3?") -> list[TutorLesson]:
     reply = await structured_call(OfflineTutor(), reflector(evidence, question), Reflection, timeout=5)
     assert reply.value is not None, reply.problem
     return reply.value.lessons

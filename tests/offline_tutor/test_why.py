@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ace_graph.offline_tutor.parser import find_problem
-from ace_graph.offline_tutor.solver import Solution, solve
+from ace_graph.offline_tutor.solver import WorkedSolution, solve
 from ace_graph.offline_tutor.why import asked_number, explain_number
 
 
-def _solution(question: str) -> Solution:
+def _solution(question: str) -> WorkedSolution:
     problem = find_problem(question)
     assert problem is not None
     return solve(problem)

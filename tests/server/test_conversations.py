@@ -21,7 +21,7 @@ from ace_graph.server.conversations.database import Database
 from ace_graph.server.conversations.migrations import MIGRATIONS
 from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.conversations.process import is_gone, new_owner
-from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, Unsaved
+from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, UnsavedTurn
 from ace_graph.server.conversations.sqlite import open_sqlite
 from tests.server.postgres import AVAILABLE, running_postgres
 from tests.server.serving import HandClock, bearer, serving, settings_for, until
@@ -178,7 +178,7 @@ async def test_forgetting_ends_turns_and_takes_what_was_not_saved(place: str) ->
     async with opened(place, clock) as one:
         await clean(one)
         await one.accept(TURN)
-        await one.finish(TURN, Unsaved("t1", "alice", "{}"))
+        await one.finish(TURN, UnsavedTurn("t1", "alice", "{}"))
         await one.accept(TURN)
         assert [kept.turn_id for kept in await one.unsaved()] == ["t1"]
         assert await one.forget("alice") == 1

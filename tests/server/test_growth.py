@@ -15,7 +15,7 @@ from langchain_core.messages import HumanMessage
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.retention import Retention
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.unsaved import Unsaved as UnsavedTurn
+from ace_graph.memory.stores.unsaved import Unsaved as StoredUnsaved
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.cleaning import (
     ConversationLimits,
@@ -24,7 +24,7 @@ from ace_graph.server.conversations.cleaning import (
     count_conversations,
 )
 from ace_graph.server.conversations.migrations import MIGRATIONS
-from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, Unsaved
+from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, UnsavedTurn
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 from ace_graph.trajectories.retention import clean_learners
@@ -253,11 +253,11 @@ async def test_an_unsaved_turn_that_comes_too_late_is_let_go() -> None:
     epoch = (await write(store, "alice", delta, made)).version.epoch
     await write(store, "alice", rewriting(Reset()))
     assert (await clean_learners(store, Retention(), clock.now())).cleaned.turns == 1
-    late = UnsavedTurn(learner_id="alice", epoch=epoch, delta=delta, record=made).model_dump_json()
+    late = StoredUnsaved(learner_id="alice", epoch=epoch, delta=delta, record=made).model_dump_json()
     async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store), clock) as served:
         conversations: Conversations = served.app.state.services.conversations
         turn = await conversations.accept(AcceptedTurn("r", "c", "alice", "{}", thread_id="r"))
-        await conversations.finish(turn, Unsaved("old", "alice", late))
+        await conversations.finish(turn, UnsavedTurn("old", "alice", late))
 
         async def let_go() -> bool:
             clock.move(2)

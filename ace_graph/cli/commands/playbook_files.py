@@ -19,7 +19,7 @@ from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import FormatError
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.formats.base import Reading
-from ace_graph.memory.formats.importing import Outcome, batches, outcome_of, read_stream, read_text
+from ace_graph.memory.formats.importing import ImportOutcome, batches, outcome_of, read_stream, read_text
 from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
@@ -48,7 +48,7 @@ def import_playbook(url: str | None, learner: str, file: Path, name: str, *, as_
         reading, bullets=tuple(b.model_copy(update={"ref": f"b{n}"}) for n, b in enumerate(reading.bullets))
     )
 
-    async def job(store: Store) -> tuple[Outcome, Snapshot]:
+    async def job(store: Store) -> tuple[ImportOutcome, Snapshot]:
         return await _add_all(store, learner, numbered, f"playbook import {file.name}")
 
     outcome, after = on_store(url, job)
@@ -85,7 +85,9 @@ def _text_of(file: Path) -> str:
     return read_stream(sys.stdin.buffer) if str(file) == "-" else read_text(file)
 
 
-async def _add_all(store: Store, learner: str, reading: Reading, reason: str) -> tuple[Outcome, Snapshot]:
+async def _add_all(
+    store: Store, learner: str, reading: Reading, reason: str
+) -> tuple[ImportOutcome, Snapshot]:
     base = await store.load(learner)
     before, done = base, list[Commit]()
     bar = Progress(
@@ -110,7 +112,7 @@ async def _add_all(store: Store, learner: str, reading: Reading, reason: str) ->
     return outcome_of(reading, [each.report for each in done], base.playbook), base
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(outcome: ImportOutcome) -> None:
     out = console()
     counts = f"kept {outcome.kept}, merged {outcome.merged}, refused {len(outcome.refused)}"
     out.print(f"read {counted(outcome.read, 'bullet')}: {counts}", soft_wrap=True)

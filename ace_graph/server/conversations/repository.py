@@ -23,7 +23,7 @@ from ace_graph.server.conversations.database import Database, Execute, Row
 from ace_graph.server.conversations.migrations import migrate
 from ace_graph.server.conversations.process import is_gone
 
-__all__ = ["LEASE_SECONDS", "AcceptedTurn", "Conversation", "Conversations", "GivenUpTurn", "Unsaved"]
+__all__ = ["LEASE_SECONDS", "AcceptedTurn", "Conversation", "Conversations", "GivenUpTurn", "UnsavedTurn"]
 
 LEASE_SECONDS = 10.0
 MOST_TAKEN_OVER = 1
@@ -60,7 +60,7 @@ class AcceptedTurn:
 
 
 @dataclass(frozen=True)
-class Unsaved:
+class UnsavedTurn:
     """What a turn learned and could not store (`learning.unsaved`)."""
 
     turn_id: str
@@ -160,7 +160,7 @@ class Conversations:
             )
         return bool(found)
 
-    async def finish(self, turn: AcceptedTurn, unsaved: Unsaved | None = None) -> bool:
+    async def finish(self, turn: AcceptedTurn, unsaved: UnsavedTurn | None = None) -> bool:
         """Say that the turn has ended; False when it was not this server's any more.
 
         Checkpoints that a forgotten learner's turn wrote after the forgetting are deleted again.
@@ -260,11 +260,11 @@ class Conversations:
         owner, until = str(row[4]), float(cast("float", row[5]))
         return until < self._clock.now().timestamp() or is_gone(owner, self._owner)
 
-    async def unsaved(self, most: int = 16) -> list[Unsaved]:
+    async def unsaved(self, most: int = 16) -> list[UnsavedTurn]:
         """Return what turns could not save, the oldest first."""
         async with self._database.transaction() as execute:
             rows = await execute("SELECT turn_id, learner_id, unsaved_json FROM ace_unsaved LIMIT ?", (most,))
-        return [Unsaved(str(row[0]), str(row[1]), str(row[2])) for row in rows]
+        return [UnsavedTurn(str(row[0]), str(row[1]), str(row[2])) for row in rows]
 
     async def saved(self, turn_id: str) -> None:
         """Forget what a turn could not save: it is saved by now, or never will be."""

@@ -22,7 +22,7 @@ from ace_graph.graph import ACEGraph
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, RUN
-from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, Unsaved
+from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, UnsavedTurn
 from ace_graph.server.schemas import ChatRequest, history_messages
 from ace_graph.server.turns.event_log import LiveTurn
 from ace_graph.state import ACEInput, ACEOutput
@@ -96,12 +96,12 @@ async def trim_history(graph: ACEGraph, turn: AcceptedTurn, output: ACEOutput, m
     await _remove(graph, turn, messages[:half])
 
 
-def unsaved_of(turn: AcceptedTurn, output: ACEOutput) -> Unsaved | None:
+def unsaved_of(turn: AcceptedTurn, output: ACEOutput) -> UnsavedTurn | None:
     """Return what the turn learned and could not store, if anything."""
     learning = output.get("learning")
     if learning is None or learning["unsaved"] is None:
         return None
-    return Unsaved(learning["turn_id"], turn.learner_id, learning["unsaved"])
+    return UnsavedTurn(learning["turn_id"], turn.learner_id, learning["unsaved"])
 
 
 async def undo_forgotten_turn(

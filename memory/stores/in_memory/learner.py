@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from ace_graph.errors import TrajectoryNotFound
-from ace_graph.memory.commit import History, HistoryEntry, Plan
+from ace_graph.memory.commit import CommitPlan, History, HistoryEntry
 from ace_graph.memory.delta.effect import Effect, Report
 from ace_graph.memory.pending import Amend
 from ace_graph.memory.playbook import Playbook
@@ -56,7 +56,7 @@ class HeldLearner:
         """The records of turns, the newest first."""
         return tuple(row.record for row in reversed(self.rows))
 
-    def write(self, plan: Plan, record: TurnRecord | None, kept: int) -> None:
+    def write(self, plan: CommitPlan, record: TurnRecord | None, kept: int) -> None:
         """Store what a commit plan."""
         version, effect = plan.snapshot.version, plan.effect
         if self.snapshot.absent:

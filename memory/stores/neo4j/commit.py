@@ -10,7 +10,7 @@ from typing import NamedTuple
 from neo4j import AsyncSession, AsyncTransaction
 
 from ace_graph.errors import CommitContention, LearnerForgotten, TrajectoryNotFound
-from ace_graph.memory.commit import Commit, Plan, begun_at, check_age, check_not_forgotten
+from ace_graph.memory.commit import Commit, CommitPlan, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.commit_queue import CommitRequest
@@ -108,7 +108,7 @@ async def _complete_and_amend(transaction: AsyncTransaction, request: CommitRequ
 
 
 async def _write_if_fresh(
-    run: AsyncSession | AsyncTransaction, request: CommitRequest, plan: Plan, base: Snapshot
+    run: AsyncSession | AsyncTransaction, request: CommitRequest, plan: CommitPlan, base: Snapshot
 ) -> Reply | None:
     """Write the plan if the stored state is still `base`; None when there is no such learner any more."""
     version, clock = base.version, base.access.access_clock
@@ -125,7 +125,7 @@ async def _write_if_fresh(
     return Reply.model_validate(rows[0]) if rows else None
 
 
-def _parameters(request: CommitRequest, plan: Plan, *, create: bool = False) -> Properties:
+def _parameters(request: CommitRequest, plan: CommitPlan, *, create: bool = False) -> Properties:
     in_history = plan.content_changed or request.new_turn is None
     return {
         "uid": request.learner,
@@ -136,6 +136,6 @@ def _parameters(request: CommitRequest, plan: Plan, *, create: bool = False) -> 
     }
 
 
-def _result(request: CommitRequest, plan: Plan, reply: Reply) -> CommitResult:
+def _result(request: CommitRequest, plan: CommitPlan, reply: Reply) -> CommitResult:
     moved = reply.marks.after(plan.snapshot.version.n, request.policy.history_kept)
     return CommitResult(plan.commit(), plan.content_changed and moved != reply.marks)

@@ -10,7 +10,7 @@ from uuid import uuid4
 from neo4j.time import DateTime
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from ace_graph.memory.commit import HistoryEntry, Plan, commit_key
+from ace_graph.memory.commit import CommitPlan, HistoryEntry, commit_key
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.serialization import (
     dump_access,
@@ -118,7 +118,7 @@ def checksum(version: Version, memory_json: str) -> int:
     return zlib.crc32(memory_json.encode("utf-8", "surrogatepass"), named)
 
 
-def write_state(plan: Plan, learner_id: str, *, create: bool) -> Properties:
+def write_state(plan: CommitPlan, learner_id: str, *, create: bool) -> Properties:
     """Return the properties to set on the state node; the content only where it changed."""
     version, access, now = plan.snapshot.version, plan.snapshot.access, plan.effect.now
     state: Properties = {
@@ -136,7 +136,7 @@ def write_state(plan: Plan, learner_id: str, *, create: bool) -> Properties:
     return state
 
 
-def write_delta(plan: Plan, learner_id: str) -> Properties:
+def write_delta(plan: CommitPlan, learner_id: str) -> Properties:
     """Return the properties of the delta's node."""
     effect = plan.effect
     return {
@@ -154,7 +154,7 @@ def write_delta(plan: Plan, learner_id: str) -> Properties:
     }
 
 
-def write_turn(plan: Plan, learner_id: str, record: TurnRecord) -> Properties:
+def write_turn(plan: CommitPlan, learner_id: str, record: TurnRecord) -> Properties:
     """Return the properties of a new turn's node."""
     effect = plan.effect
     return turn_properties(record) | {

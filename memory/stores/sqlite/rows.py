@@ -12,7 +12,7 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from ace_graph.errors import CorruptPayload
-from ace_graph.memory.commit import History, HistoryEntry, Plan, commit_key
+from ace_graph.memory.commit import CommitPlan, History, HistoryEntry, commit_key
 from ace_graph.memory.delta.effect import Effect, Report
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import (
@@ -57,7 +57,7 @@ class Head(NamedTuple):
 class SerializedPlan:
     """A plan and its serialized form, which is made before the write lock is taken."""
 
-    def __init__(self, plan: Plan, record: TurnRecord | None) -> None:
+    def __init__(self, plan: CommitPlan, record: TurnRecord | None) -> None:
         self.plan = plan
         self.record = record
         self.memory_json = dump_playbook(plan.snapshot.playbook) if plan.content_changed else None

@@ -18,7 +18,7 @@ from ace_graph.memory.delta.operations import (
     Touch,
 )
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import BaseVotes, Playbook, Reflection
+from ace_graph.memory.playbook import BaseVotes, Playbook, RecentInsight
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.testing.conformance.writing import NOON
@@ -164,7 +164,7 @@ def test_the_last_three_insights_are_kept() -> None:
     life = Life()
     for n in range(4):
         life.does(Reflect(insight=f"insight\n{n}", topic="fractions"))
-    assert life.playbook.reflections == tuple(Reflection(f"insight {n}", "fractions") for n in (1, 2, 3))
+    assert life.playbook.reflections == tuple(RecentInsight(f"insight {n}", "fractions") for n in (1, 2, 3))
     assert [why for _, _, why in life.refuses(Reflect(insight=" "))] == ["empty text"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ace_graph.memory import Bullet
 from ace_graph.memory.classify import infer_memory_type
-from ace_graph.memory.similarity.compare import Comparison, compare
+from ace_graph.memory.similarity.compare import ClaimComparison, compare
 from ace_graph.memory.similarity.typos import correct_typos, is_typo
 
 
@@ -14,7 +14,7 @@ def bullet(content: str) -> Bullet:
     return Bullet(id="str-00001", section="strategies", content=content)
 
 
-def compared(a: str, b: str, threshold: float = 0.9) -> Comparison:
+def compared(a: str, b: str, threshold: float = 0.9) -> ClaimComparison:
     return compare(bullet(a), bullet(b), threshold)
 
 
