@@ -88,7 +88,7 @@ def infer_topic(text: str) -> str | None:
 
 
 def infer_memory_type(text: str) -> MemoryType:
-    """Return `procedural` for an instruction, `episodic` for an experience with somebody, else `semantic`."""
+    """Return `procedural` for an instruction, `episodic` for an experience with a person, else `semantic`."""
     plain = fold(text[:_MAX_CHARS]).casefold().strip(" -*\t\"'")
     if re.search(_STEP, plain):
         return "procedural"

@@ -24,7 +24,7 @@ _BULLET_LINE = re.compile(r"\s*\[[\w.-]{1,100}-\d{1,9}\]\s")
 
 @dataclass(frozen=True)
 class Refusal:
-    """One bullet of a file that was not taken: how it begins or what names it, and why."""
+    """A bullet of a file that was refused: its name or beginning, and the reason."""
 
     what: str
     why: str
@@ -32,9 +32,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Reading:
-    """The bullets found in a file, in its order: those that can be added, and those that can't.
+    """The bullets of a file, in its order: those that can be added, and those that were refused.
 
-    `left_out` maps the name of a field that no bullet has a place for to how many bullets of the file had it.
+    `left_out` maps the name of an unknown field to the number of bullets that had it.
     """
 
     bullets: tuple[Add, ...] = ()
@@ -47,7 +47,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Document:
-    """The text of a file, as every format is shown it; JSON is parsed once."""
+    """The text of a file; its JSON is parsed once for all formats."""
 
     text: str
 

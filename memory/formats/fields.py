@@ -28,15 +28,15 @@ __all__ = [
     "EXTENSION",
     "MAX_BULLETS",
     "Collector",
-    "avoid_taken",
     "extension_of",
     "named",
+    "split_advice",
 ]
 
 EXTENSION = "ace_graph"
 MAX_COUNT = 999_999_999
 MAX_BULLETS = 20_000
-"""What one file may hold: twice the largest playbook that is measured."""
+"""The most bullets in one file: twice the largest playbook in the benchmarks."""
 
 NAME_CHARS = 60
 MAX_NAMED = 30
@@ -44,12 +44,12 @@ MAX_NAMED = 30
 _COUNTS = ("helpful", "harmful", "neutral", "setbacks", "seen")
 _LONGEST = {"tags": MAX_TAGS, "keywords": MAX_KEYWORDS, "sources": MAX_SOURCES, "consolidated_from": 1_000}
 READ_FIELDS = frozenset(Bullet.model_fields) - {"vouched"}
-"""The fields that a file may give a bullet. No file vouches for its own text."""
+"""The fields of a bullet that a file may set. No file can vouch for its own text."""
 _ALWAYS_GIVEN = {"id": "new", "section": "general"}
 
 
 class Collector:
-    """Takes the bullets of one file, one by one, and counts what had no place."""
+    """Collects the bullets of one file, and counts fields that were left out."""
 
     def __init__(self) -> None:
         self._found: list[Add] = []
@@ -57,7 +57,7 @@ class Collector:
         self._left_out: Counter[str] = Counter()
 
     def take(self, fields: Mapping[str, object], name: str) -> None:
-        """Add a bullet with these fields, or refuse it with the reason; `name` is what it is called then.
+        """Add a bullet with these fields, or refuse it under this `name` with the reason.
 
         The fields of a bullet that are missing get their defaults; `None` counts as missing.
         """
@@ -71,7 +71,7 @@ class Collector:
             self._found.append(_as_add(checked, given))
 
     def objects(self, items: Iterable[tuple[str, object]]) -> Iterator[tuple[str, Fields]]:
-        """Yield those of the named `items` that are sound JSON objects; refuse the others."""
+        """Yield those of the named `items` that are valid JSON objects; refuse the others."""
         for name, item in items:
             fields = as_fields(item)
             why = "it is no JSON object" if fields is None else _repeated(fields)
@@ -87,15 +87,15 @@ class Collector:
         self._refused.append(Refusal(truncate(line, NAME_CHARS), why))
 
     def leave_out(self, names: Iterable[str]) -> None:
-        """Count fields that no bullet has a place for."""
+        """Count fields that a bullet does not have."""
         self._left_out.update(clean_line(name)[:NAME_CHARS] for name in names)
 
     def leave_out_all_but(self, known: frozenset[str], fields: Fields) -> None:
-        """Count the fields that hold something and are not `known`."""
+        """Count the fields that are not empty and not `known`."""
         self.leave_out(sorted(key for key, value in fields.items() if key not in known and not _empty(value)))
 
     def extended(self, fields: Mapping[str, object], source: Fields) -> Fields:
-        """Return `fields` with what the `ace_graph` object of `source` puts in their place."""
+        """Return `fields`, overridden by those in the `ace_graph` object of `source`."""
         more = as_fields(source.get(EXTENSION))
         if more is None:
             return dict(fields)
@@ -103,7 +103,7 @@ class Collector:
         return {**fields, **{key: value for key, value in more.items() if key in READ_FIELDS - {"id"}}}
 
     def reading(self) -> Reading:
-        """Return all that was taken."""
+        """Return the collected bullets, refusals and counts."""
         most = self._left_out.most_common()
         others = sum(count for _, count in most[MAX_NAMED:])
         left_out = dict(most[:MAX_NAMED]) | ({"other fields": others} if others else {})
@@ -114,7 +114,7 @@ class Collector:
             raise FormatError(f"it holds more than {MAX_BULLETS} bullets: split it")
 
     def _shorten(self, given: Fields) -> None:
-        """Cut lists that are longer than those of a bullet that was merged many times."""
+        """Cut lists that are longer than a bullet of ours can have."""
         for name, longest in _LONGEST.items():
             value = given.get(name)
             if isinstance(value, list | tuple) and len(cast("list[object]", value)) > longest:
@@ -123,7 +123,7 @@ class Collector:
 
 
 def named(items: Iterable[object]) -> Iterator[tuple[str, object]]:
-    """Yield items with what each is called in a report: its id, else its text, else its place in the file."""
+    """Yield items with their names for a report: the id, else the text, else the number in the file."""
     for number, item in enumerate(items, start=1):
         fields = as_fields(item) or {"content": item}
         names = (fields.get(each) for each in ("id", "content"))
@@ -131,26 +131,26 @@ def named(items: Iterable[object]) -> Iterator[tuple[str, object]]:
 
 
 def _repeated(fields: Fields) -> str | None:
-    """Return why an object is refused in which a name stands twice, else None."""
+    """Return why an object with a repeated name is refused, else None."""
     names = Counter(name for name, _ in pairs_of(fields))
     twice = next((name for name, count in names.items() if count > 1), None)
-    return None if twice is None else f"{clean_line(twice)[:NAME_CHARS]} stands twice in it"
+    return None if twice is None else f"{clean_line(twice)[:NAME_CHARS]} occurs twice in it"
 
 
-def avoid_taken(content: object) -> Fields:
-    """Return the fields behind a bullet's `advice`, in a format that can't say what is to be avoided."""
+def split_advice(content: object) -> Fields:
+    """Return content and polarity from an `advice`, for formats without a polarity."""
     if isinstance(content, str) and clean_line(content).startswith(AVOID):
         return {"content": clean_line(content).removeprefix(AVOID), "polarity": "anti_pattern"}
     return {"content": content}
 
 
 def extension_of(bullet: Bullet, shown: Mapping[str, object]) -> Fields:
-    """Return the `ace_graph` object that makes the bullet whole again; `shown` is what is read without it."""
+    """Return the `ace_graph` object that restores the bullet, of which `shown` is read without it."""
     whole = _dumped(bullet)
     checked = _checked({key: value for key, value in shown.items() if value is not None})
     read: Fields = {} if isinstance(checked, str) else _dumped(checked)
     missing = {name: value for name, value in whole.items() if read.get(name, object()) != value}
-    # Without a memory type it would be inferred anew.
+    # Without a memory type it would be inferred again.
     return {k: v for k, v in {"memory_type": bullet.memory_type, **missing}.items() if k != "id"}
 
 
@@ -167,16 +167,16 @@ def _checked(given: Mapping[str, object]) -> Bullet | str:
             return f"{name}: more than {MAX_COUNT}"
     try:
         # Validated as JSON, so that lists become tuples and texts moments, and "5" stays a text.
-        text = json.dumps({name: _sound(value) for name, value in {**_ALWAYS_GIVEN, **given}.items()})
+        text = json.dumps({name: _encodable(value) for name, value in {**_ALWAYS_GIVEN, **given}.items()})
         return Bullet.model_validate_json(text, strict=True)
     except RecursionError:
-        return "it is nested too deep"
+        return "it is nested too deeply"
     except ValidationError as error:
         return _reason(error.errors(include_input=False, include_url=False)[0])
 
 
-def _sound(value: object) -> object:
-    """Return a text, or the texts of a list, without lone halves of characters."""
+def _encodable(value: object) -> object:
+    """Return a text, or the texts of a list, without lone surrogates."""
     if isinstance(value, list):
         return [encodable(each) for each in cast("list[object]", value)]
     return encodable(value)

@@ -87,7 +87,7 @@ class ImportOutcome:
 
 
 def as_playbook(reading: Reading) -> Playbook:
-    """Return the bullets as they stand in the file, none of them merged.
+    """Return the bullets of the file, without merging any.
 
     Those without an id, or with one that was there before, get the next number.
     """

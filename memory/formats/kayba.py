@@ -22,7 +22,7 @@ from typing import cast
 from ace_graph.errors import FormatError, NewerFormat
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Document, Reading
-from ace_graph.memory.formats.fields import EXTENSION, Collector, avoid_taken, extension_of
+from ace_graph.memory.formats.fields import EXTENSION, Collector, extension_of, split_advice
 from ace_graph.memory.formats.lines import active, active_by_section
 from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
 from ace_graph.memory.playbook import Playbook, id_number
@@ -100,7 +100,7 @@ def _check_version(found: object) -> None:
 def _bullet_fields(skill_id: str, skill: Fields, collector: Collector) -> Fields:
     return {
         "id": skill_id,
-        **avoid_taken(_text(skill.get("issue"), skill.get("insight"))),
+        **split_advice(_text(skill.get("issue"), skill.get("insight"))),
         **{name: skill.get(name) for name in _SAME},
         **{ours: skill.get(theirs) for ours, theirs in _VOTES.items()},
         "sources": _sources(skill.get("occurrences"), collector),
@@ -187,7 +187,7 @@ def _v1_bullet_fields(skill_id: str, skill: Fields, collector: Collector) -> Fie
     elif evidence:
         collector.leave_out(["evidence"])
     same = {name: skill.get(name) for name in _V1_SAME}
-    return {"id": skill_id, **same, **avoid_taken(skill.get("content")), "sources": sources}
+    return {"id": skill_id, **same, **split_advice(skill.get("content")), "sources": sources}
 
 
 def _v1_skill(bullet: Bullet) -> Fields:

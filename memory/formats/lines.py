@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.formats.base import Reading
-from ace_graph.memory.formats.fields import NAME_CHARS, Collector, avoid_taken
+from ace_graph.memory.formats.fields import NAME_CHARS, Collector, split_advice
 from ace_graph.memory.formats.strict_json import Fields
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.text import clean_line
@@ -103,18 +103,18 @@ def read_lines(text: str) -> Reading:
             continue
         fields = _ace(line) or _markdown(line)
         if fields is not None:
-            fields = {**fields, "section": section, **avoid_taken(fields["content"])}
+            fields = {**fields, "section": section, **split_advice(fields["content"])}
             collector.take(fields, str(fields.get("id") or fields["content"] or line)[: NAME_CHARS + 1])
     return collector.reading()
 
 
 def fit_for_brackets(bullet_id: str) -> str:
-    """Return an id that can stand in brackets."""
+    """Return an id without brackets."""
     return bullet_id.replace("[", "(").replace("]", ")")
 
 
 def numbered(bullet_id: str) -> str:
-    """Return an id that is known as one where no counters follow: it ends in a number and has no spaces."""
+    """Return an id that is recognised without counters: it ends in a number and has no spaces."""
     fit = re.sub(r"\s", "_", fit_for_brackets(bullet_id))
     return fit if re.fullmatch(_NUMBERED, f"[{fit}]") else f"{fit[:100]}-0"
 

@@ -20,9 +20,9 @@ from ace_graph.memory.formats.base import Document, Reading
 from ace_graph.memory.formats.fields import (
     EXTENSION,
     Collector,
-    avoid_taken,
     extension_of,
     named,
+    split_advice,
 )
 from ace_graph.memory.formats.lines import active
 from ace_graph.memory.formats.strict_json import Fields, as_fields
@@ -44,7 +44,7 @@ _BOOKKEEPING = frozenset(("bullets", "version", "last_updated", "access_clock"))
 
 
 class LmbFormat:
-    """Active bullets for LMB-ACE, whole when they are read back."""
+    """Active bullets for LMB-ACE; reading them back restores every field."""
 
     name = "lmb"
 
@@ -80,7 +80,7 @@ def _fields(item: Fields) -> Fields:
     memory_type = _memory_type(item)
     return {
         "id": item.get("id") or None,
-        **avoid_taken(item.get("content")),
+        **split_advice(item.get("content")),
         "helpful": _helpful(item, memory_type),
         "harmful": item.get("harmful_count"),
         "tags": _own_tags(item.get("tags"), memory_type),

@@ -16,20 +16,20 @@ __all__ = ["Fields", "as_fields", "pairs_of", "parse"]
 Fields = dict[str, object]
 
 
-class _Repeating(Fields):
-    """An object in which a name stands twice: the first value counts, `later` holds the others."""
+class _WithRepeatedNames(Fields):
+    """An object with a repeated name: it has the first value, `later` has the others."""
 
     later: tuple[tuple[str, object], ...] = ()
 
 
 def parse(text: str) -> object:
-    """Return the value of a JSON text. Raises FormatError that says what is wrong with it."""
+    """Return the value of a JSON text. Raises FormatError."""
     try:
         return cast(object, json.loads(text, object_pairs_hook=_object))
     except RecursionError as error:
         raise FormatError("it is JSON nested too deep to be a playbook") from error
     except ValueError as error:
-        raise FormatError(f"it is no valid JSON ({error}): mend it, or say which --format it has") from error
+        raise FormatError(f"it is no valid JSON ({error}): fix it, or name its --format") from error
 
 
 def as_fields(value: object) -> Fields | None:
@@ -38,9 +38,9 @@ def as_fields(value: object) -> Fields | None:
 
 
 def pairs_of(fields: Fields) -> Iterator[tuple[str, object]]:
-    """Yield all names and values of an object, names that stand twice too."""
+    """Yield all names and values of an object, with repeated names."""
     yield from fields.items()
-    if isinstance(fields, _Repeating):
+    if isinstance(fields, _WithRepeatedNames):
         yield from fields.later
 
 
@@ -48,7 +48,7 @@ def _object(pairs: list[tuple[str, object]]) -> Fields:
     plain = dict(pairs)
     if len(plain) == len(pairs):
         return plain
-    first = _Repeating()
+    first = _WithRepeatedNames()
     later: list[tuple[str, object]] = []
     for name, value in pairs:
         if name in first:

@@ -53,7 +53,7 @@ class Subject(Protocol):
 
 @runtime_checkable
 class DamageableSubject(Subject, Protocol):
-    """A subject whose stored content can be reached behind the store's back; the verb damage needs it."""
+    """A subject with direct access to the stored content, which the verb damage needs."""
 
     async def read_content(self, learner_id: str) -> str | None:
         """Return the learner's content exactly as it is stored, None for an absent learner."""

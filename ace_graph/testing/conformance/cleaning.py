@@ -80,7 +80,7 @@ async def _steps(store: CleanableStore, learner: str) -> dict[str, int]:
 
 
 async def steps_go_then_the_record(subject: Subject) -> None:
-    """Steps go after their days once somebody has reflected, the record after its days; the young stay."""
+    """Old steps are deleted after a reflection, old records too; recent ones are kept."""
     learner = new_learner()
     async with _opened(subject) as store:
         turns = (
@@ -101,7 +101,7 @@ async def steps_go_then_the_record(subject: Subject) -> None:
 
 
 async def nothing_goes_where_days_are_unlimited(subject: Subject) -> None:
-    """With no days given nothing goes, however old it is."""
+    """Without limits nothing is deleted, however old it is."""
     learner = new_learner()
     async with _opened(subject) as store:
         await _wrote(store, learner, _turn("old", 9_000))
@@ -123,7 +123,7 @@ async def failures_stay_unless_told(subject: Subject) -> None:
 
 
 async def pending_work_keeps_its_turn(subject: Subject) -> None:
-    """A turn that waits to be learned from stays whole, a dead letter's as well; then it goes."""
+    """A turn with pending work or a dead letter is kept as a whole until the work is done."""
     learner = new_learner()
     async with _opened(subject) as store:
         for name in ("waits", "dead"):
@@ -195,7 +195,7 @@ async def a_late_repeat_is_refused(subject: Subject) -> None:
 
 
 async def a_base_from_then_does_not_help(subject: Subject) -> None:
-    """A late repeat is refused on any base of the same life, the newest and the one it was made from."""
+    """A late repeat is refused on any base of the same epoch, the newest and the original one."""
     learner, delta = new_learner(), _delta(31, Add(content="Draw a bar"))
     async with _opened(subject, Policy(history_kept=1)) as store:
         first = await store.commit(learner, delta, Snapshot())
@@ -239,7 +239,7 @@ async def old_commits_pass_where_no_key_went(subject: Subject) -> None:
 
 
 async def deltas_go_behind_the_history(subject: Subject) -> None:
-    """Deltas go once they are old and behind the history that is kept; the history stays as it is."""
+    """Deltas that are old and before the stored history are deleted; the history does not change."""
     learner = new_learner()
     async with _opened(subject, Policy(history_kept=2)) as store:
         for n in range(9):
@@ -255,7 +255,7 @@ async def deltas_go_behind_the_history(subject: Subject) -> None:
 
 
 async def a_young_delta_keeps_those_after_it(subject: Subject) -> None:
-    """Deltas go from the oldest version on: one with a late date keeps the versions after it."""
+    """Deltas are deleted from the oldest version on: one with a late date keeps the versions after it."""
     learner = new_learner()
     async with _opened(subject, Policy(history_kept=1)) as store:
         for n, days in enumerate((40, 1, 40, 40, 40)):
@@ -266,7 +266,7 @@ async def a_young_delta_keeps_those_after_it(subject: Subject) -> None:
 
 
 async def batches_are_bounded(subject: Subject) -> None:
-    """No batch takes away more than it was told to look at, and the batches together take away all."""
+    """No batch deletes more rows than its limit, and all batches together delete everything that is old."""
     learner = new_learner()
     async with _opened(subject, Policy(history_kept=1)) as store:
         for n in range(6):
@@ -287,7 +287,7 @@ async def batches_are_bounded(subject: Subject) -> None:
 
 
 async def a_dry_run_counts_the_same(subject: Subject) -> None:
-    """A dry run counts what the cleaning takes away, and takes nothing away."""
+    """A dry run counts what the cleaning would delete, and deletes nothing."""
     learner = new_learner()
     async with _opened(subject, Policy(history_kept=1)) as store:
         for n in range(5):
@@ -315,7 +315,7 @@ async def others_keep_theirs(subject: Subject) -> None:
 
 
 async def an_absent_learner_has_nothing_to_clean(subject: Subject) -> None:
-    """Cleaning a learner who is not there does nothing, and brings nobody into being."""
+    """Cleaning an absent learner does nothing and creates no learner."""
     learner = new_learner()
     async with _opened(subject) as store:
         assert await _cleaned(store, learner) == Cleaned()
@@ -335,13 +335,13 @@ async def neither_version_nor_clock_moves(subject: Subject) -> None:
 
 
 async def a_cleaning_is_due_once(subject: Subject) -> None:
-    """Of all processes one is told that a cleaning is due, once in so many seconds."""
+    """Only one of all processes starts a cleaning in a given number of seconds."""
     later = NOON + timedelta(days=int(str(uuid4().int)[:5]))
     async with _opened(subject) as one, _opened(subject) as two:
-        told = [await store.begin_cleaning(later, 60) for store in (one, two, one)]
+        started = [await store.begin_cleaning(later, 60) for store in (one, two, one)]
         after = later + timedelta(seconds=61)
-        told_again = [await store.begin_cleaning(after, 60) for store in (two, one)]
-    assert (told, told_again) == ([True, False, False], [True, False])
+        repeated = [await store.begin_cleaning(after, 60) for store in (two, one)]
+    assert (started, repeated) == ([True, False, False], [True, False])
 
 
 async def learners_are_listed_in_pages(subject: Subject) -> None:

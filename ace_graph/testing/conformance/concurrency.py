@@ -91,7 +91,7 @@ async def lessons_and_turns_mix(subject: Subject) -> None:
 
 
 async def readers_see_committed_states_only(subject: Subject) -> None:
-    """What is loaded while others write is the state of one version, whole."""
+    """A load during writes gives the complete state of one version."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
         await write(one, learner, adding("Draw a bar"))

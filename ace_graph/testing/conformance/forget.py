@@ -47,7 +47,7 @@ async def a_late_commit_is_refused(subject: Subject) -> None:
 
 
 async def a_late_commit_does_not_reach_the_next_life(subject: Subject) -> None:
-    """When the learner has come back meanwhile, a commit from the earlier life is refused all the same."""
+    """When the learner was created again meanwhile, a commit from the earlier epoch is still refused."""
     learner = new_learner()
     async with subject.open() as one, subject.open() as two:
         base = (await write(one, learner, adding("Draw a bar"))).snapshot
@@ -58,7 +58,7 @@ async def a_late_commit_does_not_reach_the_next_life(subject: Subject) -> None:
 
 
 async def an_absent_base_starts_a_new_life(subject: Subject) -> None:
-    """A commit on a base loaded after forget creates the learner anew: another epoch, version 1, clock 1."""
+    """A commit on a base loaded after forget creates the learner again: another epoch, version 1, clock 1."""
     learner = new_learner()
     async with subject.open() as store:
         before = await write(store, learner, adding("Draw a bar"))
@@ -70,7 +70,7 @@ async def an_absent_base_starts_a_new_life(subject: Subject) -> None:
 
 
 async def a_new_life_begins_while_the_old_one_ends(subject: Subject) -> None:
-    """A first commit that waits behind commits of the life that is being forgotten is accepted."""
+    """A first commit that waits for commits of a learner who is being forgotten is accepted."""
     learner = new_learner()
     async with subject.open() as store:
         base = (await write(store, learner, adding("Draw a bar"))).snapshot
@@ -86,7 +86,7 @@ async def a_new_life_begins_while_the_old_one_ends(subject: Subject) -> None:
 
 
 async def op_ids_are_forgotten_too(subject: Subject) -> None:
-    """An op id of the earlier life is applied in the next one."""
+    """An op id of the earlier epoch is applied in the next one."""
     learner, delta = new_learner(), adding("Draw a bar")
     async with subject.open() as store:
         await write(store, learner, delta, record())

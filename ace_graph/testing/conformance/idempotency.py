@@ -72,7 +72,7 @@ async def a_touch_without_a_record_is_repeated_too(subject: Subject) -> None:
 
 
 async def at_once_it_is_applied_once(subject: Subject) -> None:
-    """Ten commits of one delta at once, on two stores: one applies it, nine are told its report."""
+    """Ten commits of one delta at once, on two stores: one applies it, nine return its report."""
     learner, delta, made = new_learner(), adding("Draw a bar"), record()
     async with subject.open() as one, subject.open() as two:
         stores = [one, two] * 5

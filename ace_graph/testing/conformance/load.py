@@ -17,7 +17,7 @@ async def absent_learner_is_empty(subject: Subject) -> None:
 
 
 async def a_load_creates_nothing(subject: Subject) -> None:
-    """Loading an absent learner, even twice, leaves nothing behind that could be forgotten."""
+    """Loading an absent learner, even twice, stores nothing that could be forgotten."""
     learner = new_learner()
     async with subject.open() as store:
         await store.load(learner)
@@ -94,7 +94,7 @@ async def known_of_nothing_is_no_obstacle(subject: Subject) -> None:
 
 
 async def known_of_an_earlier_life_is_not_used(subject: Subject) -> None:
-    """A `known` from before the learner was forgotten gives nothing back of that life."""
+    """A `known` from before the learner was forgotten gives nothing of the forgotten memory."""
     learner = new_learner()
     async with subject.open() as store:
         await write(store, learner, adding("Draw a bar"))

@@ -43,7 +43,7 @@ async def _turn(
 async def _claim(store: PendingStore, learner: str, *, minute: float = 60, owner: str = "w") -> PendingItem:
     """Claim the learner's next item, an hour past noon unless said otherwise."""
     item = await store.claim(owner, NOON + timedelta(minutes=minute), _LEASE, learner)
-    assert item is not None, "there is work, and nobody is at it"
+    assert item is not None, "there is an item, and no worker holds its lease"
     return item
 
 
@@ -97,7 +97,7 @@ async def _refused(store: PendingStore, learner: str, base: Snapshot, work: Pend
 
 
 async def a_claim_leases_the_item(subject: Subject) -> None:
-    """A claim says who works on it until when; until then nobody else gets it, on any store."""
+    """A claim names the worker and the end of the lease; until then no other worker gets the item."""
     learner = new_learner()
     async with with_pending(subject) as one, with_pending(subject) as two:
         work = await _turn(one, learner)
@@ -120,7 +120,7 @@ async def only_one_of_many_gets_it(subject: Subject) -> None:
 
 
 async def a_lease_that_ran_out_can_be_claimed(subject: Subject) -> None:
-    """When the lease is over the item goes to the next who asks, and the attempts count."""
+    """After the lease has expired the next worker can claim the item, and attempts are counted."""
     learner = new_learner()
     async with with_pending(subject) as store:
         await _turn(store, learner)
@@ -135,7 +135,7 @@ async def a_lease_that_ran_out_can_be_claimed(subject: Subject) -> None:
 
 
 async def a_lease_can_be_renewed(subject: Subject) -> None:
-    """While the lease is the caller's it can be extended, and nobody else gets the item."""
+    """The holder can extend the lease, and no other worker gets the item."""
     learner = new_learner()
     async with with_pending(subject) as store:
         await _turn(store, learner)
@@ -210,7 +210,7 @@ async def the_highest_priority_goes_first(subject: Subject) -> None:
 
 
 async def a_dead_letter_waits_for_a_person(subject: Subject) -> None:
-    """Without a time to retry the item is dead: listed with its error, never claimed, holding nobody up."""
+    """Without a retry time the item is dead: listed with its error, never claimed, blocking nothing."""
     learner = new_learner()
     async with with_pending(subject) as store:
         first, second = await _turn(store, learner, 1), await _turn(store, learner, 2)
@@ -225,7 +225,7 @@ async def a_dead_letter_waits_for_a_person(subject: Subject) -> None:
 
 
 async def a_dead_letter_can_be_tried_again(subject: Subject) -> None:
-    """A retry makes it pending again with its attempts forgotten; one that is not dead is left alone."""
+    """A retry makes a dead letter pending again with 0 attempts; other items are not changed."""
     learner, later = new_learner(), NOON + timedelta(minutes=60)
     async with with_pending(subject) as store:
         work = await _turn(store, learner)
@@ -251,7 +251,7 @@ async def completing_is_part_of_the_commit(subject: Subject) -> None:
 
 
 async def two_workers_on_one_item_have_one_effect(subject: Subject) -> None:
-    """A worker whose lease ran out and the one who took over both commit: one of them is told `repeated`."""
+    """Two workers commit, one with an expired lease: the second commit is `repeated`."""
     learner = new_learner()
     async with with_pending(subject) as one, with_pending(subject) as two:
         await _turn(one, learner)

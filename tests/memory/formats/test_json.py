@@ -93,7 +93,7 @@ def test_non_finite_numbers_are_refused(number: str) -> None:
 def test_a_field_that_stands_twice_is_refused_with_its_bullet() -> None:
     reading = read_bullets('[{"content": "Add", "content": "Never add"}, {"content": "b"}]')
     assert [add.content for add in reading.bullets] == ["b"]
-    assert reading.refused[0].why == "content stands twice in it"
+    assert reading.refused[0].why == "content occurs twice in it"
 
 
 def test_lists_that_are_too_long_keep_their_newest_part() -> None:
