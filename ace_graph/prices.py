@@ -1,10 +1,8 @@
-"""What model calls cost: prices of models, from the setting ACE_PRICES.
+"""What model calls cost, by the prices in the setting ACE_PRICES.
 
     ACE_PRICES="gemini-2.5-flash=0.30/2.50, gpt-5-mini=0.25/2.00"
 
-Prices are for a million tokens, in and out, in whatever currency the user writes them.
-
-Does not: know any price by itself.
+Prices are for a million input and output tokens, in any currency. There are no built-in prices.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ _MILLION = 1_000_000
 
 
 class Price(NamedTuple):
-    """What a million tokens that go into a model cost, and a million that come out."""
+    """What a million input tokens and a million output tokens of a model cost."""
 
     model: str
     input: float
@@ -40,20 +38,19 @@ def read_prices(text: str) -> tuple[Price, ...]:
 def cost_of(
     model: str | None, input_tokens: int, output_tokens: int, prices: Sequence[Price]
 ) -> float | None:
-    """Return what so many tokens of `model` cost; None for a model without a price.
+    """Return the cost of a call of `model`; None for a model without a price.
 
-    A price for `provider:name` is that of the model `name`; "models/", which Gemini puts before its names, is
-    no part of one.
+    A price for `provider:name` is that of the model `name`, and so is one for Gemini's "models/name".
     """
     if model is None:
         return None
     for price in prices:
-        if _bare(price.model) == _bare(model):
+        if _model_name(price.model) == _model_name(model):
             return (price.input * input_tokens + price.output * output_tokens) / _MILLION
     return None
 
 
-def _bare(model: str) -> str:
+def _model_name(model: str) -> str:
     return model.rpartition(":")[2].strip().removeprefix("models/").casefold()
 
 

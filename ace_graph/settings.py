@@ -1,10 +1,8 @@
-"""The one reader of the environment: every variable, its default and its range, as a frozen value.
+"""The settings: every environment variable, its default and its range, as one frozen value.
 
-Importing this module reads nothing. `Settings.load()` reads the process environment, and a `.env` file
-only where one is named; a variable of the environment wins over the file, an empty one counts as unset.
-
-Does not: open stores, make models or change the environment (`export_others` does that on purpose, for
-the variables of other libraries).
+Importing this module reads nothing. `Settings.load()` reads the process environment, and a `.env` file if one
+is named. A variable of the environment overrides the file; an empty one counts as unset. Only `export_others`
+changes the environment, for the variables of other libraries.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ def _upper(value: object) -> object:
 
 def _at_least_a_day(days: float) -> float:
     if 0 < days < 1:
-        raise ValueError("use 0 (for ever), or at least 1: what is tried again must still be known")
+        raise ValueError("use 0 (for ever), or at least 1, because retries need the records")
     return days
 
 
@@ -72,12 +70,11 @@ Days = Annotated[float, Field(ge=0, le=36_500)]
 
 
 class Settings(BaseSettings):
-    """What the environment says. Build it with `Settings.load`, which explains what is wrong.
+    """The environment's settings. Made by `Settings.load`, which explains errors.
 
     `llm_timeout` is in seconds per attempt, `llm_temperature` in [0, 2], `curator_similarity` in [0, 1].
     The decay rates may lie outside [0, 1]; the memory clamps them. `learning` and `log_content` are None
-    where the variable is unset, because their default depends on the command. 0 days mean for ever, 0
-    conversations any number.
+    if unset, because their default depends on the command. 0 days mean for ever, 0 conversations any number.
     """
 
     model_config = SettingsConfigDict(
@@ -141,9 +138,9 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls, env_file: Path | None = None) -> Self:
-        """Read the environment, and `env_file` below it where one is given and exists.
+        """Read the environment, and `env_file` if it is given and exists, which the environment overrides.
 
-        Raises ConfigurationError that names each variable that is wrong, never the value of a secret.
+        Raises ConfigurationError that names each wrong variable, never the value of a secret.
         """
         if env_file is not None:
             _read(env_file)  # a file that can't be read is an error; pydantic-settings would skip it
@@ -156,7 +153,7 @@ class Settings(BaseSettings):
 
     @property
     def tracing(self) -> Tracing:
-        """Whose steps are kept: a share of the successful turns, and all that failed."""
+        """Which turns keep their steps: a share of the successful ones, and all that failed."""
         return Tracing(self.trace_sample, self.trace_failures)
 
     @property
@@ -181,10 +178,10 @@ def variable_names() -> tuple[str, ...]:
 
 
 def unknown_names(env_file: Path) -> list[tuple[str, str | None]]:
-    """Return the names in `env_file` that look like typos, each with the known name nearest to it, or None.
+    """Return the names in `env_file` that look like typos, each with the nearest known name, or None.
 
-    A name is suspicious when it has one of this project's prefixes or is close to a known name. Names of
-    other libraries are left in peace. Raises ConfigurationError when the file can't be read.
+    A name looks like a typo if it has one of this project's prefixes or is close to a known name. Names of
+    other libraries are ignored. Raises ConfigurationError when the file can't be read.
     """
     known = variable_names()
     found: list[tuple[str, str | None]] = []
@@ -199,11 +196,10 @@ def unknown_names(env_file: Path) -> list[tuple[str, str | None]]:
 
 
 def export_others(env_file: Path, environ: MutableMapping[str, str]) -> list[str]:
-    """Put the variables of `env_file` that are not this project's into `environ` where they are unset.
+    """Put the variables of `env_file` that are not this project's into `environ`, if they are unset there.
 
-    Keys of other model providers and switches of other libraries are read by those libraries, which know
-    only the environment. Returns the names that were set. Raises ConfigurationError when the file can't
-    be read.
+    Other libraries, such as those of model providers, read them from the environment only. Returns the names
+    that were set. Raises ConfigurationError when the file can't be read.
     """
     known = variable_names()
     others = {

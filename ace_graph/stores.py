@@ -1,6 +1,6 @@
-"""Which store a URL means, under the limits that the settings name; and a service's first look at its store.
+"""Opens the store that a URL or the settings name, and checks at the start of a service that it can be read.
 
-Does not: connect when a store is opened, or create a file. A store does that at its first call.
+Opening does no I/O; a store connects, or creates its file, at its first call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["PROBE_LEARNER", "check_store", "open_store", "policy_of", "redacted_
 logger = logging.getLogger("ace_graph")
 
 PROBE_LEARNER = "ace-graph readiness probe"
-"""A learner who is nobody: reading an absent one creates nothing."""
+"""A learner that does not exist; reading it creates nothing."""
 
 _NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 _FORMS = (
@@ -54,14 +54,14 @@ def open_store(
 
 
 async def check_store(store: Store) -> None:
-    """Read once, so that a service ends at its start over what no waiting mends, such as a wrong password.
+    """Read once, so that a service with a permanent error, such as a wrong password, ends at its start.
 
-    A store that can't be reached now is told in the log. Raises StoreError for everything else.
+    A store that can't be reached yet is only logged. Raises StoreError for everything else.
     """
     try:
         await store.load(PROBE_LEARNER)
     except StoreUnavailable as error:
-        logger.warning("[ACE Memory] not there yet: %s", error)
+        logger.warning("[ACE Memory] not reachable yet: %s", error)
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -80,19 +80,19 @@ def policy_of(settings: Settings) -> Policy:
 
 
 def _path(rest: str) -> Path:
-    """The path of `sqlite:///path`, taken as it is: nothing in it is unquoted."""
+    """Return the path of `sqlite:///path` as it is; nothing in it is unquoted."""
     if not rest.startswith("/") or rest.strip("/") in {"", ":memory:"} or rest.endswith("/"):
         raise StoreUrlError(f"a SQLite URL is sqlite:/// and the path of a file: use one of {_FORMS}")
     return Path(rest[1:]).expanduser()
 
 
 def _is_default(settings: Settings) -> bool:
-    """Whether nobody chose a file: then its folder, too, is for this project to make."""
+    """Whether no file was configured, so that the folder of the default file is made as well."""
     return settings.store is None and settings.memory_file is None
 
 
 def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
-    from ace_graph.memory.stores.neo4j.store import Neo4jStore  # the driver costs 0.2 s, and few need it
+    from ace_graph.memory.stores.neo4j.store import Neo4jStore  # importing the driver takes 0.2 s
 
     password = settings.neo4j_password
     return Neo4jStore(

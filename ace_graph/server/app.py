@@ -1,8 +1,6 @@
-"""The web backend as an ASGI application: layers, routes and errors put together.
+"""The web backend as an ASGI application: middleware, routes and error handlers.
 
-    app = create_app(settings)          # uvicorn module:app serves it; `ace-graph serve` does
-
-Does not: open anything before it is started, or listen on a port.
+app = create_app(settings)          # uvicorn module:app serves it; `ace-graph serve` does
 """
 
 from __future__ import annotations
@@ -41,26 +39,26 @@ from ace_graph.settings import Settings
 __all__ = ["create_app"]
 
 _ROUTES = (chat, playbook_curation, playbook, trajectories, feedback, learner, health)
-# Its spans and logs hold queries, what was sent, and errors' texts; ours hold ids.
-_SILENT: TelemetryConfig = {
+# FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
+_NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
     "operation_spans": False,
     "metrics": False,
     "logs": False,
     "auto_configure": False,
 }
-_ABOUT = (
-    "An agent that gets better at helping each learner. The learner is the subject of the bearer token; a "
-    "learner reaches their own memory and conversations only."
+_DESCRIPTION = (
+    "An agent that gets better at helping each learner. The learner is the subject of the bearer token, and "
+    "can reach only their own memory and conversations."
 )
 
 
 def create_app(
     settings: Settings, overrides: Overrides | None = None, *, clock: Clock | None = None
 ) -> FastAPI:
-    """Return the application. What `overrides` leaves out is made as the settings say.
+    """Return the application. What `overrides` leaves out is made from the settings.
 
-    It opens its services when the server starts it and closes them when it stops. Raises ConfigurationError
+    Its services are opened when the server starts it and closed when it stops. Raises ConfigurationError
     for settings that can't be used.
     """
     own_clock, metrics = clock or SystemClock(), Metrics()
@@ -72,49 +70,49 @@ def create_app(
                 services = open_services(settings, overrides or Overrides(), metrics, own_clock)
                 app.state.services = await stack.enter_async_context(services)
             except AceError as error:
-                app.state.refused = error
+                app.state.startup_error = error
                 raise
             yield
 
     app = FastAPI(
         title="ace-graph",
         version=version("ace-graph"),
-        description=_ABOUT,
+        description=_DESCRIPTION,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        telemetry=_SILENT,
-        redirect_slashes=False,  # where to is what the request's own Host header says
+        telemetry=_NO_TELEMETRY,
+        redirect_slashes=False,  # the target would be taken from the request's Host header
     )
     for each in _ROUTES:
         app.include_router(each.routes)
-    _explain_errors(app, settings.server_body_bytes)
+    _add_error_handlers(app, settings.server_body_bytes)
     authenticator, rate = (
         make_authenticator(settings, own_clock),
         TokenBucket(settings.server_rate, own_clock),
     )
     app.add_middleware(
-        AuthMiddleware, authenticator=authenticator, rate=rate, most_bytes=settings.server_body_bytes
+        AuthMiddleware, authenticator=authenticator, rate=rate, max_bytes=settings.server_body_bytes
     )
     allow_origins(app, settings.server_origins)
     app.add_middleware(AccessLogMiddleware, clock=own_clock, observer=metrics)
-    app.openapi = _described(app)  # type: ignore[method-assign]  # FastAPI's own way
+    app.openapi = _openapi_with_token(app)  # type: ignore[method-assign]  # FastAPI's own way
     return app
 
 
-def _explain_errors(app: FastAPI, most_bytes: int) -> None:
-    async def by_refusal(_: Request, error: Exception) -> Response:
+def _add_error_handlers(app: FastAPI, max_bytes: int) -> None:
+    async def handle_ace_error(_: Request, error: Exception) -> Response:
         return error_response(http_error_for(error))
 
-    async def by_http(request: Request, error: Exception) -> Response:
+    async def handle_http_exception(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException) or error.status_code == 413:
-            return error_response(body_too_large(most_bytes))
+            return error_response(body_too_large(max_bytes))
         response = http_exception_response(error)
         if error.status_code == 405:
             response.headers["Allow"] = ", ".join(sorted(_methods(request)))
         return response
 
-    async def by_shape(_: Request, error: Exception) -> Response:
+    async def handle_validation_error(_: Request, error: Exception) -> Response:
         return (
             validation_error_response(error)
             if isinstance(error, RequestValidationError)
@@ -122,24 +120,24 @@ def _explain_errors(app: FastAPI, most_bytes: int) -> None:
         )
 
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
-        RequestRefused: by_refusal,
-        AceError: by_refusal,
-        HTTPException: by_http,
-        RequestValidationError: by_shape,
+        RequestRefused: handle_ace_error,
+        AceError: handle_ace_error,
+        HTTPException: handle_http_exception,
+        RequestValidationError: handle_validation_error,
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
 
 
 def _methods(request: Request) -> set[str]:
-    """Every method that the path is known with; Starlette names those of one route only."""
+    """Return all methods of the path; Starlette names those of one route only."""
     routes = [route for each in _ROUTES for route in each.routes.routes if isinstance(route, APIRoute)]
     matching = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
     return {method for route in matching for method in route.methods or ()}
 
 
-def _described(app: FastAPI) -> Callable[[], dict[str, object]]:
-    """The OpenAPI document, with the token that everything under /api needs."""
+def _openapi_with_token(app: FastAPI) -> Callable[[], dict[str, object]]:
+    """Return FastAPI's `openapi`, which adds the token that everything under /api needs."""
 
     def openapi() -> dict[str, object]:
         if app.openapi_schema is None:

@@ -1,9 +1,7 @@
-"""Who asks: the subject of a bearer token, and nobody else.
+"""Authentication: the learner is the subject of a bearer token.
 
-The algorithm is pinned by the server's own key, never chosen by the token. A token must name a subject and
-an expiry; its audience must be ours.
-
-Does not: issue tokens, or know what a learner may do. A learner may do everything with their own memory.
+The algorithm is pinned by the server's key, never chosen by the token. A token must have a subject and an
+expiry, and our audience if it names one. The server issues no tokens.
 """
 
 from __future__ import annotations
@@ -26,31 +24,31 @@ logger = logging.getLogger("ace_graph")
 
 DEVELOPMENT_LEARNER = "local"
 MAX_TOKEN_CHARS = 8_192
-SHORT_SECRET = 32
-"""Bytes below which a secret is refused (RFC 7518, 3.2)."""
-_REQUIRED = ("exp", "sub")
+MIN_SECRET_BYTES = 32
+"""For HS256 (RFC 7518, 3.2)."""
+_REQUIRED_CLAIMS = ("exp", "sub")
 
 
 class Authenticator(Protocol):
-    """Tells who asks."""
+    """Finds the learner of a request."""
 
     @property
     def development(self) -> bool:
-        """Whether everybody is let in as one learner."""
+        """Whether no token is needed and everybody is one learner."""
         ...
 
     async def learner(self, authorization: str | None) -> str:
-        """Return whose memory a request with this header uses. Raises RequestRefused (401, or 503)."""
+        """Return the learner of a request with this header. Raises RequestRefused (401, or 503)."""
         ...
 
 
 class DevelopmentAuthenticator:
-    """No secret is configured: everybody is the learner `local`. For one's own machine only."""
+    """Used without a secret: everybody is the learner `local`. For requests of this machine only."""
 
     development = True
 
     async def learner(self, authorization: str | None) -> str:
-        """Return the learner of development."""
+        """Return the learner `local`."""
         return DEVELOPMENT_LEARNER
 
 
@@ -65,11 +63,11 @@ class SecretAuthenticator:
 
     async def learner(self, authorization: str | None) -> str:
         """Return the subject of the token."""
-        return _subject(_bearer(authorization), self._secret, "HS256", self._audience)
+        return _subject(_bearer_token(authorization), self._secret, "HS256", self._audience)
 
 
 class KeySetAuthenticator:
-    """Tokens signed by the holder of one of the private keys whose public halves are in a key set."""
+    """Tokens signed with a private key whose public key is in a key set."""
 
     development = False
 
@@ -79,14 +77,14 @@ class KeySetAuthenticator:
 
     async def learner(self, authorization: str | None) -> str:
         """Return the subject of the token."""
-        token = _bearer(authorization)
+        token = _bearer_token(authorization)
         try:
             key_id = cast("Mapping[str, object]", jwt.get_unverified_header(token)).get("kid")
         except jwt.PyJWTError as error:
-            raise _refused("invalid_token", "the token is not valid") from error
+            raise _unauthorized("invalid_token", "the token is not valid") from error
         key = await self._keys.find(key_id if isinstance(key_id, str) else None)
         if key is None:
-            raise _refused("invalid_token", "the token is not valid")
+            raise _unauthorized("invalid_token", "the token is not valid")
         return _subject(token, key.key, key.algorithm_name, self._audience)
 
 
@@ -97,19 +95,19 @@ def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:
     if settings.jwt_secret is None:
         return DevelopmentAuthenticator()
     secret = settings.jwt_secret.get_secret_value()
-    if len(secret.encode()) < SHORT_SECRET:
+    if len(secret.encode()) < MIN_SECRET_BYTES:
         raise ConfigurationError(
-            f"ACE_JWT_SECRET is shorter than {SHORT_SECRET} bytes and could be guessed: "
+            f"ACE_JWT_SECRET is shorter than {MIN_SECRET_BYTES} bytes and could be guessed: "
             'make one with python -c "import secrets; print(secrets.token_hex(32))"'
         )
     return SecretAuthenticator(secret, settings.jwt_audience)
 
 
-def _bearer(authorization: str | None) -> str:
+def _bearer_token(authorization: str | None) -> str:
     scheme, _, token = (authorization or "").strip().partition(" ")
     token = token.strip()
     if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_CHARS:
-        raise _refused("no_token", "send a bearer token: Authorization: Bearer ...")
+        raise _unauthorized("no_token", "send a bearer token: Authorization: Bearer ...")
     return token
 
 
@@ -122,16 +120,16 @@ def _subject(token: str, key: object, algorithm: str, audience: str | None) -> s
                 key,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # PyJWT's own union of key classes
                 algorithms=[algorithm],
                 audience=audience,
-                options={"require": list(_REQUIRED), "verify_iat": False},
+                options={"require": list(_REQUIRED_CLAIMS), "verify_iat": False},
             ),
         )
         return checked_learner_id(claims["sub"])
     except jwt.ExpiredSignatureError as error:
-        raise _refused("expired_token", "the token has expired") from error
+        raise _unauthorized("expired_token", "the token has expired") from error
     except (jwt.PyJWTError, InvalidContext, ValueError) as error:
         logger.info("[ACE Server] a token was refused: %s", type(error).__name__)
-        raise _refused("invalid_token", "the token is not valid") from error
+        raise _unauthorized("invalid_token", "the token is not valid") from error
 
 
-def _refused(code: str, message: str) -> RequestRefused:
+def _unauthorized(code: str, message: str) -> RequestRefused:
     return RequestRefused(401, code, message)

@@ -1,7 +1,6 @@
-"""The worker inside the server: it learns from the turns that were answered, after their answers.
+"""The worker inside the server, which learns from turns after their answers.
 
-Does not: have to be there. `ace-graph worker` does the same as a process of its own, and any number of both
-share the work.
+`ace-graph worker` does the same in a process of its own; any number of both share the work.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ logger = logging.getLogger("ace_graph")
 
 
 def learning_mode(settings: Settings) -> LearningMode:
-    """Return how turns learn: as ACE_LEARNING says, else in the background."""
+    """Return ACE_LEARNING, in the background if it is not set."""
     return settings.learning or "background"
 
 
@@ -34,12 +33,12 @@ def learning_mode(settings: Settings) -> LearningMode:
 async def background_worker(
     settings: Settings, model: BaseChatModel, store: PendingStore, snapshots: SnapshotCache, clock: Clock
 ) -> AsyncGenerator[Callable[[], None]]:
-    """Run a worker until the block ends; yield what tells it that there is work.
+    """Run a worker until the block ends; yield the function that wakes it up.
 
-    What it has not finished within the server's grace stays pending.
+    What it has not finished within ACE_SERVER_GRACE stays pending.
     """
     if not settings.server_worker or learning_mode(settings) != "background":
-        yield _nobody
+        yield _no_worker
         return
     worker = build_worker(
         model=model,
@@ -50,7 +49,7 @@ async def background_worker(
         sleep=clock.sleep,
     )
     task = asyncio.create_task(worker.run(), name="ace-worker")
-    task.add_done_callback(_tell_its_end)
+    task.add_done_callback(_log_error)
     try:
         yield worker.wake
     finally:
@@ -61,11 +60,11 @@ async def background_worker(
         await asyncio.gather(task, return_exceptions=True)
 
 
-def _nobody() -> None:
-    """Do nothing: another process learns, or the turn did."""
+def _no_worker() -> None:
+    """Do nothing: another process learns, or the turn has learned itself."""
 
 
-def _tell_its_end(task: asyncio.Task[None]) -> None:
+def _log_error(task: asyncio.Task[None]) -> None:
     error = None if task.cancelled() else task.exception()
     if error is not None:
         logger.error("[ACE Server] the worker ended: %s", type(error).__name__)

@@ -1,7 +1,4 @@
-"""Time, as the server sees it: one object, so that a test can choose it.
-
-Does not: measure for people; durations in logs and metrics come from here too.
-"""
+"""The server's clock: one object, so that a test can set the time."""
 
 from __future__ import annotations
 
@@ -16,14 +13,14 @@ __all__ = ["Clock", "SystemClock"]
 
 
 class Clock(Protocol):
-    """The date, a time that never goes back, and waiting."""
+    """The date, a monotonic time, and waiting."""
 
     def now(self) -> datetime:
         """Return the date, with its offset."""
         ...
 
     def monotonic(self) -> float:
-        """Return seconds that only differences of mean something."""
+        """Return seconds of which only differences have a meaning."""
         ...
 
     async def sleep(self, seconds: float) -> None:

@@ -1,10 +1,9 @@
-"""Bounds on connections: how long the head of a request may take to arrive, and how many may be open.
+"""Limits on connections: seconds until a request's head must have arrived, and how many may be open.
 
-uvicorn waits for a head for ever, and counts connections when theirs has arrived; a thousand that never send
-one would take every file descriptor there is. Here a connection without a request under way is closed when
-its head takes too long, and, where the places run out, the one that has been without the longest makes room.
-
-Does not: bound bodies (`body` does), or count connections of one address. That is the proxy's part.
+uvicorn waits for a head for ever and counts a connection only when its head has arrived, so a thousand
+connections that send nothing would use up all file descriptors. Here a connection without a request is closed
+when its head takes too long, and the longest idle one when the limit is reached. Limits per address are left
+to the proxy.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ logger = logging.getLogger("ace_graph")
 
 HEAD_SECONDS = 20.0
 _SPARE = 64
-"""Descriptors for files, databases and logs."""
-_PLENTY = 65_536
+"""File descriptors for files, databases and logs."""
+_MAX_DESCRIPTORS = 65_536
 _WARN_EVERY = 60.0
-_FULL = b'{"error":"the server has too many connections: ask again","code":"overloaded"}'
+_FULL = b'{"error":"the server has too many connections: try again","code":"overloaded"}'
 _FULL_HEAD = (
     "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 2\r\n"
     f"connection: close\r\ncontent-length: {len(_FULL)}\r\n\r\n"
@@ -36,7 +35,7 @@ _FULL_HEAD = (
 
 @dataclass(frozen=True)
 class SocketLimits:
-    """Connections that may be open, connections that may wait to be accepted, seconds for a head."""
+    """Connections that may be open, that may wait to be accepted, and seconds for a request's head."""
 
     most: int
     backlog: int
@@ -46,9 +45,9 @@ class SocketLimits:
 def socket_limits(turns: int, descriptors: int | None = None) -> SocketLimits:
     """Return limits that leave room, of this process's file descriptors, for `turns` calls of a model.
 
-    All that wait may be accepted at once, before any of them is counted.
+    The whole backlog may be accepted at once, before any of it is counted.
     """
-    files = _descriptors() if descriptors is None else descriptors
+    files = _descriptor_limit() if descriptors is None else descriptors
     backlog = min(2048, max(16, files // 4))
     return SocketLimits(max(files // 2, files - turns - backlog - _SPARE), backlog)
 
@@ -57,13 +56,13 @@ def bounded_protocol(limits: SocketLimits) -> type[H11Protocol]:
     """Return uvicorn's protocol with these limits, for one server: `uvicorn.Config(http=...)`."""
 
     class Bounded(_BoundedProtocol):
-        places = _Places(limits)
+        admission = _OpenConnections(limits)
 
     return Bounded
 
 
-class _Places:
-    """The connections of one server, and those of them without a request, the longest without first."""
+class _OpenConnections:
+    """The open connections of one server, and the idle ones among them, the longest idle first."""
 
     def __init__(self, limits: SocketLimits) -> None:
         self.limits = limits
@@ -71,19 +70,19 @@ class _Places:
         self.idle: dict[_BoundedProtocol, None] = {}
         self._warned: float | None = None
 
-    def take(self, new: _BoundedProtocol) -> bool:
-        """Give `new` a place, the one of an idle connection where all are taken; False if none is idle."""
+    def acquire(self, new: _BoundedProtocol) -> bool:
+        """Admit `new`, closing the longest idle connection if all are taken; False if none is idle."""
         if len(self.open) >= self.limits.most:
             self._warn(new.loop.time())
             oldest = next(iter(self.idle), None)
             if oldest is None:
                 return False
-            oldest.give_up()
+            oldest.close_idle()
         self.open.add(new)
         return True
 
-    def free(self, gone: _BoundedProtocol) -> None:
-        """Take its place back."""
+    def release(self, gone: _BoundedProtocol) -> None:
+        """Count a connection as closed."""
         self.open.discard(gone)
         self.idle.pop(gone, None)
 
@@ -100,7 +99,7 @@ class _Places:
 class _BoundedProtocol(H11Protocol):
     """One connection."""
 
-    places: ClassVar[_Places]
+    admission: ClassVar[_OpenConnections]
 
     def __init__(
         self,
@@ -113,51 +112,51 @@ class _BoundedProtocol(H11Protocol):
         self._head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's own
-        """Take a place, or refuse."""
+        """Admit the connection, or answer 503."""
         super().connection_made(transport)
-        if self.places.take(self):
-            self._look()
+        if self.admission.acquire(self):
+            self._update_idle()
         else:
             transport.write(_FULL_HEAD.encode("ascii") + _FULL)
             transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Read more of the request."""
         super().data_received(data)
-        self._look()
+        self._update_idle()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         super().on_response_complete()
-        self._look()
+        self._update_idle()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give the place back."""
+        """Count the connection as closed."""
         self._stop_timer()
-        self.places.free(self)
+        self.admission.release(self)
         super().connection_lost(exc)
 
-    def give_up(self) -> None:
-        """Close a connection without a request under way."""
+    def close_idle(self) -> None:
+        """Close an idle connection."""
         self._stop_timer()
-        self.places.free(self)
+        self.admission.release(self)
         self.transport.close()
 
-    def _look(self) -> None:
-        """See whether a request is under way; while none is, time runs from the first byte on.
+    def _update_idle(self) -> None:
+        """Mark the connection idle or busy, and limit the time for a request's head while it is idle.
 
-        Between two requests the keep-alive timer runs instead.
+        Between two requests uvicorn's keep-alive timer limits it instead.
         """
         # None at first, whatever uvicorn's annotation says.
         cycle = cast("RequestResponseCycle | None", self.cycle)
         if cycle is not None and not cycle.response_complete:
             self._stop_timer()
-            self.places.idle.pop(self, None)
+            self.admission.idle.pop(self, None)
         elif not self.transport.is_closing():
-            self.places.idle.setdefault(self)
+            self.admission.idle.setdefault(self)
             if self._head_timer is None and self.timeout_keep_alive_task is None:
-                seconds = self.places.limits.head_seconds
-                self._head_timer = self.loop.call_later(seconds, self.give_up)
+                seconds = self.admission.limits.head_seconds
+                self._head_timer = self.loop.call_later(seconds, self.close_idle)
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:
@@ -165,10 +164,10 @@ class _BoundedProtocol(H11Protocol):
             self._head_timer = None
 
 
-def _descriptors() -> int:
+def _descriptor_limit() -> int:
     try:
         import resource
     except ImportError:  # Windows, where sockets do not count against a limit
-        return _PLENTY
+        return _MAX_DESCRIPTORS
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _PLENTY if soft == resource.RLIM_INFINITY else min(soft, _PLENTY)
+    return _MAX_DESCRIPTORS if soft == resource.RLIM_INFINITY else min(soft, _MAX_DESCRIPTORS)

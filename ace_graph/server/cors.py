@@ -1,7 +1,4 @@
-"""Web pages of other origins that may call the server from a browser (CORS): those that the settings name.
-
-Does not: let anybody in. Whoever calls needs a token all the same; no cookie is ever asked for.
-"""
+"""CORS: web pages of the origins in ACE_SERVER_ORIGINS may call the server from a browser, with a token."""
 
 from __future__ import annotations
 
@@ -16,15 +13,15 @@ from ace_graph.errors import ConfigurationError
 __all__ = ["allow_origins"]
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
-_ASKED = ("Authorization", "Content-Type", "Last-Event-ID", "X-Request-Id")
-_TOLD = ("Retry-After", "X-Request-Id")
+_REQUEST_HEADERS = ("Authorization", "Content-Type", "Last-Event-ID", "X-Request-Id")
+_RESPONSE_HEADERS = ("Retry-After", "X-Request-Id")
 
 
 def allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
-    """Answer browsers' questions for these origins, before any token is asked for; for none, add nothing.
+    """Add the CORS middleware, which answers preflight requests before a token is needed.
 
-    Raises ConfigurationError for what is no origin. A star is none: it would open a server without tokens to
-    every page that somebody on this machine looks at.
+    Raises ConfigurationError for what is no origin. A star is refused: it would open a server in development
+    mode to every page that is looked at on this machine.
     """
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
@@ -36,6 +33,6 @@ def allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
             CORSMiddleware,
             allow_origins=list(origins),
             allow_methods=["DELETE", "GET", "PATCH", "POST"],
-            allow_headers=list(_ASKED),
-            expose_headers=list(_TOLD),
+            allow_headers=list(_REQUEST_HEADERS),
+            expose_headers=list(_RESPONSE_HEADERS),
         )

@@ -1,7 +1,4 @@
-"""What the routes work with, opened when the server starts.
-
-Does not: open or close anything (`app` does).
-"""
+"""What routes depend on: the server's services, and the learner of the request."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ __all__ = ["Learner", "Services", "ServicesDep"]
 
 @dataclass(frozen=True)
 class Services:
-    """The server's services."""
+    """What is opened when the server starts and closed when it stops."""
 
     settings: Settings
     graph: ACEGraph
@@ -48,4 +45,4 @@ ServicesDep = Annotated[Services, Depends(_services)]
 """The services, as an argument of a route."""
 
 Learner = Annotated[str, Depends(learner_of)]
-"""Who asks, as an argument of a route."""
+"""The learner of the request, as an argument of a route."""

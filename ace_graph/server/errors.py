@@ -1,10 +1,7 @@
-"""Errors as clients see them: one short JSON object, the same for every route.
+"""Errors as clients see them: a status and one JSON object, the same for every route.
 
-What is wrong with a request's shape, in words: the field as the client wrote it, and what it must be.
-
-From an error inside to what a client may know of it: a status, a word, and one sentence.
-
-Does not: decide which error it is (`failures` does).
+An error of the program becomes a status, a code and a sentence that reveals nothing of the inside. A request
+that does not validate gets each wrong field as the client wrote it, and what it must be.
 """
 
 from __future__ import annotations
@@ -52,12 +49,12 @@ __all__ = [
 _MOST_CHARS = 300
 _TEXT, _TRUTH, _OBJECT, _LIST = "must be text", "must be true or false", "must be an object", "must be a list"
 _TIME = "must be a time, written as 2026-01-31T12:00:00Z"
-_PLACES = frozenset({"body", "query", "path", "header"})
+_LOCATIONS = frozenset({"body", "query", "path", "header"})
 
 _Detail = Mapping[str, object]
 _Bounds = Mapping[str, object]
 
-_WORDS: Mapping[str, str | Callable[[_Bounds], str]] = {
+_VALIDATION_MESSAGES: Mapping[str, str | Callable[[_Bounds], str]] = {
     "missing": "is missing",
     "extra_forbidden": "is not known here",
     "string_type": _TEXT,
@@ -89,25 +86,25 @@ _WORDS: Mapping[str, str | Callable[[_Bounds], str]] = {
 
 
 def validation_message(details: Iterable[_Detail]) -> str:
-    """Return one sentence about pydantic's findings: each field once."""
-    told: dict[str, str] = {}
+    """Return one sentence about pydantic's errors: each field once."""
+    messages: dict[str, str] = {}
     for detail in details:
-        where = _where(cast("Sequence[object]", detail["loc"]))
-        told.setdefault(where, _what(detail))
-    return "; ".join(f"{where} {what}" for where, what in told.items())[:_MOST_CHARS]
+        where = _field_path(cast("Sequence[object]", detail["loc"]))
+        messages.setdefault(where, _requirement(detail))
+    return "; ".join(f"{where} {what}" for where, what in messages.items())[:_MOST_CHARS]
 
 
-def _what(detail: _Detail) -> str:
-    words = _WORDS.get(str(detail["type"]), "is not as described")
+def _requirement(detail: _Detail) -> str:
+    words = _VALIDATION_MESSAGES.get(str(detail["type"]), "is not as described")
     bounds = {"input": detail.get("input"), **cast("_Bounds", detail.get("ctx") or {})}
     return words if isinstance(words, str) else words(bounds)
 
 
-def _where(place: Sequence[object]) -> str:
-    """The field: `conversationHistory[0].content`. Behind a parameter pydantic names our own functions."""
+def _field_path(place: Sequence[object]) -> str:
+    """Return a path such as `conversationHistory[0].content`, without the names of our own functions."""
     first = str(place[0]) if place else "body"
-    inside = list(place[1:] if first == "body" else place[1:2]) if first in _PLACES else list(place)
-    if not inside or (first == "body" and isinstance(inside[0], int)):  # the place in JSON that can't be read
+    inside = list(place[1:] if first == "body" else place[1:2]) if first in _LOCATIONS else list(place)
+    if not inside or (first == "body" and isinstance(inside[0], int)):  # an offset in invalid JSON
         return f"the {first}"
     path = str(inside[0])
     for part in inside[1:]:
@@ -127,13 +124,13 @@ def _unit(bounds: _Bounds) -> str:
     return "character" if isinstance(bounds["input"], str) else "element"
 
 
-_TOLD: tuple[tuple[type[Exception], int, str, str], ...] = (
+_HTTP_ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (InvalidMode, 422, "invalid", "the mode is one of cot, tot and react"),
     (InvalidMessage, 422, "invalid", "there is no message to answer"),
     (InvalidContext, 422, "invalid", "the request can't be carried out as it is"),
     (ModelError, 502, "model_failed", "the model gave no answer: try again later"),
-    (LearnerForgotten, 409, "forgotten", "the learner was forgotten meanwhile: begin anew"),
-    (CommitTooOld, 409, "too_old", "this is so old that it may have been stored before: begin anew"),
+    (LearnerForgotten, 409, "forgotten", "the learner was forgotten meanwhile: start again"),
+    (CommitTooOld, 409, "too_old", "this is so old that it may have been stored before: start again"),
     (CommitContention, 503, "busy", "too much is written at once: try again"),
     (StoreUnavailable, 503, "memory_unavailable", "the memory can't be reached: try again later"),
     (HistoryTooShort, 404, "not_found", "the history does not hold this version"),
@@ -145,17 +142,17 @@ _TOLD: tuple[tuple[type[Exception], int, str, str], ...] = (
 
 
 def http_error_for(error: BaseException) -> RequestRefused:
-    """Return what is told of `error`; of one that nobody expected, nothing but that it happened."""
+    """Return the HTTP error for `error`; for an unexpected one a 500 that says nothing about it."""
     if isinstance(error, RequestRefused):
         return error
-    for kind, status, code, sentence in _TOLD:
+    for kind, status, code, sentence in _HTTP_ERRORS:
         if isinstance(error, kind):
             return RequestRefused(status, code, sentence, retry_after=5 if status == 503 else None)
     return RequestRefused(500, "internal", "something went wrong inside: it is in the server's log")
 
 
 def error_location(error: BaseException) -> str:
-    """Return an error's class and the last places it came through, for the log: no message, no content."""
+    """Return an error's class and its last three stack frames, for the log: no message, no content."""
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     places = [f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
     return f"{type(error).__name__} at {' < '.join(reversed(places)) or '(nowhere)'}"
@@ -171,7 +168,7 @@ _MEANING = {
     403: "Without a secret for tokens only this machine is served.",
     404: "There is no such thing of this learner.",
     408: "The body took too long to arrive.",
-    409: "It can't be done now: a turn is under way, or things have changed.",
+    409: "It can't be done now: a turn is under way, or the state has changed.",
     413: "The body is too large.",
     422: "The request is not as described.",
     429: "Too many requests of this learner; see Retry-After.",
@@ -184,7 +181,7 @@ _MEANING = {
 
 
 class ErrorReply(BaseModel):
-    """What went wrong, in one sentence, as one word for programs, and under which id the log has it."""
+    """A sentence for people, a code for programs, and the id under which the log has the error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -194,7 +191,7 @@ class ErrorReply(BaseModel):
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: FastAPI's own type
-    """Return the errors of a route for the OpenAPI document; those of every route are always among them."""
+    """Return these statuses and those of every route, for the OpenAPI document."""
     every = {401, 403, 422, 429, 500, 503}
     return {
         status: {"model": ErrorReply, "description": _MEANING[status]}
@@ -203,7 +200,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:  # Any: 
 
 
 def error_response(error: RequestRefused) -> JSONResponse:
-    """Return the response to a refused request."""
+    """Return the response for an error."""
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else {}
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -213,9 +210,9 @@ def error_response(error: RequestRefused) -> JSONResponse:
 
 
 def http_exception_response(error: HTTPException) -> JSONResponse:
-    """Return the response to a path or a method that is not there."""
+    """Return the response for Starlette's errors, such as an unknown path or method."""
     code, sentence = _BY_STATUS.get(error.status_code, ("invalid", "the request can't be read"))
-    # FastAPI says 400 of a body that is no text; to a client that is the same as a wrong one.
+    # FastAPI answers 400 to a body that is no text; to a client that is a wrong body like any other.
     status = 422 if error.status_code == 400 else error.status_code
     response = error_response(RequestRefused(status, code, sentence))
     response.headers.update(error.headers or {})
@@ -223,5 +220,5 @@ def http_exception_response(error: HTTPException) -> JSONResponse:
 
 
 def validation_error_response(error: RequestValidationError) -> JSONResponse:
-    """Return the response to a request of the wrong shape: which fields, and what is wrong with each."""
+    """Return the response for a request that does not validate: each wrong field and what it must be."""
     return error_response(RequestRefused(422, "invalid", validation_message(error.errors())))

@@ -1,7 +1,4 @@
-"""What the server looks after now and then: the memory's growth, and the conversations' once a limit is set.
-
-Does not: say when; `housekeeping` does.
-"""
+"""The server's periodic jobs: clean the memory, and the conversations if a limit is set."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ logger = logging.getLogger("ace_graph")
 
 
 @dataclass(frozen=True)
-class _Conversations:
+class _CleanConversations:
     database: Database
     limits: ConversationLimits
     clock: Clock
@@ -30,12 +27,12 @@ class _Conversations:
         now = self.clock.now()
         if not await begin_cleaning(self.database, now, EVERY_SECONDS):
             return
-        gone = await clean_conversations(self.database, self.limits, now, self.clock.sleep)
-        logger.info("[ACE Server][Clean] conversations=%d", gone)
+        deleted = await clean_conversations(self.database, self.limits, now, self.clock.sleep)
+        logger.info("[ACE Server][Clean] conversations=%d", deleted)
 
 
 def maintenance_jobs(settings: Settings, store: Store, database: Database, clock: Clock) -> list[Chore]:
-    """Return what is to be looked after under these settings."""
+    """Return the jobs of these settings."""
     limits = ConversationLimits.of(settings)
     memory = cleaning_of(store, settings, clock.now, clock.sleep)
-    return [memory, _Conversations(database, limits, clock)] if limits.any else [memory]
+    return [memory, _CleanConversations(database, limits, clock)] if limits.any else [memory]

@@ -1,7 +1,4 @@
-"""What Prometheus reads: requests, turns, tokens. Of nobody in particular.
-
-Does not: hold a learner, a conversation or a text in any label.
-"""
+"""The metrics for Prometheus: requests, turns, tokens, sizes. No label names a learner or holds text."""
 
 from __future__ import annotations
 
@@ -15,11 +12,11 @@ __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
-_MEASURED_EVERY = 60.0
+_MEASURE_SECONDS = 60.0
 
 
 class Metrics:
-    """The numbers of one server, in a registry of its own."""
+    """The metrics of one server, in a registry of its own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -84,19 +81,19 @@ class Metrics:
             self._tokens.labels(role, "output").inc(cost["output_tokens"])
 
     def set_pending(self, pending: int, dead: int) -> None:
-        """Say how much learning waits."""
+        """Set how many turns wait to be learned from."""
         self._pending.set(pending)
         self._dead.set(dead)
 
     def measurement_due(self, seconds: float) -> bool:
-        """Whether the sizes are to be measured anew, `seconds` being the time: once a minute, not oftener."""
-        if self._measured_at is not None and seconds - self._measured_at < _MEASURED_EVERY:
+        """Whether the sizes are due to be measured at the time `seconds`: once a minute."""
+        if self._measured_at is not None and seconds - self._measured_at < _MEASURE_SECONDS:
             return False
         self._measured_at = seconds
         return True
 
     def set_stored(self, sizes: StoreSizes, conversations: int, conversation_bytes: int) -> None:
-        """Say how much is stored."""
+        """Set how much is stored."""
         rows = {
             "learners": sizes.learners,
             "turns": sizes.turns,
@@ -110,5 +107,5 @@ class Metrics:
         self._stored_bytes.labels("conversations").set(conversation_bytes)
 
     def render(self) -> bytes:
-        """Return all numbers in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)

@@ -1,9 +1,8 @@
-"""`ace-graph serve`: uvicorn around the application, and an orderly end.
+"""`ace-graph serve`: runs the application in uvicorn, and shuts it down gracefully.
 
-Told to stop, the server takes no new turns, lets those under way end for a while, and leaves the rest to the
-next one. Without a secret for tokens it listens on this machine only.
-
-Does not: run several processes. Start several servers, see docs/deploy.md.
+On SIGTERM or Ctrl-C the server takes no new turns, waits for those under way, and leaves the rest to the next
+server. Without keys for tokens it listens on this machine only. One process; docs/deploy.md says how to run
+several servers.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ace_graph.server.dependencies import Services
 from ace_graph.server.lifespan import Overrides
 from ace_graph.server.middleware.auth import is_loopback
 from ace_graph.server.middleware.request_id import RequestIds
-from ace_graph.server.telemetry import collected_spans
+from ace_graph.server.telemetry import exported_spans
 from ace_graph.settings import Settings
 from ace_graph.stores import redacted_url
 
@@ -39,7 +38,7 @@ __all__ = ["serve"]
 
 logger = logging.getLogger("ace_graph")
 
-_TURN_OF_A_THREAD = 0.001
+_SWITCH_SECONDS = 0.001
 _KEEP_ALIVE_SECONDS = 75
 _AFTER_DRAINING = 5
 
@@ -59,10 +58,10 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
         )
     app = create_app(settings, Overrides(base_playbook=base))
     web_server = logging.getLogger("uvicorn.error")
-    _log_through(web_server)
-    _log_through(logging.getLogger("psycopg.pool"))
-    # What refused to start is told once, in one sentence, by whoever called us.
-    web_server.filters = [lambda _: _refusal_to_start(app) is None]
+    _use_our_handlers(web_server)
+    _use_our_handlers(logging.getLogger("psycopg.pool"))
+    # An error at startup is reported once, in one sentence, by the caller.
+    web_server.filters = [lambda _: _startup_error(app) is None]
     place = conversations_location(settings)
     kept = "this process only" if place is None else redacted_url(str(place))
     logger.info(
@@ -74,9 +73,13 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
             "set ACE_JWT_SECRET or ACE_JWKS to serve others"
         )
     server = _Server(_config(app, settings, host, port), app, settings.server_grace)
-    with _orderly_end(), collected_spans(), suppress(SystemExit):  # uvicorn's way of not having started
+    with (
+        _ignored_signals(),
+        exported_spans(),
+        suppress(SystemExit),
+    ):  # uvicorn's way of not having started
         server.run()
-    refusal = _refusal_to_start(app)
+    refusal = _startup_error(app)
     if refusal is not None:
         raise refusal
     return 0 if server.started else 1
@@ -100,15 +103,15 @@ def _config(app: FastAPI, settings: Settings, host: str, port: int) -> uvicorn.C
     )
 
 
-def _refusal_to_start(app: FastAPI) -> AceError | None:
-    return cast("AceError | None", getattr(app.state, "refused", None))
+def _startup_error(app: FastAPI) -> AceError | None:
+    return cast("AceError | None", getattr(app.state, "startup_error", None))
 
 
 @contextmanager
-def _orderly_end() -> Generator[None]:
-    """Let a signal end the server and not the program: uvicorn raises it once more when it has ended."""
-    wanted = (signal.SIGINT, signal.SIGTERM)
-    before = {each: signal.signal(each, _ignored) for each in wanted}
+def _ignored_signals() -> Generator[None]:
+    """Ignore the signal that uvicorn raises again after its shutdown, so that the program goes on."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.signal(each, _ignored) for each in signals}
     try:
         yield
     finally:
@@ -121,7 +124,7 @@ def _ignored(_number: int, _frame: FrameType | None) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn that lets turns end first."""
+    """A uvicorn that waits for turns before it closes connections."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, grace: float) -> None:
         super().__init__(config)
@@ -129,22 +132,20 @@ class _Server(uvicorn.Server):
         self._grace = grace
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say where."""
+        """Start, and log the address."""
         await super().startup(sockets)
         if self.started:
-            # What is loaded by now stays. Looked through for garbage again and again, it would hold up all
-            # answers, 0.2 s at a time.
-            gc.collect()
+            # What is loaded by now stays: collecting it again would stop all answers for 0.2 s each time.
             gc.freeze()
-            # While a thread reads a long text, the loop waits this long for its turn, not 5 ms each time.
-            sys.setswitchinterval(_TURN_OF_A_THREAD)
+            # While a thread reads a long text, the event loop waits 1 ms for the interpreter, not 5 ms.
+            sys.setswitchinterval(_SWITCH_SECONDS)
             for each in self.servers:
                 for bound in each.sockets:
                     host, port = bound.getsockname()[:2]
                     logger.info("[ACE Server] listening on http://%s:%d", host, port)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let turns end, then close connections."""
+        """Wait for turns, then close connections."""
         services = cast("Services | None", getattr(self._app.state, "services", None))
         if services is not None:
             logger.info("[ACE Server] stopping: %d turns are under way", services.turns.under_way)
@@ -152,8 +153,8 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _log_through(other: logging.Logger) -> None:
-    """Give our handlers to the web server's logger, and put request ids on all records."""
+def _use_our_handlers(other: logging.Logger) -> None:
+    """Give our handlers to another library's logger, and add request ids to all records."""
     for handler in logger.handlers:
         handler.addFilter(RequestIds())
     other.handlers = list(logger.handlers)

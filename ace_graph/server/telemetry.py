@@ -1,6 +1,6 @@
-"""Where spans go, by OpenTelemetry's own environment variables; and whose trace a request belongs to.
+"""OpenTelemetry: exports spans as its environment variables say, and continues the trace of a request.
 
-Does not: run in an embedding program, which sets its own provider.
+Used by `ace-graph serve`; a program that embeds the application sets its own provider.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from contextlib import contextmanager
 
 from ace_graph.errors import ConfigurationError
 
-__all__ = ["collected_spans", "within_trace"]
+__all__ = ["continued_trace", "exported_spans"]
 
 logger = logging.getLogger("ace_graph")
 
-_PLACES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
 @contextmanager
-def collected_spans(environ: Mapping[str, str] = os.environ) -> Generator[None]:
-    """Send spans where the environment says until the block ends; the rest is sent at its end.
+def exported_spans(environ: Mapping[str, str] = os.environ) -> Generator[None]:
+    """Export spans as the environment says until the block ends; the rest is sent at its end.
 
     OTEL_EXPORTER_OTLP_ENDPOINT (or OTEL_TRACES_EXPORTER=otlp or console) switches it on,
     OTEL_SDK_DISABLED=true off. Raises ConfigurationError where the packages are missing.
     """
     kind = environ.get("OTEL_TRACES_EXPORTER", "").strip().lower()
-    wanted = kind in ("otlp", "console") or (not kind and any(environ.get(name) for name in _PLACES))
+    wanted = kind in ("otlp", "console") or (not kind and any(environ.get(name) for name in _ENDPOINTS))
     if not wanted or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         yield
         return
-    stop = _begin(console=kind == "console")
-    logger.info("[ACE Server] spans are sent to %s", "the console" if kind == "console" else "OTLP")
+    stop = _start_export(console=kind == "console")
+    logger.info("[ACE Server] spans are exported to %s", "the console" if kind == "console" else "OTLP")
     try:
         yield
     finally:
         stop()
 
 
-def _begin(*, console: bool) -> Callable[[], None]:
+def _start_export(*, console: bool) -> Callable[[], None]:
     try:
         from opentelemetry import trace
         from opentelemetry.sdk.resources import Resource
@@ -66,8 +66,8 @@ def _begin(*, console: bool) -> Callable[[], None]:
 
 
 @contextmanager
-def within_trace(traceparent: str | None) -> Generator[None]:
-    """Make the caller's trace, where the request names one, the parent of what the block does."""
+def continued_trace(traceparent: str | None) -> Generator[None]:
+    """Make the trace of the request's `traceparent` header, if any, the parent of spans in the block."""
     if traceparent is None:
         yield
         return

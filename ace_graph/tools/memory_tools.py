@@ -1,10 +1,8 @@
-"""Questions about what is remembered: four fixed reads over this learner's own memory.
+"""Four read-only tools over the learner's own memory: list, search, by topic, lineage.
 
-The learner comes from the run's context, never from the model's arguments, and there is no query
-language: nothing that a model writes can reach another learner's data. The reads use the snapshot that
-the turn has loaded, so they cost no further load.
-
-Does not: generate Cypher, change anything, or tell of bullets that are in quarantine.
+The learner comes from the run's context, never from the model's arguments, and there is no query language, so
+that nothing a model writes can reach another learner's data. The tools use the snapshot that the turn has
+loaded. Bullets in quarantine are left out.
 """
 
 from __future__ import annotations
@@ -44,36 +42,36 @@ Rows = Annotated[int, Field(ge=1, le=_MAX_ROWS, description="how many rows at mo
 
 
 def memory_tools(store: Store) -> list[BaseTool]:
-    """Return the four tools. `store` is read only where a run carries no snapshot."""
+    """Return the four tools. `store` is read only if a run has no snapshot."""
 
     @tool
     async def memory_list(runtime: Runtime, limit: Rows = 10, tag: str = "", memory_types: Types = ()) -> str:
         """List what is remembered about this learner, the newest first; with a tag only what has that tag."""
-        return await answer(runtime, lambda playbook: _told(_newest(playbook, tag), memory_types, limit))
+        return await answer(runtime, lambda playbook: _rows(_newest(playbook, tag), memory_types, limit))
 
     @tool
     async def memory_search(words: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()) -> str:
         """Find what is remembered about this learner by words, the best match first."""
-        return await answer(runtime, lambda playbook: _told(_matching(playbook, words), memory_types, limit))
+        return await answer(runtime, lambda playbook: _rows(_matching(playbook, words), memory_types, limit))
 
     @tool
     async def memory_by_topic(
         topic: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()
     ) -> str:
         """List what is remembered about this learner on one topic."""
-        return await answer(runtime, lambda playbook: _told(_on_topic(playbook, topic), memory_types, limit))
+        return await answer(runtime, lambda playbook: _rows(_on_topic(playbook, topic), memory_types, limit))
 
     @tool
     async def memory_lineage(bullet_id: str, runtime: Runtime) -> str:
         """Tell where one remembered item comes from: turns, votes, and what it replaced or absorbed."""
         return await answer(runtime, lambda playbook: _lineage(playbook, bullet_id.strip().strip("[]")))
 
-    async def answer(runtime: Runtime, told: Callable[[Playbook], str]) -> str:
+    async def answer(runtime: Runtime, read_rows: Callable[[Playbook], str]) -> str:
         try:
             playbook = await _playbook(runtime, store)
         except StoreError:
-            return _UNREADABLE  # the reason may name hosts and files, which are no business of a model
-        return _NOBODY if playbook is None else told(playbook)
+            return _UNREADABLE  # the reason may name hosts and files
+        return _NOBODY if playbook is None else read_rows(playbook)
 
     reads = [memory_list, memory_search, memory_by_topic, memory_lineage]
     for read in reads:
@@ -92,7 +90,7 @@ async def _playbook(runtime: Runtime, store: Store) -> Playbook | None:
 
 
 def _learner_id(runtime: Runtime) -> str | None:
-    """A graph of the caller's own may have a context that is a dict, or none."""
+    """Return the learner of the context, which in a caller's own graph may be a dict or None."""
     context = cast("object", runtime.context)
     if isinstance(context, Mapping):
         found = cast("Mapping[str, object]", context).get("learner_id")
@@ -113,7 +111,7 @@ def _on_topic(playbook: Playbook, topic: str) -> list[Bullet]:
 
 
 def _matching(playbook: Playbook, words: str) -> list[Bullet]:
-    """Every bullet that shares a word with the question, ranked like retrieval but without its gate."""
+    """Return the bullets that share a word with the question, ranked as in retrieval, without its gate."""
     index = playbook.index
     wanted = {term for term in terms(words[:_MAX_WORDS_CHARS]) if index.frequency(term)}
     if not wanted:
@@ -124,8 +122,8 @@ def _matching(playbook: Playbook, words: str) -> list[Bullet]:
     return [b for key in ranked if (b := playbook.get_bullet(key)) is not None and b.status == "active"]
 
 
-def _told(bullets: Iterable[Bullet], types: Collection[MemoryType], limit: int) -> str:
-    """The first rows of these memory types, or of all where none is named."""
+def _rows(bullets: Iterable[Bullet], types: Collection[MemoryType], limit: int) -> str:
+    """Return the first rows of these memory types, or of all types if none is named."""
     wanted = [bullet for bullet in bullets if not types or bullet.memory_type in types]
     rows = [
         f"[{b.id}] {preview(b.advice, _ROW_CHARS)} (+{b.helpful}/-{b.harmful}, {b.section})"

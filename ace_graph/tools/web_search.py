@@ -1,9 +1,7 @@
 """Web search by Tavily: an optional tool that always answers with text.
 
-The package comes with the extra `search`, the key from TAVILY_API_KEY. What comes back from the web is
-foreign text: one clean line per field, bounded, so that it can look like nothing but itself.
-
-Does not: raise, read pages, or search without a key.
+It needs the extra `search` and TAVILY_API_KEY. Results are untrusted text: one clean line per field, cut.
+Errors are texts, too; nothing is raised.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ def web_search(settings: Settings, *, base_url: str | None = None, seconds: floa
         return await _search(query, key, base_url, seconds)
 
     def search_now(query: str) -> str:
-        # On a thread of its own, so that it also works where a loop is running already.
+        # On a thread of its own, because an event loop may be running on this one.
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, search(query)).result()
 
@@ -74,13 +72,13 @@ async def _search(query: str, key: str, base_url: str | None, seconds: float) ->
             found: object = await client.search(question, max_results=MAX_RESULTS)
     except TimeoutError:
         return f"Error: web search gave no answer within {seconds:g} s."
-    except Exception as error:  # whatever the web does, the run goes on
+    except Exception as error:  # the run must go on
         said = redacted(str(error), frozenset({key}))[:_ERROR_CHARS]
         return f"Error: web search failed: {said or type(error).__name__}"
-    return _listed(found)
+    return _format_results(found)
 
 
-def _listed(found: object) -> str:
+def _format_results(found: object) -> str:
     results = _as_object(found).get("results")
     if not isinstance(results, list):
         return "Error: web search gave a reply that can't be read."

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph.errors import ConfigurationError
-from ace_graph.server.telemetry import collected_spans
+from ace_graph.server.telemetry import exported_spans
 from tests.plugins.warm_python import WarmPython
 
 # A tracer provider is set once per process, so this runs in one of its own.
@@ -80,12 +80,12 @@ def test_spans_are_collected_only_where_the_environment_says_so(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-    with collected_spans(environ):
+    with exported_spans(environ):
         pass
 
 
 def test_traces_that_are_asked_for_and_can_not_be_made_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     wanted = {"OTEL_TRACES_EXPORTER": "otlp"}
-    with pytest.raises(ConfigurationError, match="tracing"), collected_spans(wanted):
+    with pytest.raises(ConfigurationError, match="tracing"), exported_spans(wanted):
         pass

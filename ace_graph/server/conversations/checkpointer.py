@@ -1,11 +1,9 @@
-"""Which of a turn's checkpoints are worth writing: that of an answer, and the last one.
+"""A checkpointer that writes two checkpoints a turn: one with the answer, and the last one.
 
-LangGraph writes one after every node. Until there is an answer a turn has nothing to lose that is not written
-down already (`conversations.accept`), so the learner waits for none of them. The answer's is written before
-anything is learned from it, so that a turn taken up again learns under the same ids, once. The run of a turn
-that is nobody's any more ends there, before it learns.
-
-Does not: keep them; the saver that it was given does.
+LangGraph writes one after every node. Until there is an answer, all that a turn needs is in its stored
+request (`Conversations.accept`), so those before it are skipped and cost no time. The one with the answer is
+written before anything is learned, so that a turn that another server continues learns under the same ids,
+once. A turn that is no longer this server's ends there.
 """
 
 from __future__ import annotations
@@ -28,13 +26,13 @@ from ace_graph.errors import RequestRefused
 __all__ = ["NO_CHECKPOINT", "RUN", "TurnCheckpointer"]
 
 NO_CHECKPOINT = "__ace_nothing_known"
-"""A key of `configurable`: true in the first turn of a conversation, of which there is nothing to read."""
+"""A key of `configurable`: true in the first turn of a conversation, which has no checkpoint to read."""
 
 RUN = "ace_run"
-"""A key of the metadata: the run that writes."""
+"""A key of the checkpoint's metadata: the run that wrote it."""
 
-_WORTH_KEEPING = frozenset({"attempt", "learning"})
-_OF_A_RUN = frozenset({"input", "loop"})
+_WRITTEN_CHANNELS = frozenset({"attempt", "learning"})
+_RUN_SOURCES = frozenset({"input", "loop"})
 
 
 class TurnCheckpointer(BaseCheckpointSaver[str]):
@@ -46,24 +44,24 @@ class TurnCheckpointer(BaseCheckpointSaver[str]):
         still_ours: Callable[[str], Awaitable[bool]] | None = None,
         translated: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """`translated` turns the errors of the saver's database into ours."""
+        """`translated` turns the errors of the saver's database into StoreUnavailable."""
         super().__init__(serde=saver.serde)
         self._saver = saver
         self._still_ours = still_ours
         self._translated = translated
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> BaseCheckpointSaver[str]:
-        """Return one whose saver reads these types too."""
+        """Return a checkpointer whose saver deserializes these types too."""
         return TurnCheckpointer(
             self._saver.with_allowlist(extra_allowlist), self._still_ours, self._translated
         )
 
     def get_next_version(self, current: str | None, channel: None) -> str:
-        """Return the version after `current`, as the saver counts."""
+        """Return the version after `current`."""
         return self._saver.get_next_version(current, channel)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return what was written last."""
+        """Return the newest checkpoint."""
         if config.get("configurable", {}).get(NO_CHECKPOINT):
             return None
         with self._translated():
@@ -77,7 +75,7 @@ class TurnCheckpointer(BaseCheckpointSaver[str]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yield what was written, the newest first."""
+        """Yield the checkpoints, the newest first."""
         with self._translated():
             async for found in self._saver.alist(config, filter=filter, before=before, limit=limit):
                 yield found
@@ -89,11 +87,11 @@ class TurnCheckpointer(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Write a checkpoint that is worth it, with the values of those that were not written before it.
+        """Write a checkpoint with all values of those that were skipped before it, or skip it.
 
-        Raises RequestRefused where the learner was forgotten, or another server has the turn.
+        Raises RequestRefused if the learner was forgotten, or another server has the turn.
         """
-        if _is_on_the_way(checkpoint, metadata):
+        if _is_skipped(checkpoint, metadata):
             return {"configurable": {**config.get("configurable", {}), "checkpoint_id": checkpoint["id"]}}
         run = config.get("metadata", {}).get(RUN)
         learns_next = (
@@ -107,7 +105,7 @@ class TurnCheckpointer(BaseCheckpointSaver[str]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Write nothing: what a node gave is in the checkpoint behind it."""
+        """Write nothing: a node's output is in the checkpoint after it."""
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a conversation's checkpoints."""
@@ -115,10 +113,10 @@ class TurnCheckpointer(BaseCheckpointSaver[str]):
             await self._saver.adelete_thread(thread_id)
 
 
-def _is_on_the_way(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:
-    """Whether a run can be begun again from before this checkpoint without a loss."""
+def _is_skipped(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:
+    """Whether a run can start again without this checkpoint and lose nothing."""
     updated = checkpoint["updated_channels"]
-    if metadata.get("source") not in _OF_A_RUN or updated is None:
+    if metadata.get("source") not in _RUN_SOURCES or updated is None:
         return False
     values = checkpoint["channel_values"]
-    return all(values.get(name) is None for name in _WORTH_KEEPING.intersection(updated))
+    return all(values.get(name) is None for name in _WRITTEN_CHANNELS.intersection(updated))

@@ -1,9 +1,7 @@
-"""Which conversations go, once a limit is set: idle ones, and the oldest of a learner who has too many.
+"""Deletes conversations beyond the limits: idle ones, and the oldest of a learner who has too many.
 
-Each goes in a transaction of its own, with its checkpoints; one in which a turn is under way, or that was
-used meanwhile, stays.
-
-Does not: touch what was learned in them.
+Each is deleted with its checkpoints in a transaction of its own. One that has a turn under way, or was used
+in the meantime, stays. What was learned in them stays, too.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ _DELETE: Final = (
 
 @dataclass(frozen=True)
 class ConversationLimits:
-    """Days that a conversation may be idle, and how many a learner may have; None: any number."""
+    """Most days that a conversation may be idle, and most conversations of a learner; None: no limit."""
 
     days: float | None = None
     kept: int | None = None
@@ -51,7 +49,7 @@ class ConversationLimits:
 
     @classmethod
     def of(cls, settings: Settings) -> ConversationLimits:
-        """Return what the settings say."""
+        """Return the limits of these settings."""
         return cls(settings.conversation_days or None, settings.conversations_kept or None)
 
 
@@ -69,14 +67,14 @@ async def clean_conversations(
     """
     gone = set[str]()
     for query, bound in _queries(limits, now):
-        async for row in _found(database, query, bound):
-            if str(row[2]) in gone or not (dry_run or await _deleted(database, row)):
+        async for row in _matching(database, query, bound):
+            if str(row[2]) in gone or not (dry_run or await _delete(database, row)):
                 continue
             gone.add(str(row[2]))
             if not dry_run:
                 await sleep(_PAUSE_SECONDS)
     if gone and not dry_run:
-        await database.erased()
+        await database.scrub()
     return len(gone)
 
 
@@ -89,7 +87,7 @@ def _queries(limits: ConversationLimits, now: datetime) -> list[tuple[LiteralStr
     return queries
 
 
-async def _found(database: Database, query: LiteralString, bound: object) -> AsyncIterator[Row]:
+async def _matching(database: Database, query: LiteralString, bound: object) -> AsyncIterator[Row]:
     after = ""
     while True:
         async with database.transaction() as execute:
@@ -101,8 +99,8 @@ async def _found(database: Database, query: LiteralString, bound: object) -> Asy
         after = str(rows[-1][2])
 
 
-async def _deleted(database: Database, row: Row) -> bool:
-    """Delete a conversation as it was found; False where it is in use."""
+async def _delete(database: Database, row: Row) -> bool:
+    """Delete a conversation unless it was used since it was found; return whether it was deleted."""
     async with database.transaction() as execute:
         gone = await execute(_DELETE, row)
         for statement in database.thread_deletions if gone else ():
@@ -111,7 +109,7 @@ async def _deleted(database: Database, row: Row) -> bool:
 
 
 async def begin_cleaning(database: Database, now: datetime, every: float) -> bool:
-    """Whether a cleaning is due; True for one caller, of all servers, in `every` seconds."""
+    """Whether a cleaning is due: True for one caller of all servers in `every` seconds."""
     moment = now.timestamp()
     async with database.transaction() as execute:
         due = await execute(

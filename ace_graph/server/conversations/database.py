@@ -1,8 +1,6 @@
-"""What the conversations need of a database, so that SQLite and PostgreSQL serve them alike.
+"""The protocol of a database of conversations, which SQLite and PostgreSQL implement.
 
-Statements are written with `?` for a value; PostgreSQL's own mark is put in by its file.
-
-Does not: know what is kept.
+Statements have `?` for a value, which `PostgresDatabase` replaces by its own placeholder.
 """
 
 from __future__ import annotations
@@ -18,11 +16,11 @@ __all__ = ["Database", "Execute", "Row"]
 
 Row = tuple[object, ...]
 Execute = Callable[[LiteralString, Sequence[object]], Awaitable[list[Row]]]
-"""Runs one statement within a transaction and returns the rows that it gives."""
+"""Runs one statement in a transaction and returns its rows."""
 
 
 class Database(Protocol):
-    """An open database: transactions of ours, and LangGraph's checkpoints beside them."""
+    """An open database with our tables and LangGraph's checkpoints."""
 
     @property
     def saver(self) -> BaseCheckpointSaver[str]:
@@ -30,11 +28,11 @@ class Database(Protocol):
         ...
 
     def transaction(self) -> AbstractAsyncContextManager[Execute]:
-        """Run statements together, or none of them. Raises StoreUnavailable."""
+        """Run statements in one transaction. Raises StoreUnavailable."""
         ...
 
     def schema_change(self) -> AbstractAsyncContextManager[Execute]:
-        """Run statements that change tables together, while nobody else does. Raises StoreUnavailable."""
+        """Run statements that change tables in one transaction, under a lock. Raises StoreUnavailable."""
         ...
 
     def translated(self) -> AbstractContextManager[None]:
@@ -68,8 +66,8 @@ class Database(Protocol):
         """
         ...
 
-    async def erased(self) -> None:
-        """Make deleted rows unreadable where the database can do that on request."""
+    async def scrub(self) -> None:
+        """Make deleted rows unreadable, if the database can do that on request."""
         ...
 
     async def close(self) -> None:

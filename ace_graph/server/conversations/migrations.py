@@ -1,10 +1,8 @@
-"""The tables of the conversations, as numbered steps that are applied once each.
+"""The tables of the conversations, as numbered migrations that are applied once each.
 
-The same statements run on SQLite and PostgreSQL. The names of applied steps are in a table. Any number of
-servers may start at once: who has the lock applies what is missing, the others find it done. A step that was
-released is never edited; a change of the tables is a new step.
-
-Does not: read or write what is in the tables.
+The same statements run on SQLite and PostgreSQL. The names of applied migrations are in a table. Any number
+of servers may start at once: the one with the lock applies what is missing. A released migration is never
+edited; a change of the tables is a new one.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ __all__ = ["MIGRATIONS", "Migration", "migrate"]
 
 
 class Migration(NamedTuple):
-    """One step: its statements run in one transaction. A `?` in them is the moment of that."""
+    """One migration. A `?` in its statements is the time at which it is applied."""
 
     name: LiteralString
     statements: tuple[LiteralString, ...]
@@ -31,7 +29,7 @@ _APPLIED: Final = (
 MIGRATIONS: Final[tuple[Migration, ...]] = (
     Migration(
         "0001_conversations",
-        # Version 0.1 made these without writing down that it did.
+        # Version 0.1 made these tables without recording a migration.
         (
             "CREATE TABLE IF NOT EXISTS ace_conversations (id TEXT PRIMARY KEY, learner_id TEXT NOT NULL, "
             "created_at TEXT NOT NULL)",
@@ -46,7 +44,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     ),
     Migration(
         "0002_ids_belong_to_learners",
-        # Until then the checkpoints of a conversation were kept under its id, and an id was one learner's.
+        # Before it, a conversation's checkpoints were kept under its id, and ids were unique across learners.
         (
             "ALTER TABLE ace_conversations RENAME TO ace_conversations_by_id",
             "CREATE TABLE ace_conversations (learner_id TEXT NOT NULL, id TEXT NOT NULL, "
@@ -67,7 +65,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     ),
     Migration(
         "0003_last_use",
-        # What was there before counts as used when this step is applied, so that nothing goes at once.
+        # Existing conversations count as used now, so that none is deleted at once.
         (
             "ALTER TABLE ace_conversations ADD COLUMN used_at TEXT NOT NULL DEFAULT ''",
             "UPDATE ace_conversations SET used_at = ?",
@@ -87,9 +85,9 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
 
 
 async def migrate(database: Database, now: str) -> None:
-    """Apply the steps that the database lacks, all or none.
+    """Apply the migrations that the database lacks, all or none.
 
-    Raises NewerFormat for a database with steps that are unknown here, StoreUnavailable.
+    Raises NewerFormat for a database with migrations that are unknown here, StoreUnavailable.
     """
     async with database.schema_change() as execute:
         await execute(_APPLIED, ())

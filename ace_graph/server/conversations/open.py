@@ -1,9 +1,4 @@
-"""Opens the conversations where the settings say they are, and closes them.
-
-Where conversations are kept, by the settings.
-
-Does not: serve; `ace-graph learner` uses it too.
-"""
+"""Opens the conversations at the location that the settings name, for the server and for commands."""
 
 from __future__ import annotations
 
@@ -36,16 +31,16 @@ _POSTGRES = ("postgresql://", "postgres://")
 
 
 def conversations_location(settings: Settings) -> Path | str | None:
-    """Return where conversations are kept: a file, the URL of a PostgreSQL, or None for memory.
+    """Return where conversations are stored: a file, the URL of a PostgreSQL, or None for memory.
 
-    What ACE_CONVERSATIONS says; else beside the memory's SQLite file, or in the user's data folder where the
+    ACE_CONVERSATIONS if it is set; else next to the memory's SQLite file, or in the user's data folder if the
     memory is in Neo4j. Raises ConfigurationError for a URL of another kind.
     """
-    said = settings.conversations
-    if said is not None:
-        if said.startswith(_POSTGRES):
-            return said
-        path = said.removeprefix("sqlite:///")
+    configured = settings.conversations
+    if configured is not None:
+        if configured.startswith(_POSTGRES):
+            return configured
+        path = configured.removeprefix("sqlite:///")
         if "://" in path:
             raise ConfigurationError("ACE_CONVERSATIONS: use the path of a file, or postgresql://...")
         return Path(path).expanduser().absolute()
@@ -61,7 +56,7 @@ def conversations_location(settings: Settings) -> Path | str | None:
 @asynccontextmanager
 async def open_conversations(settings: Settings, clock: Clock) -> AsyncGenerator[Conversations]:
     """Yield the conversations. Raises ConfigurationError, StoreUnavailable."""
-    database = await _database(conversations_location(settings))
+    database = await _open_database(conversations_location(settings))
     try:
         conversations = Conversations(database, clock, new_owner())
         await conversations.set_up()
@@ -72,8 +67,8 @@ async def open_conversations(settings: Settings, clock: Clock) -> AsyncGenerator
 
 @asynccontextmanager
 async def open_existing_conversations(settings: Settings) -> AsyncGenerator[Conversations | None]:
-    """Yield the conversations, or None where there are none yet; see `forget_conversations`."""
-    if not _are_kept(settings):
+    """Yield the conversations, or None if there is no database of them yet."""
+    if not _exist(settings):
         yield None
         return
     async with open_conversations(settings, SystemClock()) as conversations:
@@ -81,9 +76,9 @@ async def open_existing_conversations(settings: Settings) -> AsyncGenerator[Conv
 
 
 async def forget_conversations(settings: Settings, learner_id: str) -> int:
-    """Delete a learner's conversations with any server, where there are some; return how many.
+    """Delete a learner's conversations with the web backend; return how many there were.
 
-    Raises ConfigurationError where they are kept and the packages to open them are missing.
+    Raises ConfigurationError if there is a database of them and the packages to open it are missing.
     """
     async with open_existing_conversations(settings) as conversations:
         return 0 if conversations is None else await conversations.forget(learner_id)
@@ -100,12 +95,12 @@ async def clean_conversations_of(settings: Settings, now: datetime, *, dry_run: 
         return await clean_conversations(conversations.database, limits, now, asyncio.sleep, dry_run=dry_run)
 
 
-def _are_kept(settings: Settings) -> bool:
-    place = conversations_location(settings)
-    return place.exists() if isinstance(place, Path) else place is not None
+def _exist(settings: Settings) -> bool:
+    location = conversations_location(settings)
+    return location.exists() if isinstance(location, Path) else location is not None
 
 
-async def _database(place: Path | str | None) -> Database:
+async def _open_database(place: Path | str | None) -> Database:
     try:
         if isinstance(place, str):
             from ace_graph.server.conversations.postgres import open_postgres
@@ -116,5 +111,6 @@ async def _database(place: Path | str | None) -> Database:
         return await open_sqlite(place)
     except ImportError as error:
         extra = "postgres" if isinstance(place, str) else "server"
-        told = f"conversations are kept by the web backend: pip install 'ace-graph[{extra}]'"
-        raise ConfigurationError(told) from error
+        raise ConfigurationError(
+            f"conversations are kept by the web backend: pip install 'ace-graph[{extra}]'"
+        ) from error

@@ -1,7 +1,4 @@
-"""Conversations in PostgreSQL, for several servers that share them: LangGraph's package, and our rows beside.
-
-Does not: know what is kept.
-"""
+"""Conversations in PostgreSQL, which several servers may share."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ __all__ = ["PostgresDatabase", "open_postgres"]
 
 _SECONDS = 10
 _CONNECTIONS = 16
-_SCHEMA_LOCK = 0x6163655F  # "ace_": any number that is always the same
+_SCHEMA_LOCK = 0x6163655F  # "ace_" in ASCII; any constant would do
 _PRUNE = (
     "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
     "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
@@ -110,7 +107,7 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def schema_change(self) -> AsyncGenerator[Execute]:
-        """Run statements that change tables, with a lock that everybody takes who does."""
+        """Run statements that change tables in one transaction, under an advisory lock."""
         async with self.transaction() as execute:
             await execute("SELECT pg_advisory_xact_lock(?)", (_SCHEMA_LOCK,))
             yield execute
@@ -125,7 +122,7 @@ class PostgresDatabase:
         return cast("list[AnyMessage]", await asyncio.to_thread(self.saver.serde.loads_typed, (kind, value)))
 
     async def prune(self, thread_id: str, run_id: str) -> None:
-        """Delete all checkpoints of a thread but the last one of a run, and values that only those had."""
+        """Delete all checkpoints of a thread but the last one of a run, and values that only those used."""
         async with self.transaction() as execute:
             for statement in _PRUNE:
                 await execute(statement, (thread_id, thread_id, run_id))
@@ -137,8 +134,8 @@ class PostgresDatabase:
             ((size,),) = await execute(_SIZE, ())
         return int(cast("int", size))
 
-    async def erased(self) -> None:
-        """Do nothing: PostgreSQL's vacuum overwrites what was deleted, in its own time."""
+    async def scrub(self) -> None:
+        """Do nothing: PostgreSQL's vacuum overwrites deleted rows in its own time."""
 
     async def close(self) -> None:
         """Close the pool."""

@@ -1,6 +1,7 @@
-"""Which process works on a turn, and whether a process of this machine still lives.
+"""Names the process that works on a turn, and finds out whether a process of this machine has ended.
 
-Does not: judge processes of other machines or containers, or of systems without /proc; their leases run out.
+For processes of other machines or containers, and on systems without /proc, nothing is known; their leases
+expire.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from uuid import uuid4
 __all__ = ["is_gone", "new_owner"]
 
 _STARTED = 19
-"""The place of the start time in /proc/PID/stat, counted from behind the name of the program."""
+"""The index of the start time in /proc/PID/stat, counted from after the program's name."""
 
 
 def new_owner() -> str:
@@ -23,7 +24,7 @@ def new_owner() -> str:
 
 
 def is_gone(owner: str, mine: str) -> bool:
-    """Whether `owner` was certainly a process of this machine that has ended: a pid may be reused."""
+    """Whether `owner` is certainly a process of this machine that has ended; a reused pid starts later."""
     theirs, ours = owner.split("|"), mine.split("|")
     if len(theirs) != 5 or theirs[:2] != ours[:2] or not theirs[1] or not theirs[2].isdigit():
         return False
@@ -31,16 +32,16 @@ def is_gone(owner: str, mine: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """When the process began, in the kernel's ticks; '' where there is none."""
+    """Return when the process started, in the kernel's ticks; '' if there is none."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
-    return told.rpartition(")")[2].split()[_STARTED]
+    return stat.rpartition(")")[2].split()[_STARTED]
 
 
 def _namespace() -> str:
-    """The process namespace, within which pids mean something; '' where the system has none."""
+    """Return the namespace in which pids are unique; '' if the system has none."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:

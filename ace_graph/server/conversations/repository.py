@@ -1,13 +1,11 @@
-"""Conversations: whose they are, the turn that is under way in each, and what a turn could not save.
+"""The repository of conversations: their owners, the turn under way in each, and what could not be saved.
 
-An id belongs to its learner: two learners who say the same id have two conversations, and neither can tell
-that the other's is there.
+A conversation id belongs to its learner: two learners with the same id have two conversations, and neither
+can find out about the other's.
 
-A turn is written down before it begins, with a lease that its server renews. A server that dies leaves the
-lease to run out, and the turn is taken over: no turn that was accepted is lost. One turn at a time in one
-conversation, on however many servers.
-
-Does not: hold the messages. LangGraph's checkpointer does, in the same database.
+A turn is stored before it begins, with a lease that its server renews. When the server dies the lease expires
+and another server claims the turn, so no accepted turn is lost. A conversation has one turn at a time, on any
+number of servers. The messages are in LangGraph's checkpoints, in the same database.
 """
 
 from __future__ import annotations
@@ -26,10 +24,10 @@ from ace_graph.server.conversations.process import is_gone
 __all__ = ["LEASE_SECONDS", "AcceptedTurn", "Conversation", "Conversations", "GivenUpTurn", "UnsavedTurn"]
 
 LEASE_SECONDS = 10.0
-MOST_TAKEN_OVER = 1
-"""A turn that the server that began it and one more did not survive is given up."""
-_GIVEN_UP_KEPT = timedelta(days=30)
-_WHY = "two servers stopped, or did not get on, while they worked on this message"
+MAX_CLAIMS = 1
+"""A turn that its first server and one more did not survive is given up."""
+_GIVEN_UP_RETENTION = timedelta(days=30)
+_GIVEN_UP_REASON = "two servers stopped, or did not get on, while they worked on this message"
 
 
 @dataclass(frozen=True)
@@ -43,11 +41,11 @@ class Conversation:
 
 @dataclass(frozen=True)
 class AcceptedTurn:
-    """A turn that was written down. `request_json` is the ChatRequest; `tries` counts the servers before.
+    """A stored turn. `request_json` is the ChatRequest; `tries` counts the servers that had it before.
 
-    `thread_id` is where the conversation's checkpoints are kept; before the turn is accepted, where they
-    would be if the conversation began with it. `known`: how it may have begun already. "nothing": with it the
-    conversation begins. "conversation": there were turns before. "turn": another server had begun it.
+    `thread_id` is LangGraph's thread of the conversation, or of a new one until the turn is accepted. `known`
+    says what the checkpoints may hold: "nothing" in a conversation's first turn, the "conversation" so far,
+    or this "turn" if another server began it.
     """
 
     run_id: str
@@ -70,7 +68,7 @@ class UnsavedTurn:
 
 @dataclass(frozen=True)
 class GivenUpTurn:
-    """A turn that ended without an answer because no server should try it again, and why."""
+    """A turn that no server tries again, and why."""
 
     run_id: str
     conversation_id: str
@@ -80,7 +78,7 @@ class GivenUpTurn:
 
 
 class Conversations:
-    """All conversations of one database, as the server `owner` sees them."""
+    """All conversations of one database, for the server `owner`."""
 
     def __init__(self, database: Database, clock: Clock, owner: str) -> None:
         self._database = database
@@ -89,7 +87,7 @@ class Conversations:
 
     @property
     def database(self) -> Database:
-        """Where they are kept, with LangGraph's checkpoints."""
+        """The database, which holds LangGraph's checkpoints too."""
         return self._database
 
     async def set_up(self) -> None:
@@ -97,7 +95,7 @@ class Conversations:
         await migrate(self._database, self._clock.now().isoformat())
 
     async def accept(self, turn: AcceptedTurn) -> AcceptedTurn:
-        """Write a turn down, and the conversation with it where it is new; return it with what is known.
+        """Store a turn, and its conversation if it is new; return it with `thread_id` and `known` set.
 
         Raises RequestRefused: 409 while a turn is under way in the conversation.
         """
@@ -124,7 +122,7 @@ class Conversations:
                     turn.conversation_id,
                     turn.request_json,
                     self._owner,
-                    self._until(),
+                    self._lease_end(),
                 ),
             )
             if not begun:
@@ -139,7 +137,7 @@ class Conversations:
             (self._clock.now().isoformat(), turn.learner_id, turn.conversation_id),
         )
         if not rows:
-            raise RequestRefused(409, "busy", "this conversation is being deleted: ask again", retry_after=1)
+            raise RequestRefused(409, "busy", "this conversation is being deleted: try again", retry_after=1)
         return str(rows[0][0])
 
     async def renew(self, turn: AcceptedTurn) -> bool:
@@ -148,12 +146,12 @@ class Conversations:
             kept = await execute(
                 "UPDATE ace_runs SET lease_until = ? WHERE thread_id = ? AND run_id = ? AND owner = ? "
                 "RETURNING run_id",
-                (self._until(), turn.thread_id, turn.run_id, self._owner),
+                (self._lease_end(), turn.thread_id, turn.run_id, self._owner),
             )
         return bool(kept)
 
     async def is_ours(self, run_id: str) -> bool:
-        """Whether this server has the turn: nobody took it over, and its learner was not forgotten."""
+        """Whether this server still has the turn: no other claimed it, and its learner was not forgotten."""
         async with self._database.transaction() as execute:
             found = await execute(
                 "SELECT 1 FROM ace_runs WHERE run_id = ? AND owner = ?", (run_id, self._owner)
@@ -161,9 +159,9 @@ class Conversations:
         return bool(found)
 
     async def finish(self, turn: AcceptedTurn, unsaved: UnsavedTurn | None = None) -> bool:
-        """Say that the turn has ended; False when it was not this server's any more.
+        """End the turn; return False if it was no longer this server's.
 
-        Checkpoints that a forgotten learner's turn wrote after the forgetting are deleted again.
+        Checkpoints that it wrote after its learner was forgotten are deleted.
         """
         async with self._database.transaction() as execute:
             ended = await execute(
@@ -182,7 +180,7 @@ class Conversations:
         return bool(ended)
 
     async def release(self, turn: AcceptedTurn) -> None:
-        """Leave the turn to the next server: its lease ends now."""
+        """End the lease now, so that another server can claim the turn."""
         async with self._database.transaction() as execute:
             await execute(
                 "UPDATE ace_runs SET lease_until = 0, tries = tries - 1 "
@@ -191,40 +189,40 @@ class Conversations:
             )
 
     async def claim_orphans(self, busy: Collection[str] = (), most: int = 16) -> list[AcceptedTurn]:
-        """Take turns whose server is gone: their lease ran out, or their process has ended.
+        """Claim turns whose lease has expired or whose process has ended.
 
-        `busy` are the runs that this server works on, whatever became of their leases.
+        `busy` are the runs that this server works on; they are not claimed even if their lease has expired.
         """
         taken: list[AcceptedTurn] = []
         async with self._database.transaction() as execute:
             for row, turn in await self._orphans(execute, busy):
-                if turn.tries <= MOST_TAKEN_OVER and len(taken) < most:
+                if turn.tries <= MAX_CLAIMS and len(taken) < most:
                     mine = await execute(
                         "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
                         "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
                         "RETURNING run_id",
-                        (self._owner, self._until(), *row[:2], *row[4:6]),
+                        (self._owner, self._lease_end(), *row[:2], *row[4:6]),
                     )
                     taken += [turn] if mine else []
         return taken
 
     async def give_up(self, busy: Collection[str] = ()) -> list[GivenUpTurn]:
-        """End the turns that two servers did not survive, with the reason; return them.
+        """End the turns that two servers did not survive; return them with the reason.
 
-        A turn whose text stops whoever works on it would go on to stop one server after the other.
+        A turn that makes its server stop would otherwise stop one server after the other.
         """
         given_up: list[GivenUpTurn] = []
         now = self._clock.now()
         async with self._database.transaction() as execute:
             for row, turn in await self._orphans(execute, busy):
-                if turn.tries > MOST_TAKEN_OVER:
+                if turn.tries > MAX_CLAIMS:
                     mine = await execute(
                         "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? "
                         "AND lease_until = ? RETURNING run_id",
                         (*row[:2], *row[4:6]),
                     )
                     ended = GivenUpTurn(
-                        turn.run_id, turn.conversation_id, turn.learner_id, _WHY, now.isoformat()
+                        turn.run_id, turn.conversation_id, turn.learner_id, _GIVEN_UP_REASON, now.isoformat()
                     )
                     given_up += [ended] if mine else []
             for each in given_up:
@@ -234,11 +232,13 @@ class Conversations:
                     (each.run_id, each.conversation_id, each.learner_id, each.reason, each.at),
                 )
             if given_up:
-                await execute("DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_KEPT).isoformat(),))
+                await execute(
+                    "DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_RETENTION).isoformat(),)
+                )
         return given_up
 
     async def given_up(self, learner_id: str) -> list[GivenUpTurn]:
-        """Return the turns of a learner that were given up, the oldest first."""
+        """Return a learner's turns that were given up, the oldest first."""
         async with self._database.transaction() as execute:
             rows = await execute(
                 "SELECT run_id, conversation_id, learner_id, reason, at FROM ace_given_up "
@@ -248,26 +248,26 @@ class Conversations:
         return [GivenUpTurn(*map(str, row)) for row in rows]
 
     async def _orphans(self, execute: Execute, busy: Collection[str]) -> list[tuple[Row, AcceptedTurn]]:
-        """Turns whose server is gone, as they are after one more try."""
+        """Return the rows of turns without a living server, and the turns with one more try."""
         rows = await execute(
             "SELECT thread_id, run_id, learner_id, asked_json, owner, lease_until, tries, "
             "conversation_id FROM ace_runs ORDER BY lease_until LIMIT 200",
             (),
         )
-        return [(row, _accepted(row)) for row in rows if row[1] not in busy and self._is_free(row)]
+        return [(row, _accepted(row)) for row in rows if row[1] not in busy and self._is_orphan(row)]
 
-    def _is_free(self, row: Row) -> bool:
+    def _is_orphan(self, row: Row) -> bool:
         owner, until = str(row[4]), float(cast("float", row[5]))
         return until < self._clock.now().timestamp() or is_gone(owner, self._owner)
 
     async def unsaved(self, most: int = 16) -> list[UnsavedTurn]:
-        """Return what turns could not save, the oldest first."""
+        """Return what turns could not store, the oldest first."""
         async with self._database.transaction() as execute:
             rows = await execute("SELECT turn_id, learner_id, unsaved_json FROM ace_unsaved LIMIT ?", (most,))
         return [UnsavedTurn(str(row[0]), str(row[1]), str(row[2])) for row in rows]
 
     async def saved(self, turn_id: str) -> None:
-        """Forget what a turn could not save: it is saved by now, or never will be."""
+        """Delete what a turn could not store: it is stored now, or never will be."""
         async with self._database.transaction() as execute:
             await execute("DELETE FROM ace_unsaved WHERE turn_id = ?", (turn_id,))
 
@@ -284,7 +284,7 @@ class Conversations:
     async def forget(self, learner_id: str) -> int:
         """Delete a learner's conversations with their checkpoints; return how many there were.
 
-        The turns under way lose their lease first, so that none of them is taken up again.
+        Turns under way lose their lease first, so that none of them is claimed again.
         """
         async with self._database.transaction() as execute:
             for statement in _DELETE_WORK:
@@ -294,10 +294,10 @@ class Conversations:
             await self._database.delete_thread(each.thread_id)
         async with self._database.transaction() as execute:
             await execute("DELETE FROM ace_conversations WHERE learner_id = ?", (learner_id,))
-        await self._database.erased()
+        await self._database.scrub()
         return len(gone)
 
-    def _until(self) -> float:
+    def _lease_end(self) -> float:
         return self._clock.now().timestamp() + LEASE_SECONDS
 
 

@@ -1,7 +1,4 @@
-"""Conversations in a SQLite file: one connection that LangGraph's checkpointer and our rows share.
-
-Does not: know what is kept.
-"""
+"""Conversations in a SQLite file, on one connection that LangGraph's checkpointer shares."""
 
 from __future__ import annotations
 
@@ -23,8 +20,8 @@ from ace_graph.server.conversations.database import Execute, Row
 
 __all__ = ["SQLiteDatabase", "open_sqlite"]
 
-_PATIENCE_MS = 10_000
-# Both are LangGraph's tables; a thread of ours has one namespace.
+_BUSY_TIMEOUT_MS = 10_000
+# Both are LangGraph's tables; our threads have one namespace.
 _PRUNE = (
     "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id <> (SELECT MAX(checkpoint_id) FROM checkpoints "
     "WHERE thread_id = ? AND json_extract(CAST(metadata AS TEXT), '$.ace_run') = ?)",
@@ -51,7 +48,7 @@ async def open_sqlite(path: Path | None) -> SQLiteDatabase:
     except (OSError, sqlite3.Error) as error:
         raise StoreUnavailable(f"conversations can't be kept in {path}: {error}") from error
     try:
-        for pragma in (f"busy_timeout={_PATIENCE_MS}", "secure_delete=ON", "synchronous=NORMAL"):
+        for pragma in (f"busy_timeout={_BUSY_TIMEOUT_MS}", "secure_delete=ON", "synchronous=NORMAL"):
             await connection.execute(f"PRAGMA {pragma}")
         saver = AsyncSqliteSaver(connection)
         await saver.setup()
@@ -79,7 +76,7 @@ class SQLiteDatabase:
         connection = self._connection
 
         async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
-            # One hop to the connection's thread; a cursor of ours would take three.
+            # One call to the connection's thread; a cursor would take three.
             return cast("list[Row]", list(await connection.execute_fetchall(statement, tuple(values))))
 
         async with self.saver.lock:
@@ -88,7 +85,7 @@ class SQLiteDatabase:
                 yield execute
                 await connection.commit()
             except BaseException as error:
-                # Behind whatever a call that was cancelled still does in the connection's thread.
+                # Runs after whatever a cancelled call still does in the connection's thread.
                 await connection.rollback()
                 if isinstance(error, sqlite3.Error):
                     raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
@@ -104,7 +101,7 @@ class SQLiteDatabase:
         except sqlite3.OperationalError:
             if not self._connection.in_transaction:
                 raise
-            # The writing of a checkpoint was cancelled: it was written all the same, and not committed.
+            # A cancelled checkpoint was written all the same and left its transaction open.
             await self._connection.rollback()
             await self._connection.execute_fetchall("BEGIN IMMEDIATE")
 
@@ -149,10 +146,10 @@ class SQLiteDatabase:
                 raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
         return int(row[0])
 
-    async def erased(self) -> None:
-        """Empty the log, in which older states of deleted rows can still be read."""
+    async def scrub(self) -> None:
+        """Empty the write-ahead log, in which deleted rows can still be read."""
         async with self.saver.lock:
-            with suppress(sqlite3.OperationalError):  # somebody reads: it is overwritten later
+            with suppress(sqlite3.OperationalError):  # another process reads: the log is overwritten later
                 await self._connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:

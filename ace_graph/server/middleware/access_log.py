@@ -1,8 +1,7 @@
-"""The frame around every request: its id, its line in the log, its place in the metrics, and a last net.
+"""The outermost middleware: the request's id, its log line, its metrics, and a 500 for unexpected errors.
 
-Whatever nobody caught becomes a 500 that tells nothing; the log names the error's class.
-
-Does not: log bodies, queries, tokens or learners.
+Bodies, queries, tokens and learners are never logged. The 500 says nothing about the error; the log has its
+class and where it was raised.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ace_graph.server.clock import Clock
 from ace_graph.server.errors import error_location, error_response, http_error_for
 from ace_graph.server.middleware.request_id import REQUEST_ID, request_id_of
-from ace_graph.server.telemetry import within_trace
+from ace_graph.server.telemetry import continued_trace
 
 __all__ = ["AccessLogMiddleware", "RequestObserver"]
 
@@ -29,13 +28,13 @@ _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 class RequestObserver(Protocol):
-    """Is told of every request that was answered."""
+    """Counts requests for the metrics."""
 
     def request_answered(self, method: str, route: str, status: int, seconds: float) -> None: ...
 
 
 class AccessLogMiddleware:
-    """The outermost ASGI layer."""
+    """The outermost ASGI middleware."""
 
     def __init__(self, app: ASGIApp, *, clock: Clock, observer: RequestObserver) -> None:
         self._app = app
@@ -50,20 +49,20 @@ class AccessLogMiddleware:
         token = REQUEST_ID.set(request_id_of(Headers(scope=scope).get(HEADER)))
         began, sent = self._clock.monotonic(), _Sent(send)
         try:
-            with within_trace(Headers(scope=scope).get("traceparent")):
+            with continued_trace(Headers(scope=scope).get("traceparent")):
                 await self._app(scope, receive, sent)
         except Exception as error:
             logger.error("[ACE Server] unexpected %s", error_location(error))  # noqa: TRY400  its text may hold content
-            logger.debug("[ACE Server] where it came from", exc_info=error)
+            logger.debug("[ACE Server] the unexpected error", exc_info=error)
             if sent.status is not None:
                 raise
             await error_response(http_error_for(error))(scope, receive, sent)
         finally:
-            self._told(scope, sent.status or 499, self._clock.monotonic() - began)
+            self._record(scope, sent.status or 499, self._clock.monotonic() - began)
             REQUEST_ID.reset(token)
 
-    def _told(self, scope: Scope, status: int, seconds: float) -> None:
-        # A stranger may make up as many methods as the metrics have room for.
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        # A client may invent methods, and each would be one more series of the metrics.
         route, method = _route(scope), scope["method"] if scope["method"] in _METHODS else "other"
         self._observer.request_answered(method, route, status, seconds)
         level = logging.DEBUG if route in _QUIET and status < 400 else logging.INFO
@@ -71,7 +70,7 @@ class AccessLogMiddleware:
 
 
 class _Sent:
-    """Passes messages on, adds the id to the headers, and remembers the status."""
+    """Passes messages on, adds headers, and keeps the status."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -88,6 +87,6 @@ class _Sent:
 
 
 def _route(scope: MutableMapping[str, Any]) -> str:  # Any: ASGI's own scope
-    """The route's template, which has no ids in it; one name for all paths that are no route."""
+    """Return the route's template, which has no ids in it; one name for all unknown paths."""
     path = getattr(scope.get("route"), "path", None)
     return path if isinstance(path, str) else "(none)"

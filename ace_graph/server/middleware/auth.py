@@ -1,8 +1,7 @@
-"""The authenticator before everything under /api: who asks, how often, and how much they send.
+"""Authentication, rate limit and body limit of everything under /api.
 
-It decides from the headers, so that a stranger reaches no body parser, no model and no store.
-
-Does not: guard /healthz, /readyz, /metrics and /openapi.json, which tell nothing about learners.
+It decides from the headers, so that a request without a valid token reaches no body parser, model or store.
+/healthz, /readyz, /metrics and /openapi.json need no token; they say nothing about learners.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ def is_loopback(host: str) -> bool:
 
 
 class AuthMiddleware:
-    """The ASGI layer that lets learners in."""
+    """The ASGI middleware that authenticates learners."""
 
     def __init__(
-        self, app: ASGIApp, *, authenticator: Authenticator, rate: TokenBucket, most_bytes: int
+        self, app: ASGIApp, *, authenticator: Authenticator, rate: TokenBucket, max_bytes: int
     ) -> None:
         self._app = app
         self._authenticator = authenticator
         self._rate_limit = rate
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or refuse it."""
+        """Pass on one request, or answer with an error."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -55,7 +54,7 @@ class AuthMiddleware:
         try:
             if self._authenticator.development:
                 _check_local(scope, headers)
-            # Where the application stands under a prefix, ASGI's path holds that too.
+            # If the application is mounted under a prefix, ASGI's path includes it.
             if str(scope["path"]).removeprefix(scope.get("root_path", "")).startswith("/api/"):
                 learner = await self._authenticator.learner(headers.get("authorization"))
                 self._rate_limit.take(learner)
@@ -65,16 +64,16 @@ class AuthMiddleware:
             await error_response(error)(scope, receive, send)
 
     async def _bounded(self, headers: Headers, receive: Receive) -> Receive:
-        """Return what counts the bytes of the body. Raises RequestRefused for a body that is too large."""
-        body, announced = BoundedBody(receive, self._most_bytes), headers.get("content-length", "0")
-        if announced.isdigit() and int(announced) > self._most_bytes:
+        """Return `receive` with limits. Raises RequestRefused for a body that is announced as too large."""
+        body, announced = BoundedBody(receive, self._max_bytes), headers.get("content-length", "0")
+        if announced.isdigit() and int(announced) > self._max_bytes:
             await body.drain()
-            raise body_too_large(self._most_bytes)
+            raise body_too_large(self._max_bytes)
         return body
 
 
 async def learner_of(request: Request) -> str:  # FastAPI runs what is not async in a thread
-    """Return who asks. Raises RequestRefused where the guard did not let anybody in."""
+    """Return the authenticated learner. Raises RequestRefused if there is none."""
     learner: object = request.scope.get(_LEARNER)
     if not isinstance(learner, str):
         raise RequestRefused(401, "no_token", "send a bearer token: Authorization: Bearer ...")
@@ -82,16 +81,16 @@ async def learner_of(request: Request) -> str:  # FastAPI runs what is not async
 
 
 def _check_local(scope: Scope, headers: Headers) -> None:
-    """Refuse other machines, and names that a page elsewhere may have pointed here: there is no token."""
+    """Refuse other machines, and host names that may be another site's (DNS rebinding)."""
     client: object = (scope.get("client") or ("",))[0]
     if not is_loopback(str(client)):
         raise RequestRefused(403, "forbidden", "in development mode only this machine is served")
-    if not is_loopback(_name(headers.get("host", ""))):
+    if not is_loopback(_host_name(headers.get("host", ""))):
         raise RequestRefused(403, "forbidden", "in development mode the host must be localhost")
 
 
-def _name(host: str) -> str:
-    """The name in a Host header, without the port; empty where there is none."""
+def _host_name(host: str) -> str:
+    """Return the name in a Host header without the port; empty if there is none."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:  # brackets that do not close

@@ -1,7 +1,4 @@
-"""The body of one request as it arrives: bounded in bytes, and in the time that it may take.
-
-Does not: read it. A body that nobody asks for is not waited for.
-"""
+"""Limits the size of a request's body, and the time that it may take to arrive."""
 
 from __future__ import annotations
 
@@ -16,42 +13,42 @@ from ace_graph.errors import RequestRefused
 __all__ = ["BoundedBody", "body_too_large"]
 
 SECONDS = 30.0
-"""From the first look for a body until all of it is there."""
-_DRAINED_AT_MOST = 16
+"""From the first read of the body until all of it has arrived."""
+_MAX_DRAINED = 16
 
 
 class BoundedBody:
-    """ASGI's `receive`, which ends with 413 what is too large, and with 408 what is too slow."""
+    """ASGI's `receive`: raises 413 for a body that is too large, and 408 for one that is too slow."""
 
-    def __init__(self, receive: Receive, most_bytes: int) -> None:
+    def __init__(self, receive: Receive, max_bytes: int) -> None:
         self._receive = receive
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._read = 0
         self._until: float | None = None
         self._whole = False
 
     async def __call__(self) -> Message:
-        """Return the next piece; behind the last one, whatever comes, however late."""
+        """Return the next message; after the body's last one nothing is limited."""
         if self._whole:
             return await self._receive()
         try:
-            message = await self._piece()
+            message = await self._next()
         except TimeoutError as error:
-            # FastAPI lets these through while it reads a body, and no others.
+            # The only kind of error that FastAPI passes on while it reads a body.
             raise HTTPException(408, "too slow", headers={"Connection": "close"}) from error
-        if self._read > self._most_bytes:
+        if self._read > self._max_bytes:
             await self.drain()
             raise HTTPException(413, "too large")
         return message
 
     async def drain(self) -> None:
-        """Read on, within bounds: a client that still sends would not see the answer."""
-        most = self._most_bytes * _DRAINED_AT_MOST
+        """Read the rest, up to a limit, because a client that still sends does not read the answer."""
+        most = self._max_bytes * _MAX_DRAINED
         with suppress(TimeoutError):
             while not self._whole and self._read <= most:
-                await self._piece()
+                await self._next()
 
-    async def _piece(self) -> Message:
+    async def _next(self) -> Message:
         if self._until is None:
             self._until = asyncio.get_running_loop().time() + SECONDS
         async with asyncio.timeout_at(self._until):
@@ -61,6 +58,6 @@ class BoundedBody:
         return message
 
 
-def body_too_large(most_bytes: int) -> RequestRefused:
-    """Return the refusal of a body beyond the limit."""
-    return RequestRefused(413, "too_large", f"the body is too large: at most {most_bytes} bytes")
+def body_too_large(max_bytes: int) -> RequestRefused:
+    """Return the error for a body beyond the limit."""
+    return RequestRefused(413, "too_large", f"the body is too large: at most {max_bytes} bytes")

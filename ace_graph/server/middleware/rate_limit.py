@@ -1,7 +1,4 @@
-"""How often a learner may ask: a bucket per learner that fills again evenly.
-
-Does not: count across servers. Each has its own buckets.
-"""
+"""The rate limit: one token bucket per learner, on each server for itself."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from ace_graph.server.clock import Clock
 
 __all__ = ["TokenBucket"]
 
-MOST_LEARNERS = 20_000
+MAX_BUCKETS = 20_000
 
 
 class TokenBucket:
-    """`per_minute` requests a minute, all of which may come at once."""
+    """A bucket of `per_minute` tokens for each learner, which refills evenly within a minute."""
 
     def __init__(self, per_minute: int, clock: Clock) -> None:
         self._size = float(per_minute)
@@ -26,7 +23,7 @@ class TokenBucket:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, learner_id: str) -> None:
-        """Count one request. Raises RequestRefused (429) with the seconds to wait."""
+        """Take one token of the learner's bucket. Raises RequestRefused (429) with the seconds to wait."""
         now = self._clock.monotonic()
         left, at = self._left.get(learner_id, (self._size, now))
         left = min(self._size, left + (now - at) * self._per_second)
@@ -37,5 +34,5 @@ class TokenBucket:
             )
         self._left[learner_id] = (left - 1, now)
         self._left.move_to_end(learner_id)
-        while len(self._left) > MOST_LEARNERS:
+        while len(self._left) > MAX_BUCKETS:
             self._left.popitem(last=False)

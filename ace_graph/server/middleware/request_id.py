@@ -1,7 +1,4 @@
-"""The id of the request that is being worked on, in every log line and in the answer's header.
-
-Does not: take ids from clients that are longer, or other, than a log line can bear.
-"""
+"""The id of the current request, for log lines and the response header."""
 
 from __future__ import annotations
 
@@ -13,18 +10,18 @@ from uuid import uuid4
 __all__ = ["REQUEST_ID", "RequestIds", "request_id_of"]
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("ace_request_id", default=None)
-"""The id within the task that works on a request, and within the turn that it began."""
+"""The id, in the task of a request and in the turn that it began."""
 
-_SANE = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+_VALID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
 def request_id_of(given: str | None) -> str:
-    """Return the id that the client or a proxy gave, where it is a sane one, else a new one."""
-    return given if given and _SANE.fullmatch(given) else uuid4().hex
+    """Return the id that the client or a proxy sent if it is short and plain, else a new one."""
+    return given if given and _VALID.fullmatch(given) else uuid4().hex
 
 
 class RequestIds(logging.Filter):
-    """Puts the id on every record that a handler gets."""
+    """Adds the request id to log records."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Add `request_id`; keep the record."""

@@ -1,7 +1,4 @@
-"""The routes of a conversation: ask and wait, ask and listen, listen again.
-
-Does not: work on turns; `turns` does, apart from these requests.
-"""
+"""The routes of a conversation: send a message, stream the answer, resume a stream."""
 
 from __future__ import annotations
 
@@ -25,22 +22,22 @@ _ERRORS = error_responses(408, 409, 413, 501, 502, 504)
 
 
 @routes.post("/chat", responses=_ERRORS, response_model_exclude_none=True)
-async def chat(asked: ChatRequest, learner: Learner, services: ServicesDep) -> ChatReply:
+async def chat(request: ChatRequest, learner: Learner, services: ServicesDep) -> ChatReply:
     """Answer a message.
 
     One turn at a time in a conversation: a second one is 409. When the client hangs up the turn goes on.
     """
-    turn = await services.turns.begin(asked, learner, uuid4().hex)
+    turn = await services.turns.begin(request, learner, uuid4().hex)
     return await turn.outcome()
 
 
 @routes.post("/chat/stream", responses={**SSE_RESPONSES, **_ERRORS}, response_class=StreamingResponse)
-async def chat_stream(asked: ChatRequest, learner: Learner, services: ServicesDep) -> StreamingResponse:
+async def chat_stream(request: ChatRequest, learner: Learner, services: ServicesDep) -> StreamingResponse:
     """Answer a message as server-sent events.
 
-    When the client hangs up the turn goes on; `GET /api/ai/chat/stream/{streamId}` listens again.
+    When the client hangs up the turn goes on; `GET /api/ai/chat/stream/{streamId}` resumes the stream.
     """
-    return sse_response(await services.turns.begin(asked, learner, uuid4().hex))
+    return sse_response(await services.turns.begin(request, learner, uuid4().hex))
 
 
 @routes.get(
@@ -53,13 +50,13 @@ async def chat_stream_again(
     learner: Learner,
     services: ServicesDep,
     last_event_id: Annotated[
-        str, Header(max_length=20, description="The number of the last event that was seen.")
+        str, Header(max_length=20, description="The id of the last event received.")
     ] = "0",
 ) -> StreamingResponse:
-    """Listen to a turn again, from the event after `Last-Event-ID`.
+    """Resume a stream, from the event after `Last-Event-ID`.
 
-    For turns under way, and for the last ones that ended, on the server that works on them; for turns that
-    were given up, on every server.
+    For turns under way, and for the last ones that ended, on the server that has them; for turns that were
+    given up, on every server.
     """
     turn = services.turns.find(stream_id, learner) or await services.turns.given_up(stream_id, learner)
     if turn is None:

@@ -1,7 +1,4 @@
-"""One change of a learner's memory, asked for over HTTP: checked, committed once, reported in ids.
-
-Does not: know which change it is.
-"""
+"""Commits one change of a learner's memory over HTTP, and reports it in ids."""
 
 from __future__ import annotations
 
@@ -22,13 +19,13 @@ from ace_graph.server.dependencies import Services
 __all__ = ["ChangeReply", "change_reply", "commit_change"]
 
 AUTHOR = "learner"
-_NOT_THERE = frozenset({"unknown id", "not in the playbook"})
+_UNKNOWN_ID = frozenset({"unknown id", "not in the playbook"})
 
 
 class ChangeReply(BaseModel):
-    """What a change really changed, in ids, and the playbook's version after it.
+    """What was changed, in ids, and the playbook's version after it.
 
-    Of two ids, `kept` is the one that lives on and `gone` the one that it absorbed or replaced.
+    Of two ids, `kept` is the one that stays and `gone` the one that it absorbed or replaced.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,7 +58,7 @@ async def commit_change(
 
 
 def change_reply(done: Commit) -> ChangeReply:
-    """Return what a commit really changed."""
+    """Return what a commit changed."""
     report = done.report
     updated = list(dict.fromkeys([*report.updated, *report.quarantined, *report.released]))
     return ChangeReply(
@@ -76,6 +73,6 @@ def change_reply(done: Commit) -> ChangeReply:
 
 
 def _refused(rejection: Rejection) -> RequestRefused:
-    if rejection.why in _NOT_THERE:
+    if rejection.why in _UNKNOWN_ID:
         return RequestRefused(404, "not_found", "there is no such bullet in your playbook")
     return RequestRefused(409, "refused", f"this change can't be made: {rejection.why}")

@@ -1,6 +1,6 @@
-"""What an answer was worth, said by its learner: a vote on the bullets that it used.
+"""The learner's feedback on an answer: a vote on the bullets that it used.
 
-Does not: look for feedback in messages; the graph does that by itself.
+Feedback in messages is found by the graph itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ routes = APIRouter(prefix="/api", tags=["feedback"])
 
 
 class FeedbackRequest(BaseModel):
-    """A verdict on one turn; the same learner's later word on it replaces the earlier."""
+    """A verdict on one turn. A later one of the same learner replaces it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
@@ -34,13 +34,19 @@ class FeedbackRequest(BaseModel):
 
 
 @routes.post("/feedback", responses=error_responses(404, 408, 409, 413))
-async def feedback(said: FeedbackRequest, learner: Learner, services: ServicesDep) -> ChangeReply:
+async def feedback(request: FeedbackRequest, learner: Learner, services: ServicesDep) -> ChangeReply:
     """Credit or blame the bullets that an answer used. Each source counts once a turn.
 
-    An answer that turns out to be worth something else than was thought is learned from again.
+    If the verdict differs from what was known before, the turn is learned from again.
     """
-    verdict: Verdict = "success" if said.verdict == "good" else "failure"
+    verdict: Verdict = "success" if request.verdict == "good" else "failure"
     given = await give_feedback(
-        services.store, learner, said.turn_id, verdict, said.text, by="learner", clock=services.clock.now
+        services.store,
+        learner,
+        request.turn_id,
+        verdict,
+        request.text,
+        by="learner",
+        clock=services.clock.now,
     )
     return change_reply(given.commit)

@@ -1,7 +1,4 @@
-"""Whether the server lives, whether it can work, and its numbers. No token is needed.
-
-Does not: say why something is missing; the log does.
-"""
+"""Liveness, readiness and metrics, without a token. The log says why a check failed."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class Alive(BaseModel):
 
 
 class Readiness(BaseModel):
-    """What the server needs, and whether it is there."""
+    """The result of each check."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -45,21 +42,21 @@ class Readiness(BaseModel):
 
 @routes.get("/healthz")
 async def alive() -> Alive:
-    """Say that the process lives."""
+    """Say that the process runs."""
     return Alive()
 
 
 @routes.get("/readyz", responses={200: {"model": Readiness}, 503: {"model": Readiness}})
 async def ready(services: ServicesDep) -> JSONResponse:
-    """Say whether requests would be served: the memory and the conversations can be read."""
+    """Say whether the server can serve requests: whether it can read the memory and the conversations."""
     checks: dict[str, Literal["ok", "failed", "stopping"]] = {
         "memory": "ok" if await _memory_answers(services) else "failed",
         "conversations": "ok" if await _conversations_answer(services) else "failed",
         "server": "stopping" if services.turns.draining else "ok",
     }
-    well = set(checks.values()) == {"ok"}
-    told = Readiness(status="ready" if well else "unavailable", checks=checks)
-    return JSONResponse(told.model_dump(), status_code=200 if well else 503)
+    ready_now = set(checks.values()) == {"ok"}
+    reply = Readiness(status="ready" if ready_now else "unavailable", checks=checks)
+    return JSONResponse(reply.model_dump(), status_code=200 if ready_now else 503)
 
 
 @routes.get(
@@ -68,7 +65,7 @@ async def ready(services: ServicesDep) -> JSONResponse:
     responses={200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}},
 )
 async def metrics(services: ServicesDep) -> Response:
-    """Return the numbers in Prometheus' text format."""
+    """Return the metrics in Prometheus' text format."""
     await _count_waiting(services)
     await _measure(services)
     return Response(services.metrics.render(), media_type=CONTENT_TYPE_LATEST)
@@ -109,4 +106,4 @@ async def _measure(services: Services) -> None:
         sizes, count = await services.store.sizes(), await count_conversations(database)
         services.metrics.set_stored(sizes, count, await database.size())
     except AceError as error:
-        logger.warning("[ACE Server] what is stored can't be measured: %s", error)
+        logger.warning("[ACE Server] sizes can't be measured: %s", error)

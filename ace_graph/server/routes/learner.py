@@ -1,6 +1,6 @@
-"""The rights of a learner over what is stored about them: to have all of it, and to have all of it deleted.
+"""Export and deletion of everything that is stored about a learner.
 
-Does not: reach what left the server: its logs, backups, and what a model's provider keeps.
+Logs, backups and what a model's provider keeps are out of reach.
 """
 
 from __future__ import annotations
@@ -50,19 +50,21 @@ class ForgetReply(BaseModel):
     response_class=StreamingResponse,
     responses={
         **error_responses(409),
-        200: {"model": ExportReply, "description": "One JSON document, written while it is read."},
+        200: {"model": ExportReply, "description": "One JSON document, streamed while it is read."},
     },
 )
 async def export(learner: Learner, services: ServicesDep) -> StreamingResponse:
     """Return everything that is stored about the learner. One export of a learner at a time."""
-    services.exports.take(learner)
+    services.exports.acquire(learner)
     try:
         found = await services.store.export(learner)
     except BaseException:
-        services.exports.free(learner)
+        services.exports.release(learner)
         raise
     audit("export", learner, request_id=REQUEST_ID.get(), found=not found.snapshot.absent)
-    return _Streamed(export_chunks(found, services.conversations), lambda: services.exports.free(learner))
+    return _ClosingResponse(
+        export_chunks(found, services.conversations), lambda: services.exports.release(learner)
+    )
 
 
 @routes.delete("", responses=error_responses())
@@ -77,8 +79,8 @@ async def forget(learner: Learner, services: ServicesDep) -> ForgetReply:
     return ForgetReply(forgotten=found, conversations=conversations)
 
 
-class _Streamed(StreamingResponse):
-    """A response that closes what it is read from, and says so, however it ends."""
+class _ClosingResponse(StreamingResponse):
+    """A streaming response that closes its source and calls `ended`, however it ends."""
 
     def __init__(self, pieces: AsyncGenerator[bytes], ended: Callable[[], None]) -> None:
         super().__init__(pieces, media_type="application/json")

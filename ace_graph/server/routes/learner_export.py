@@ -1,8 +1,7 @@
-"""Everything stored about a learner, in pieces: written while it is read, off the event loop.
+"""Everything stored about a learner as a stream of chunks, serialized off the event loop.
 
 The memory is read at one moment, as a whole; conversations, which may hold hundreds of megabytes, one by one.
-
-Does not: show tool calls, or what the agent thought.
+Tool calls and the agent's thoughts are left out.
 """
 
 from __future__ import annotations
@@ -20,33 +19,33 @@ from ace_graph.server.conversations.repository import Conversation, Conversation
 
 __all__ = ["Exports", "export_chunks"]
 
-_PIECE_CHARS = 65_536
-_SPEAKERS = {"human": "user", "ai": "assistant"}
+_CHUNK_CHARS = 65_536
+_ROLES = {"human": "user", "ai": "assistant"}
 
 
 class Exports:
-    """The learners whose data is being handed out by this server."""
+    """The learners whose data this server is exporting."""
 
     def __init__(self) -> None:
         self._busy: set[str] = set()
 
-    def take(self, learner_id: str) -> None:
-        """Take the learner's one place. Raises RequestRefused (409) while it is taken."""
+    def acquire(self, learner_id: str) -> None:
+        """Begin an export. Raises RequestRefused (409) while one of this learner is under way."""
         if learner_id in self._busy:
             raise RequestRefused(
                 409, "busy", "an export of yours is under way: wait for its end", retry_after=5
             )
         self._busy.add(learner_id)
 
-    def free(self, learner_id: str) -> None:
-        """Give the place back."""
+    def release(self, learner_id: str) -> None:
+        """End an export."""
         self._busy.discard(learner_id)
 
 
 async def export_chunks(found: LearnerExport, conversations: Conversations | None) -> AsyncGenerator[bytes]:
-    """Yield the learner's document: the memory that was found, then each conversation."""
+    """Yield the learner's document: the memory, then each conversation."""
     memory = memory_pieces(found)
-    while piece := await asyncio.to_thread(_next, memory):
+    while piece := await asyncio.to_thread(_next_chunk, memory):
         yield piece
     begin, end = CONVERSATIONS_AND_END
     yield begin.encode("utf-8")
@@ -55,30 +54,30 @@ async def export_chunks(found: LearnerExport, conversations: Conversations | Non
         given_up = await conversations.given_up(found.learner_id)
         for each in await conversations.of(found.learner_id):
             messages = await conversations.database.messages(each.thread_id)
-            piece = await asyncio.to_thread(_conversation, separator, each, messages, given_up)
+            piece = await asyncio.to_thread(_conversation_json, separator, each, messages, given_up)
             del messages  # before the next is read
             yield piece
             separator = ",\n"
     yield end.encode("utf-8")
 
 
-def _next(pieces: Iterator[str]) -> bytes:
-    """The next pieces, as many as make a large one; empty at the end."""
+def _next_chunk(pieces: Iterator[str]) -> bytes:
+    """Return the next pieces, joined to a large chunk; empty at the end."""
     taken, size = list[str](), 0
     for piece in pieces:
         taken.append(piece)
         size += len(piece)
-        if size >= _PIECE_CHARS:
+        if size >= _CHUNK_CHARS:
             break
     return "".join(taken).encode("utf-8")
 
 
-def _conversation(
+def _conversation_json(
     separator: str, each: Conversation, messages: Sequence[AnyMessage], given_up: Sequence[GivenUpTurn]
 ) -> bytes:
-    """A conversation: its id, when it began, what was said, and which turns were given up."""
+    """Return a conversation: its id, date, messages, and the turns that were given up."""
     said = [
-        {"role": _SPEAKERS.get(message.type, message.type), "content": message.text}
+        {"role": _ROLES.get(message.type, message.type), "content": message.text}
         for message in messages
         if message.text  # without one it is a call of a tool
     ]
@@ -87,5 +86,5 @@ def _conversation(
         for turn in given_up
         if turn.conversation_id == each.id
     ]
-    told = {"id": each.id, "created_at": each.created_at, "messages": said, "given_up": ended}
-    return (separator + json.dumps(told, ensure_ascii=False)).encode("utf-8")
+    document = {"id": each.id, "created_at": each.created_at, "messages": said, "given_up": ended}
+    return (separator + json.dumps(document, ensure_ascii=False)).encode("utf-8")

@@ -1,6 +1,6 @@
-"""The learner's own playbook: look at it, mend a bullet, throw one away.
+"""The learner's own playbook: show it, edit a bullet, remove one.
 
-Does not: add bullets. What a learner wants remembered, they say in the chat.
+Bullets are added in the chat only.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PlaybookQuery(BaseModel):
     ] = ()
 
     def filter(self) -> BulletFilter:
-        """Return which bullets pass."""
+        """Return the filter for bullets."""
         every: tuple[BulletStatus, ...] = ("active", "quarantined")
         statuses = every if self.status == "all" else (self.status,)
         return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type))
@@ -71,7 +71,7 @@ class PlaybookReply(BaseModel):
 
 
 class BulletPatch(BaseModel):
-    """What is to change, one thing or more; what is left out stays."""
+    """The fields to change, at least one."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -97,14 +97,14 @@ class BulletPatch(BaseModel):
     ] = None
 
     @model_validator(mode="after")
-    def _asks_for_something(self) -> Self:
+    def _changes_something(self) -> Self:
         given = self.model_fields_set
         if not given or any(getattr(self, name) is None for name in given):
             raise ValueError("must say a new content, or pinned true or false")
         return self
 
     def operations(self, bullet: Bullet) -> list[Operation]:
-        """Return what is still to be done to have the bullet so."""
+        """Return the operations that make the bullet so."""
         wanted: list[Operation] = []
         if self.content is not None and self.content != bullet.content:
             wanted.append(Update(bullet_id=bullet.id, content=self.content))
@@ -119,7 +119,7 @@ async def show(
     services: ServicesDep,
     query: Annotated[PlaybookQuery, Query()],
 ) -> PlaybookReply:
-    """Return what is remembered of the learner."""
+    """Return the learner's bullets."""
     found = await services.store.load(learner)
     wanted = query.filter()
     bullets = tuple(_stored(b, found) for b in found.playbook.bullets() if wanted.passes(b))
@@ -130,7 +130,7 @@ async def show(
 async def change(
     bullet_id: BulletId, patch: BulletPatch, learner: Learner, services: ServicesDep
 ) -> ChangeReply:
-    """Give a bullet another text, pin it or unpin it. Its votes stay."""
+    """Change a bullet's text, pin it or unpin it. Its votes stay."""
     base = await services.store.load(learner)
     wanted = patch.operations(_bullet(base, bullet_id))
     if not wanted:
@@ -140,7 +140,7 @@ async def change(
 
 @routes.delete("/{bullet_id}", responses=error_responses(404, 409))
 async def remove(bullet_id: BulletId, learner: Learner, services: ServicesDep) -> ChangeReply:
-    """Take a bullet out of the playbook. The history keeps it until it is compacted."""
+    """Remove a bullet. The history keeps it until it is compacted."""
     base = await services.store.load(learner)
     wanted = Remove(bullet_id=_bullet(base, bullet_id).id)
     return await commit_change(services, learner, base, [wanted], "removed over HTTP")

@@ -1,6 +1,6 @@
-"""The learner's own playbook, curated over HTTP: bring back, merge, replace, vote, go back.
+"""Curation of the learner's own playbook: restore, merge, supersede, vote, roll back.
 
-Does not: force a merge of bullets that don't say the same; that is for the host, at the command line.
+A merge of bullets that don't say the same is refused; only the command line can force one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])
 
 
 def _number(value: object) -> object:
-    """A version as a number: a text or a truth value is none, though pydantic would read one."""
+    """Refuse text and booleans, which pydantic would read as numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("a whole number")  # noqa: TRY004  pydantic takes a ValueError for a wrong value
     return value

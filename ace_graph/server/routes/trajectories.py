@@ -1,7 +1,4 @@
-"""The learner's own turns, as they were recorded.
-
-Does not: show what bullets said at the time; their ids are there.
-"""
+"""The learner's recorded turns. Bullets are given by id; their texts may have changed since."""
 
 from __future__ import annotations
 
@@ -28,16 +25,16 @@ routes = APIRouter(prefix="/api", tags=["trajectories"])
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.IGNORECASE)
 
 
-def _written_out(value: object) -> object:
+def _check_written(value: object) -> object:
     """Refuse what pydantic would also take for a time, such as a bare number."""
     if isinstance(value, str) and not _MOMENT.fullmatch(value):
         raise ValueError("must be a time, written as 2026-01-31T12:00:00Z")
     return value
 
 
-WrittenMoment = Annotated[Moment, BeforeValidator(_written_out)]
+WrittenMoment = Annotated[Moment, BeforeValidator(_check_written)]
 Absent = SkipJsonSchema[None]
-"""A query has no null; what is not named is left out."""
+"""For optional query parameters, which are absent and never null."""
 
 
 class TrajectoriesQuery(BaseModel):
@@ -80,7 +77,7 @@ class FeedbackReply(TurnFeedback):
 
 
 class TrajectoryReply(TurnRecord):
-    """A turn, its fields named as everywhere over HTTP."""
+    """A turn, with field names in camel case."""
 
     model_config = _CAMEL
 
@@ -105,5 +102,5 @@ async def trajectories(
 ) -> TrajectoriesReply:
     """Return the learner's turns and other recorded work, the newest first."""
     found = await services.store.find_turns(learner, query.wanted(), limit=query.limit, skip=query.skip)
-    told = tuple(TrajectoryReply.model_validate(turn.model_dump()) for turn in found)
-    return TrajectoriesReply(trajectories=told)
+    replies = tuple(TrajectoryReply.model_validate(turn.model_dump()) for turn in found)
+    return TrajectoriesReply(trajectories=replies)

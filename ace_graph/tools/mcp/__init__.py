@@ -1,7 +1,4 @@
-"""Tools of MCP servers.
-
-Names are resolved when they are used (PEP 562).
-"""
+"""Tools of MCP servers. Names are imported when they are first used (PEP 562)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""Which MCP servers there are, in the JSON shape that other MCP clients use.
+"""The configuration of MCP servers, in the JSON format of other MCP clients.
 
     {"mcpServers": {"files": {"command": "uvx", "args": ["mcp-server-files"], "env": {"TOKEN": "${TOKEN}"}},
                     "maths": {"url": "https://maths.example/mcp", "headers": {"Authorization": "..."}}}}
 
-`${NAME}` in a value is replaced from the environment, so that a file needs to hold no secret.
-
-Does not: start or reach a server.
+`${NAME}` in a value is replaced from the environment, so that the file needs no secrets.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ __all__ = ["HttpServer", "ServerConfig", "StdioServer", "parse_servers", "read_s
 
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,39}", re.ASCII)
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
-_KEYS_OF_OTHERS = frozenset(
+_IGNORED_KEYS = frozenset(
     {"description", "disabled", "autoApprove", "alwaysAllow", "name", "type", "transport"}
 )
 _TRANSPORTS = (None, "stdio", "http", "streamable_http", "streamable-http", "streamableHttp")
@@ -37,7 +35,7 @@ class _Server(BaseModel):
 
 
 class StdioServer(_Server):
-    """A program that is started here and spoken to through its standard input and output.
+    """A program that is started here and uses its standard input and output.
 
     `env` joins a small part of this process's environment (PATH, HOME and the like; no keys).
     """
@@ -102,7 +100,9 @@ def _server(name: str, entry: dict[str, JsonValue], environ: Mapping[str, str]) 
     transport = entry.get("transport", entry.get("type"))
     if transport not in _TRANSPORTS:
         raise ConfigurationError(f"MCP server {name}: the transport must be stdio or streamable HTTP")
-    known = {key: _filled(item, name, environ) for key, item in entry.items() if key not in _KEYS_OF_OTHERS}
+    known = {
+        key: _substituted(item, name, environ) for key, item in entry.items() if key not in _IGNORED_KEYS
+    }
     try:
         return HttpServer.model_validate(known) if "url" in known else StdioServer.model_validate(known)
     except ValidationError as error:
@@ -111,13 +111,13 @@ def _server(name: str, entry: dict[str, JsonValue], environ: Mapping[str, str]) 
     raise ConfigurationError(f"MCP server {name}: {where}: {detail['msg'][:1].lower()}{detail['msg'][1:]}")
 
 
-def _filled(value: JsonValue, name: str, environ: Mapping[str, str]) -> JsonValue:
+def _substituted(value: JsonValue, name: str, environ: Mapping[str, str]) -> JsonValue:
     """Return `value` with every `${NAME}` replaced. Raises ConfigurationError for one that is not set."""
     if isinstance(value, str):
         return _VARIABLE.sub(lambda found: _variable(found[1], name, environ), value)
     if isinstance(value, dict):
-        return {key: _filled(item, name, environ) for key, item in value.items()}
-    return [_filled(item, name, environ) for item in value] if isinstance(value, list) else value
+        return {key: _substituted(item, name, environ) for key, item in value.items()}
+    return [_substituted(item, name, environ) for item in value] if isinstance(value, list) else value
 
 
 def _variable(wanted: str, name: str, environ: Mapping[str, str]) -> str:

@@ -3,11 +3,10 @@
     async with mcp_tools({"maths": {"url": "https://maths.example/mcp"}}) as tools:
         graph = build_ace_graph(tools=tools)
 
-What a server says is foreign text: names are made plain, descriptions and results are cut, and nothing that
-it declares makes its tool a check (`metadata={"evidence": True}`); that is for the caller to say. A call that
-fails is a ToolException, which the agent hands to the model.
-
-Does not: take resources, prompts, sampling or elicitation of a server; tools only.
+A server's text is untrusted: names are made plain, descriptions and results are cut, and no declaration of a
+server makes its tool a check (`metadata={"evidence": True}`); only the caller can. A failed call is a
+ToolException, which the agent passes to the model. Resources, prompts, sampling and elicitation of a server
+are ignored.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ __all__ = ["McpTools", "mcp_tools"]
 logger = logging.getLogger("ace_graph")
 
 MAX_TOOLS = 100
-"""Tools that are taken of one server."""
+"""Per server; further ones are ignored."""
 
 _MAX_DESCRIPTION_CHARS = 1_000
 _MAX_NAME_CHARS = 64
@@ -75,7 +74,7 @@ class McpTools:
 
         With `strict` one that can't be reached raises ToolServerError.
         """
-        wanted = [server for server in self._servers if self._due(server.name)]
+        wanted = [server for server in self._servers if self._is_due(server.name)]
         if wanted:
             asked = await portal().run(_all_tools(wanted))
             for server, tools in zip(wanted, asked, strict=True):
@@ -86,7 +85,7 @@ class McpTools:
                     self._failed[server.name] = self._seconds()
                 else:
                     self._found[server.name] = list(tools.values())[:MAX_TOOLS]
-        return self._named()
+        return self._renamed()
 
     async def close(self) -> None:
         """End every session; a call afterwards is an error. Without this they end with the process."""
@@ -95,19 +94,19 @@ class McpTools:
     async def _close(self) -> None:
         await asyncio.gather(*(server.close() for server in self._servers))
 
-    def _due(self, name: str) -> bool:
+    def _is_due(self, name: str) -> bool:
         failed = self._failed.get(name)
         waited = failed is None or self._seconds() - failed > _RETRY_SECONDS
         return name not in self._found and waited
 
-    def _named(self) -> list[BaseTool]:
+    def _renamed(self) -> list[BaseTool]:
         every = [(server, tool) for server in self._servers for tool in self._found.get(server.name, ())]
-        often = Counter(_plain(tool.name) for _, tool in every)
+        often = Counter(_valid_name(tool.name) for _, tool in every)
         named: dict[str, BaseTool] = {}
         for server, tool in every:
-            name = _plain(tool.name)
+            name = _valid_name(tool.name)
             if often[name] > 1 or name in self._taken:
-                name = _plain(f"{server.name}_{tool.name}")
+                name = _valid_name(f"{server.name}_{tool.name}")
             named.setdefault(name, _McpTool.of(server, tool, name))
         return [tool for name, tool in named.items() if name not in self._taken]
 
@@ -149,12 +148,12 @@ class _McpTool(BaseTool):
         return made
 
     def _run(self, /, *_: Any, **arguments: Any) -> str:  # Any: JSON, as the server's schema says
-        return _text(portal().run_sync(self._told(arguments)))
+        return _text(portal().run_sync(self._call(arguments)))
 
     async def _arun(self, /, *_: Any, **arguments: Any) -> str:  # Any: as above
-        return _text(await portal().run(self._told(arguments)))
+        return _text(await portal().run(self._call(arguments)))
 
-    async def _told(self, arguments: Mapping[str, object]) -> McpReply:
+    async def _call(self, arguments: Mapping[str, object]) -> McpReply:
         try:
             return await self._server.call(self._name_there, arguments)
         except ToolServerError as error:
@@ -180,7 +179,7 @@ def _text(reply: McpReply) -> str:
     return short if short == reply.text else f"{short}... (truncated)"
 
 
-def _plain(name: str) -> str:
+def _valid_name(name: str) -> str:
     """Return a name that every provider takes: letters, digits, _ and -, not a digit first."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:_MAX_NAME_CHARS]
     return plain if plain[:1].isalpha() or plain[:1] == "_" else f"_{plain}"[:_MAX_NAME_CHARS]
