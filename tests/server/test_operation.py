@@ -192,7 +192,7 @@ async def test_no_learners_id_forges_a_log_line_or_a_part_of_one(caplog: pytest.
         "[ACE Audit] action=export learner=" + quoted.partition(" found=")[0],
         '[ACE Audit] action=forget learner="ada"',
     ]
-    named = [line for line in lines if "learner=" in line and "ada" not in line]
+    named = [line for line in lines if "learner=" in line and 'learner="ada"' not in line]
     assert len(named) == 3, "loaded, exported, forgotten"
     for line in named:
         told = line.partition("learner=")[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,7 @@ async def test_a_server_that_stops_ends_its_streams_and_leaves_the_turn_to_the_n
 async def test_a_stream_ends_also_when_the_server_stops_while_a_failed_turn_is_closed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.WARNING, "ace_graph")  # whatever an earlier test has set
     clock, held = HandClock(), HeldModel(solver=["<final>never</final>"])
     async with serving(settings_for(), Overrides(model=held), clock) as served:
         services = served.app.state.services
