@@ -1,8 +1,6 @@
 """The frame around every command: what goes wrong becomes one sentence on stderr and an exit code.
 
 0 is done, 1 failed, 2 wrong usage. `--debug`, wherever it stands, shows the traceback.
-
-Does not: know the commands.
 """
 
 from __future__ import annotations

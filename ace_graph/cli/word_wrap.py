@@ -1,6 +1,6 @@
 """Breaks text that comes in pieces into lines at words, as wide as the terminal.
 
-Does not: touch line breaks and spaces that are there, or break a word that is wider than a line.
+Existing line breaks and spaces stay, and a word wider than a line is not broken.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The commands `ace-graph adapt offline` and `ace-graph adapt online`: their arguments and their help.
 
-Does not: do the work, or import what does before a command is called, so that help answers at once.
+What a command needs is imported when it is called, so that `--help` answers at once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What `ace-graph adapt` does: reads the files, runs the adapter, writes the results, says what they mean.
+"""What `ace-graph adapt` does: reads the files, runs the adapter, writes the results, prints what they mean.
 
-Does not: fall back to the offline tutor. Without a model it is an error, like a wrong file.
+Without a model it is an error: the offline tutor never takes the place of a model here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`ace-graph compare A B --data FILE`: two playbooks, or two settings, on the same rows.
 
-Does not: fall back to the offline tutor; both sides need a model.
+Without a model it is an error: the offline tutor never takes the place of a model here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What `ace-graph gc` does: the cleaning that servers and workers do by themselves, now, or counted only.
-
-Does not: say what may go. The settings do.
-"""
+"""What `ace-graph gc` does: the cleaning that servers and workers do by themselves, now, or counted only."""
 
 from __future__ import annotations
 

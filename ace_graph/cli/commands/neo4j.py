@@ -1,7 +1,4 @@
-"""The commands `ace-graph neo4j ...`: what only the shared store has.
-
-Does not: touch any other store.
-"""
+"""The commands `ace-graph neo4j ...`: what only the shared store has."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """What `playbook export` and `playbook import` do: a playbook as a file, and back.
 
 A file of up to 500 bullets is imported in one delta, a larger one in several, with a progress bar.
-
-Does not: know formats; memory.formats does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`/playbook` inside a chat: look at what is remembered, ask why, pin, remove, and take that back.
+"""`/playbook` inside a chat: list what is remembered, ask why, pin, remove, undo.
 
-Does not: show what is in quarantine; `ace-graph playbook show --quarantined` does.
+Bullets in quarantine are not shown; `ace-graph playbook show --quarantined` shows them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """What `playbook history`, `diff`, `rollback`, `archived` and `restore` do: read changes, compare, go back.
 
 Going back is a change like any other: it is in the history, and can itself be undone.
-
-Does not: reach further back than the history that the store keeps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """What `playbook rescreen` does: read stored bullets again under the rules of the screen as they are now.
 
 One learner after the other, each in a commit of its own, so that it may be stopped and begun again.
-
-Does not: decide what moves (memory.rescreen does), or write anything where nothing moves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What `playbook show`, `stats` and `search` print: a table on a terminal, one bullet a line elsewhere.
-
-Does not: change anything.
-"""
+"""What `playbook show`, `stats` and `search` print: a table on a terminal, one bullet a line elsewhere."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What `ace-graph serve` does: settings and logs as everywhere, then the web backend.
 
-Does not: fall back to the offline tutor. A service that lost its key must not become a calculator.
+Without a model it is an error: the offline tutor never takes the place of a model here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What `trajectory list` and `trajectory show` print.
-
-Does not: change anything.
-"""
+"""What `trajectory list` and `trajectory show` print."""
 
 from __future__ import annotations
 

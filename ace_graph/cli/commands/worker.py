@@ -1,6 +1,6 @@
-"""What `worker`, `reflect` and `feedback` do: learn from what is pending, from one trajectory, from a word.
+"""`worker`, `reflect` and `feedback`: learn from pending turns, from one trajectory, from feedback.
 
-Does not: fall back to the offline tutor. A service that lost its key must not learn with a calculator.
+Without a model it is an error: the offline tutor never takes the place of a model here.
 """
 
 from __future__ import annotations
