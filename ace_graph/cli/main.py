@@ -270,7 +270,7 @@ def doctor(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Check model, store, settings and versions; say what is missing and how to mend it."""
+    """Check model, store, settings and versions; say what is missing and how to fix it."""
     from ace_graph.cli.commands.doctor import run_doctor
 
     raise typer.Exit(run_doctor(store, ask=ask, as_json=as_json))

@@ -1,6 +1,6 @@
 """`worker`, `reflect` and `feedback`: learn from pending turns, from one trajectory, from feedback.
 
-Without a model it is an error: the offline tutor never takes the place of a model here.
+The offline tutor never takes the place of a model here; only `feedback` works without one.
 """
 
 from __future__ import annotations
