@@ -1,8 +1,6 @@
 """Semantic similarity of a question to the bullets, where the host injected embeddings.
 
 Vectors are kept per graph by content hash, bounded, so each text is embedded once.
-
-Does not: choose a model or store vectors with the memory.
 """
 
 from __future__ import annotations

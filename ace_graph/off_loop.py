@@ -3,9 +3,6 @@
 A reader is a pure function of text: rules, retrieval, parsing. Short text is read where it is, because a
 thread costs more than the reading. Long text goes to a worker thread, one at a time per event loop: the
 interpreter runs one thread at a time, and several busy ones would keep the loop waiting for its turn.
-
-Does not: make a slow reader fast. A reader takes time in proportion to its text, and no single call into C
-code holds the interpreter for long.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Under `ainvoke` and `astream` the coroutine runs on the caller's loop, because t
 pools belong to it. Under `invoke` and `stream` it runs on the portal.
 
 One run of the graph as a node sees it: the resources, the run's context, and who the learner is.
-
-Does not: know what the nodes do.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ The graph's state: what flows between the five nodes. state.py holds what each o
 untracked: they live for one run and are never checkpointed, so checkpoints stay small and nothing of an
 earlier turn stays. The router copies the first two into `turn`. All other keys are plain JSON and are
 overwritten by every turn.
-
-Does not: hold behaviour.
 """
 
 from __future__ import annotations

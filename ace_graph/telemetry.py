@@ -4,8 +4,6 @@ Spans of OpenTelemetry, one per turn and one per node, where its packages are in
 
 Who collects them is the program's to say (the server reads the standard environment variables, see
 `ace_graph.server.telemetry`). A span holds names and ids, never text, and of an error its class.
-
-Does not: keep the lines; where logs go is for the operator to say.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The critic: judges the turn from evidence. With no evidence the verdict is `unknown`.
-
-Does not: clean the answer (the solver's parser did), ask a model, or move counters.
-"""
+"""The critic: judges the turn from evidence. With no evidence the verdict is `unknown`."""
 
 from __future__ import annotations
 

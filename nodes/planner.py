@@ -1,7 +1,4 @@
-"""The planner: turns the mode into solver parameters, the reflection window and the retrieval budget.
-
-Does not: call a model; the decision is the pure function `plan_turn`.
-"""
+"""The planner: turns the mode into solver parameters, the reflection window and the retrieval budget."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 The mode comes from the caller, from an injected model router, or from rules on whole words of the
 question. Nothing of an earlier turn sticks: the router writes every key of the turn anew.
-
-Does not: call a model by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The solver (ACE's Generator): retrieves the bullets that matter, injects them, and answers.
-
-Does not: judge the answer or change the memory.
-"""
+"""The solver (ACE's Generator): retrieves the bullets that matter, injects them, and answers."""
 
 from __future__ import annotations
 

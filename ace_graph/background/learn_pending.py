@@ -7,8 +7,6 @@
 It is idempotent: called twice, at once, again after a crash, or after a worker has done it, it takes effect
 once. Its arguments are two texts, so a task engine (Celery, huey, Ray, a LangGraph server's run) can carry
 them. A turn's `learning["pending"]` is the id; `outcome.retry_after` says when to call it again, if at all.
-
-Does not: need `ace-graph worker`, or mind it; both may work on one store.
 """
 
 from __future__ import annotations

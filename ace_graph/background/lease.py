@@ -1,7 +1,4 @@
-"""A lease on pending work: renewed while the work goes on, and the work stops when the lease is lost.
-
-Does not: work. Losing a lease is no error of the memory: the op id lets the work take effect once.
-"""
+"""A lease on pending work: renewed while the work goes on, and the work stops when the lease is lost."""
 
 from __future__ import annotations
 

@@ -7,8 +7,6 @@
 Run it inside a server's process, beside the graph, or as a process of its own (`ace-graph worker`). A
 worker that is killed anywhere loses nothing and doubles nothing: its lease runs out, and another one does
 the work, under the same op id.
-
-Does not: answer questions.
 """
 
 from __future__ import annotations

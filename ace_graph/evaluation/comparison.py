@@ -1,7 +1,4 @@
-"""Two playbooks, or two settings, side by side on the same samples: both answers, and what the numbers say.
-
-Does not: learn. Both sides are frozen.
-"""
+"""Two playbooks, or two settings, compared on the same samples. Both sides are frozen."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 The file is read once to find its rows, and a row again when it is asked: 16 bytes a row are held, however
 large the file. A line that can't be used is left out and reported, never guessed at.
-
-Does not: hold the rows, or score.
 """
 
 from __future__ import annotations

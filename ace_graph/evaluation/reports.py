@@ -1,8 +1,6 @@
 """A run as `results.json`: accuracy with its interval, the controls beside it, and what it cost.
 
 Everything in it but `timing` is the same for the same data, seed and model, interrupted or not.
-
-Does not: measure.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Sources: the interval of a share is Wilson's (1927); where a sample has several 
 independent, with the effective number of units of a ratio estimate over samples (Kish 1965). The test is
 McNemar's, exact. The interval of the paired difference is Newcombe's (Statistics in Medicine 17, 1998:
 2635-2650, method 10).
-
-Does not: adjust for looking at many comparisons.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ How an answer to each kind of task is scored. Nothing in an answer is ever execu
     qa        the general comparison of an answer in words or numbers with the right one
 
 Sources: the first two are those of the ACE paper's finance tasks (arXiv 2510.04618).
-
-Does not: hold data.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Heuristic and deterministic: every lesson becomes an Add with its metadata inferred where the reflector
 left it out. Whether it is new, or reinforces a bullet that says the same, is decided where the delta is
 resolved, against the newest state.
-
-Does not: call a model, or touch a counter without evidence.
 """
 
 from __future__ import annotations

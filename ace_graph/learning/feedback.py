@@ -7,8 +7,6 @@ The learner's next message as evidence about the turn before: "that's wrong, it 
 
 Found by the rules in this file. Never feedback: a question, a quotation, a story about somebody else,
 and a "no" or a value that answers what the assistant had asked. A plain "thanks" judges nothing.
-
-Does not: judge; the rules for that are in feedback.py.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A calculation is worked out again; a check that judged the answer when it was given (ground truth, a tool, the
 host's evaluator) counts as it stands. An answer that the check found right is defended: the objection is no
 evidence against it. What is corrected is often the form (7/4 and 1.75), and that is no objection.
-
-Does not: check anything but one plain calculation by itself.
 """
 
 from __future__ import annotations

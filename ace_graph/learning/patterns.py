@@ -2,8 +2,6 @@
 
 Rules are tried in order, the first that matches gives the lesson. A user adds a rule as one small
 `PatternRule`, and names tools of their own in another table of kinds.
-
-Does not: read results. Whether a call failed is all that is known of them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 What a lesson is about stands in the words that are left when the words are taken away that fit any lesson:
 how to work carefully, what becomes of answers and questions, who takes part. A lesson of which none is left
 says nothing that a good assistant does not do anyway.
-
-Does not: know platitudes in other languages than English, or judge whether a lesson is true.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A lesson and a reflection: what the reflector gives, and what is refused on the way to the playbook.
-
-Does not: call a model (reflector.py) or make operations (curator.py).
-"""
+"""A lesson and a reflection: what the reflector gives, and what is refused on the way to the playbook."""
 
 from __future__ import annotations
 

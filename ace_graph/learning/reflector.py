@@ -2,8 +2,6 @@
 
 Everything it is shown is data in delimited blocks. A reply that fails, is cut, or can't be read is no
 lesson, and is reported; "nothing to learn" is a good answer.
-
-Does not: change the memory. The curator turns lessons into operations.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a shell command is for: testing, installing, building, running, git.
-
-Does not: run or parse shell. It reads words, one simple command at a time.
-"""
+"""What a shell command is for: testing, installing, building, running, git."""
 
 from __future__ import annotations
 

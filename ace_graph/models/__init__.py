@@ -2,8 +2,6 @@
 
 Gemini by default, any LangChain chat model by injection or by `ACE_MODEL=provider:name`, the offline
 tutor where no model is wanted.
-
-Does not: prompt, or decide what a reply means to a role.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ At most 3 attempts in all, with waits of at most 1 and 2 s, and only for failure
 a failure is an error that says that the reply broke off, so no reader ever sees a text twice.
 
 Every call carries the tag `nostream`: whoever calls decides which text reaches the user.
-
-Does not: parse replies, choose models, or know roles.
 """
 
 from __future__ import annotations

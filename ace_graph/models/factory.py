@@ -1,8 +1,4 @@
-"""From settings to a chat model: Gemini, another LangChain provider, or the offline tutor.
-
-Does not: call a model, or keep one. A model with a pooled HTTP client belongs to the event loop it was
-first used on; `close_model` ends it there.
-"""
+"""From settings to a chat model: Gemini, another LangChain provider, or the offline tutor."""
 
 from __future__ import annotations
 

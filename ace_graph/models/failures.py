@@ -2,8 +2,6 @@
 
 Providers raise their own classes, which change with their libraries; statuses and class names are what
 they have in common, so both are read from the exception and what caused it.
-
-Does not: call or retry anything.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The offline tutor and the scripted test model stand on it. invoke, stream and th
 same reply; tokens are counted as words; a schema is answered with JSON text.
 
 Structured output for chat models that answer a schema with JSON text: the tutor and the test double.
-
-Does not: reach the network, or wait.
 """
 
 from __future__ import annotations

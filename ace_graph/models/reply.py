@@ -1,7 +1,4 @@
-"""Reading a model's reply: its chunks put together, whether it came to its end, and the JSON in it.
-
-Does not: call a model.
-"""
+"""Reading a model's reply: its chunks put together, whether it came to its end, and the JSON in it."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ A reply that was cut at the token limit still parses, into half of what the mode
 reply must have come to its own end, and what could not be read as a whole is not read at all.
 
 Chat models bound to a schema, kept from turn to turn: for some providers binding takes milliseconds.
-
-Does not: ask again; whoever calls decides how many rounds a reply is worth.
 """
 
 from __future__ import annotations

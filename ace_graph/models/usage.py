@@ -1,8 +1,6 @@
 """Calls and tokens per role, as plain JSON in the state.
 
 What model calls cost: a value that adds up.
-
-Does not: count tokens; the models report them.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ folder of the user's (ACE_PROMPTS_DIR) replaces the files that it holds.
 
 Text that comes from outside (questions, answers, tool results, bullets, traces) goes into a prompt
 through `data_block` only: delimited, its delimiter escaped, bounded in length.
-
-Does not: call models.
 """
 
 from __future__ import annotations

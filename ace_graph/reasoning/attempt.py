@@ -9,8 +9,6 @@ A retry: the question once more with the new lessons in the prompt, to see wheth
 
 Only where the new answer can be judged without asking anybody, by a ground truth or an evaluator. It is not
 shown to the learner, moves no counter, and is no evidence; it tells the reflector whether to look again.
-
-Does not: decide when there is another attempt. The critic and the reflector do.
 """
 
 from __future__ import annotations

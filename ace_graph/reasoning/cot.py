@@ -1,7 +1,4 @@
-"""Chain of thought: one call; with k > 1, k samples of which the most frequent answer is given.
-
-Does not: use tools.
-"""
+"""Chain of thought: one call; with k > 1, k samples of which the most frequent answer is given."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 The order is fixed: system, core, retrieved bullets, reflections, additional context, window, current
 question. The system message is stable where the memory is, so that a provider can cache it.
-
-Does not: retrieve or call anything.
 """
 
 from __future__ import annotations

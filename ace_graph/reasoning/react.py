@@ -2,8 +2,6 @@
 
 Whatever happens there is an answer: in the last turn the tools are taken away, and a model that still
 gives none is answered for. A tool that fails, or does not exist, becomes a message to the model.
-
-Does not: know what the tools do.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a way of reasoning takes and gives.
-
-Does not: reason. cot.py, tot.py and react.py do.
-"""
+"""What a way of reasoning takes and gives."""
 
 from __future__ import annotations
 

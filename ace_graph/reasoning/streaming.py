@@ -5,8 +5,6 @@ The reply's form is fixed by prompts/answer.md: `<scratch>`, `<final>`, `<used>`
 only be shown at its end, because its beginning may still turn out to be working.
 
 The solver's line to the model and to the user: asks, streams, counts, and shows only the answer.
-
-Does not: judge the answer.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ runs only when it is marked as idempotent (`metadata={"idempotent": True}`). The
 gets the result that is there; another call of it is refused. A tool that was not called before runs.
 
 The tool messages of a turn in the three forms that others need: conversation, reflector, patterns.
-
-Does not: call tools (react.py does).
 """
 
 from __future__ import annotations

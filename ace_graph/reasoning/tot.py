@@ -2,8 +2,6 @@
 
 2 x depth + 1 calls: every step one call for `breadth` thoughts that continue the best line, one call
 that scores them beside the lines kept so far; at the end one call that answers.
-
-Does not: use tools.
 """
 
 from __future__ import annotations

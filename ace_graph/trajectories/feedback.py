@@ -5,8 +5,6 @@
 
 The vote counts at once; the same source judging the same trajectory again replaces its earlier vote. When
 the trajectory's effective score moves by 0.3 or more it is to be learned from again, what moved most first.
-
-Does not: find feedback in messages; the graph does that in the conversation.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
         ...                                    # serve, or work
 
 Of all processes on a store one cleans, every six hours; the store says whose turn it is.
-
-Does not: hold up anybody. A pass that fails is logged, and the next one goes on.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 A pass goes from learner to learner and takes a bounded batch away in each transaction, with a pause after it,
 so that nobody waits for it.
-
-Does not: say what may go (`memory.retention` does), or run by itself (`housekeeping` does).
 """
 
 from __future__ import annotations
