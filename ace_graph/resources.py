@@ -175,9 +175,7 @@ def build_resources(
     The arguments are those of `build_ace_graph`. Raises ConfigurationError naming what to set.
     """
     preload()  # the first turn must not read files on the event loop
-    settings = settings or Settings.load()
-    if model is None:
-        choose_model(settings)  # raises now what would otherwise be raised in the first turn
+    settings = _checked_settings(settings, model)
     opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
     own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]
     every = (calculator, web_search(settings), *memory_tools(opened), *own)
@@ -203,6 +201,14 @@ def build_resources(
     )
     check_learning(resources.learning, resources)
     return resources
+
+
+def _checked_settings(settings: Settings | None, model: BaseChatModel | None) -> Settings:
+    """Return the settings. Raises now what a missing model would raise in the first turn."""
+    settings = settings or Settings.load()
+    if model is None:
+        choose_model(settings)
+    return settings
 
 
 def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:

@@ -90,7 +90,7 @@ def test_help_answers_without_loading_langgraph_or_langchain(tmp_path: Path) -> 
         "except SystemExit as end:\n"
         "    assert not end.code, end.code"
     )
-    assert _modules_after(run, tmp_path).isdisjoint({*HEAVY, "pydantic", "pydantic_settings", "rich"})
+    assert _modules_after(run, tmp_path).isdisjoint({*HEAVY, "pydantic", "pydantic_settings"})
 
 
 def test_a_users_own_memory_and_nodes_do_not_clash_with_ours(tmp_path: Path) -> None:
