@@ -21,6 +21,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from ace_graph.build_resources import build_resources, offline_fallback
 from ace_graph.context import ACEContext, LearningMode, check_names
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
@@ -30,7 +31,7 @@ from ace_graph.nodes.critic import after_critic, critic
 from ace_graph.nodes.planner import planner
 from ace_graph.nodes.router import router
 from ace_graph.nodes.solver import solver
-from ace_graph.resources import Evaluator, ModelRouter, Resources, build_resources, offline_fallback
+from ace_graph.resources import Evaluator, ModelRouter, Resources
 from ace_graph.runtime import bind
 from ace_graph.settings import Settings, export_others
 from ace_graph.state import ACEInput, ACEOutput, ACEState

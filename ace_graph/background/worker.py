@@ -23,11 +23,12 @@ from langchain_core.language_models import BaseChatModel
 
 from ace_graph.background.lease import RetryPolicy, Sleep
 from ace_graph.background.process_item import ItemOutcome, process_item
+from ace_graph.build_resources import build_resources
 from ace_graph.errors import ConfigurationError, StoreError
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.resources import Resources, build_resources
+from ace_graph.resources import Resources
 from ace_graph.runtime import logger
 from ace_graph.settings import Settings
 from ace_graph.telemetry import shown_learner

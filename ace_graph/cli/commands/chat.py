@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import typer
 
+from ace_graph.build_resources import offline_fallback
 from ace_graph.cli.app import say
 from ace_graph.cli.commands.playbook_guide import GUIDE_HELP, PlaybookGuide
 from ace_graph.cli.environment import load_settings
@@ -30,7 +31,6 @@ from ace_graph.errors import AceError, InvalidMode
 from ace_graph.learning.feedback import read_feedback
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.stores.base import checked_learner_id
-from ace_graph.resources import offline_fallback
 from ace_graph.state import MODES
 from ace_graph.stores import open_store
 

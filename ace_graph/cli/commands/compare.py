@@ -17,6 +17,7 @@ from ace_graph.adaptation.journal import AdaptationStep
 from ace_graph.adaptation.options import AdaptationOptions
 from ace_graph.adaptation.results import Accuracy
 from ace_graph.adaptation.samples import Environment, Outcome, Sample
+from ace_graph.build_resources import read_base_playbook
 from ace_graph.cli.app import say
 from ace_graph.cli.environment import ENV_FILE, load_settings
 from ace_graph.cli.progress import StepProgress, stop_on_interrupt
@@ -31,7 +32,6 @@ from ace_graph.evaluation.tasks import task_named
 from ace_graph.memory.playbook import Playbook
 from ace_graph.models import close_model, make_model
 from ace_graph.prompts import preview
-from ace_graph.resources import read_base_playbook
 from ace_graph.settings import Settings, variable_names
 
 __all__ = ["run_compare"]

@@ -209,8 +209,8 @@ def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
 
 def _check_graph(settings: Settings) -> Iterator[Check]:
     """Check prompts, tools and limits by building the graph."""
+    from ace_graph.build_resources import offline_fallback
     from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # as in agent
-    from ace_graph.resources import offline_fallback
 
     try:
         graph = build_ace_graph(settings=offline_fallback(settings), store="memory://")
@@ -224,8 +224,8 @@ def _check_graph(settings: Settings) -> Iterator[Check]:
 def _ask_model(settings: Settings) -> Iterator[Check]:
     from langchain_core.messages import HumanMessage
 
+    from ace_graph.build_resources import offline_fallback
     from ace_graph.models import call_model, close_model, make_model
-    from ace_graph.resources import offline_fallback
 
     async def asked() -> str:
         model = make_model(offline_fallback(settings))

@@ -1,0 +1,159 @@
+"""From arguments and settings to the resources of one graph or worker.
+
+Building reads prompt files, the base playbook and the list of MCP servers; models and connections are made
+on first use.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool, tool
+
+from ace_graph.context import LearningMode
+from ace_graph.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.formats.importing import as_playbook, read_text
+from ace_graph.memory.formats.registry import read_playbook
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.search.token_count import estimate_tokens
+from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.memory.tables import preload
+from ace_graph.models import choose_model, make_model
+from ace_graph.prompts import Prompts
+from ace_graph.resources import Evaluator, LateTools, ModelRouter, Resources, check_learning, random_id
+from ace_graph.settings import Settings
+from ace_graph.stores import open_store
+from ace_graph.tools.calculator import calculator
+from ace_graph.tools.mcp.config import read_servers
+from ace_graph.tools.mcp.tools import McpTools
+from ace_graph.tools.memory_tools import memory_tools
+from ace_graph.tools.web_search import web_search
+
+__all__ = ["build_resources", "offline_fallback", "read_base_playbook"]
+
+logger = logging.getLogger("ace_graph")
+
+BASE_PREFIX = "base:"
+
+
+def build_resources(
+    *,
+    settings: Settings | None = None,
+    model: BaseChatModel | None = None,
+    store: Store | str | None = None,
+    tools: Sequence[BaseTool | Callable[..., object]] = (),
+    embeddings: Embeddings | None = None,
+    evaluator: Evaluator | None = None,
+    mode_router: ModelRouter | None = None,
+    system_prompt: str | None = None,
+    base_playbook: Playbook | Path | str | None = None,
+    prompts_dir: Path | str | None = None,
+    learning: LearningMode | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    clock: Callable[[], datetime] | None = None,
+    new_id: Callable[[], str] | None = None,
+    snapshots: SnapshotCache | None = None,
+) -> Resources:
+    """Return the resources of one graph or worker; what is left out comes from the settings.
+
+    The arguments are those of `build_ace_graph`. Raises ConfigurationError naming what to set.
+    """
+    preload()  # the first turn must not read files on the event loop
+    settings = _checked_settings(settings, model)
+    opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
+    own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]
+    every = (calculator, web_search(settings), *memory_tools(opened), *own)
+    resources = Resources(
+        settings=settings,
+        store=opened,
+        make_model=lambda name, temperature: make_model(settings, model=name, temperature=temperature),
+        prompts=Prompts.load(Path(prompts_dir) if prompts_dir is not None else settings.prompts_dir),
+        injected_model=model,
+        tools=every,
+        own_tool_names=tuple(made.name for made in own),
+        late_tools=_late_tools(settings, [made.name for made in every]),
+        embeddings=embeddings,
+        evaluator=evaluator,
+        mode_router=mode_router,
+        system_prompt=system_prompt,
+        base_playbook=None if base_playbook is None else read_base_playbook(base_playbook),
+        learning=learning or settings.learning or "inline",
+        count_tokens=count_tokens or estimate_tokens,
+        clock=clock or utc_now,
+        new_id=new_id or random_id,
+        cache=SnapshotCache() if snapshots is None else snapshots,
+    )
+    check_learning(resources.learning, resources)
+    return resources
+
+
+def _checked_settings(settings: Settings | None, model: BaseChatModel | None) -> Settings:
+    """Return the settings. Raises now what a missing model would raise in the first turn."""
+    settings = settings or Settings.load()
+    if model is None:
+        choose_model(settings)
+    return settings
+
+
+def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:
+    """Return what starts the MCP servers of ACE_MCP_CONFIG at first use; they end with the process."""
+    if settings.mcp_config is None:
+        return None
+    return McpTools(read_servers(settings.mcp_config, os.environ), taken).ready
+
+
+def offline_fallback(settings: Settings) -> Settings:
+    """Return settings that name the offline tutor where no model is configured, and say so in the log.
+
+    For the command line and Studio only: a service that lost its key must not become a calculator.
+    """
+    try:
+        choose_model(settings)
+    except ModelNotConfigured:
+        logger.warning(
+            "[ACE Graph] no model is configured: the offline tutor answers; set GEMINI_API_KEY for Gemini"
+        )
+        return settings.model_copy(update={"model": "offline"})
+    return settings
+
+
+def read_base_playbook(source: Playbook | Path | str) -> Playbook:
+    """Return the playbook that every learner is given, its ids made from the bullets' content.
+
+    A file may be in any format that `playbook import` knows. Quarantined bullets are left out; nothing in it
+    is core. Raises ConfigurationError for a file that is missing or is not a playbook.
+    """
+    playbook = source if isinstance(source, Playbook) else _read(Path(source))
+    bullets = {b.content_hash: _as_base(b) for b in playbook.bullets() if b.status == "active"}
+    return Playbook.of(bullets.values())
+
+
+def _as_base(bullet: Bullet) -> Bullet:
+    section = bullet.section if not bullet.core else "lessons"
+    changed = {"id": BASE_PREFIX + bullet.content_hash, "pinned": False, "slot": None, "section": section}
+    return bullet.model_copy(update=changed)
+
+
+def _read(path: Path) -> Playbook:
+    """Return the playbook in a file of any format. Refused bullets are logged, the others count."""
+    try:
+        reading = read_playbook(read_text(path))
+    except OSError as error:
+        raise ConfigurationError(f"the base playbook {path} can't be read: {error}") from error
+    except (FormatError, NewerFormat) as error:
+        raise ConfigurationError(f"{path} is not a playbook: {error}") from error
+    if reading.refused and not reading.bullets:
+        why = reading.refused[0].why
+        raise ConfigurationError(f"{path} is not a playbook: none of its bullets can be used ({why})")
+    for refusal in reading.refused:
+        logger.warning("[ACE Memory] %s: a bullet of the base playbook is left out: %s", path, refusal.why)
+    return as_playbook(reading)
