@@ -1,11 +1,9 @@
-"""What each node returns: a typed part of the state.
-
-The graph's state: what flows between the five nodes. state.py holds what each of them returns.
+"""The graph's state, its parts, and the partial update that each node returns.
 
 `messages` is the conversation (LangGraph's add_messages). `mode`, `additional_context` and `memory` are
 untracked: they live for one run and are never checkpointed, so checkpoints stay small and nothing of an
-earlier turn stays. The router copies the first two into `turn`. All other keys are plain JSON and are
-overwritten by every turn.
+earlier turn is left. The router copies the first two into `turn`. All other keys are plain JSON, and every
+turn overwrites them.
 """
 
 from __future__ import annotations
@@ -111,7 +109,7 @@ class Plan(TypedDict):
 
 
 class FirstAnswer(TypedDict):
-    """The answer that evidence sent back: the one that counts for votes and accuracy."""
+    """The answer before a revision. Votes and accuracy count this one."""
 
     answer: str
     reasoning: str
@@ -123,7 +121,7 @@ class FirstAnswer(TypedDict):
 class Attempt(TypedDict):
     """What the solver did: the answer, its scratchpad, and the bullets shown and cited.
 
-    Of a revision, `first` is the answer that was sent back, and the trace holds all attempts.
+    After a revision, `first` is the answer before it, and the trace holds all attempts.
     """
 
     attempt_id: str
@@ -162,7 +160,7 @@ class EvidenceJSON(TypedDict):
 
 
 class First(TypedDict):
-    """The first answer of the turn and its verdict, which count; without a revision, those of the result."""
+    """The first answer of the turn and its verdict; votes and accuracy count these."""
 
     answer: str
     verdict: Verdict
@@ -171,7 +169,7 @@ class First(TypedDict):
 class Result(TypedDict):
     """What the caller gets of the turn (document 000's generator output, and the critic's verdict).
 
-    `withheld`: what is unproven was left out of this turn's prompt, to measure its worth (memory.trust).
+    `withheld`: unproven bullets were left out of this turn's prompt, to measure their effect (memory.trust).
     `raw`, where the run asked for it: the reply that the answer was read from, as the model gave it.
     """
 
@@ -276,7 +274,7 @@ class ACEOutput(MessagesState):
 
 
 class ACEState(MessagesState):
-    """All keys as nodes find them: the router has written those that are required here.
+    """All keys, as the nodes after the router find them.
 
     Nodes return partial updates. `mode` and `memory` are gone after an interrupt, a fork or
     `update_state`; `result` is there from the critic on.
@@ -294,7 +292,7 @@ class ACEState(MessagesState):
 
 
 class RouterUpdate(TypedDict):
-    """The router's part: who, which mode, and a clean slate for this turn."""
+    """What the router sets: learner, mode, and empty values for what this turn will fill."""
 
     mode: str
     memory: Memory

@@ -40,7 +40,7 @@ class PendingOutcome:
 
     done     its lessons are in the memory, by this call (`learning` says what changed) or an earlier one,
              or there was nothing left to do because the learner was forgotten
-    retry    not yet: it failed (`error`), or another worker is at it or at an earlier item of this
+    retry    not yet: it failed (`error`), or another worker has claimed it or an earlier item of this
              learner; call again in `retry_after` seconds
     dead     it failed too often; `reflect ID` on the command line makes it pending again
     """
@@ -116,7 +116,7 @@ _ALL = 1_000_000
 
 
 async def _not_yet(store: PendingStore, learner: str, now: datetime, terms: RetryPolicy) -> PendingOutcome:
-    """Somebody is at it, or the time of the next try has not come."""
+    """Another worker has claimed it, or its next try is not due."""
     times = [item.free_at for item in await store.list_pending(learner, dead=False) if item.free_at > now]
     seconds = (min(times) - now).total_seconds() if times else terms.poll_seconds
     return PendingOutcome("retry", retry_after=max(0.0, seconds))

@@ -1,12 +1,12 @@
-"""The worker: claims what turns left to learn, learns from it, and completes it. Any number may run.
+"""The worker: claims pending items, learns from them and completes them. Any number may run.
 
     worker = build_worker(model=chat_model, store=store, concurrency=4)
-    await worker.run()        # until worker.stop(): then what is under way is finished first
+    await worker.run()        # until worker.stop(), which lets running items finish
     await worker.drain()      # until nothing is pending or leased, dead letters aside
 
 Run it inside a server's process, beside the graph, or as a process of its own (`ace-graph worker`). A
-worker that is killed anywhere loses nothing and doubles nothing: its lease runs out, and another one does
-the work, under the same op id.
+worker that is killed loses nothing and repeats nothing: its lease runs out, and another worker processes the
+item under the same op id.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Worker:
         self._looking = asyncio.Lock()
 
     async def run(self) -> None:
-        """Work until `stop` is called; then finish what is under way. Cancelled, it gives its items back.
+        """Work until `stop` is called; then finish the running items. When cancelled it releases them.
 
         A store that can't be reached is asked again, less and less often, at most every 30 seconds.
         """
@@ -207,9 +207,9 @@ class Worker:
         return troubles
 
     async def _found(self) -> PendingItem | None:
-        """Return the next item, None when it waited for one in vain.
+        """Return the next item, None if none came while it waited.
 
-        One slot at a time looks, and waits where there is nothing: the others would find the same.
+        One slot at a time asks the store, and waits if there is nothing: others would get the same reply.
         """
         async with self._looking:
             self._signals.work.clear()

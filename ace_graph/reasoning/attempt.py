@@ -1,14 +1,10 @@
-"""One attempt at a turn's question: what the model is asked, and what came of it.
+"""One attempt at a turn's question: its prompt, the call, and the result.
 
-The first attempt is what the learner gets and what counts. A revision follows evidence of failure: the
-solver is told what was wrong. A retry is the reflector's: the same question with the lessons in the prompt,
-to see whether they help; nobody is shown it. Both are given the results of the tools that were called, and
-call again only those that are marked as idempotent.
-
-A retry: the question once more with the new lessons in the prompt, to see whether they help.
-
-Only where the new answer can be judged without asking anybody, by a ground truth or an evaluator. It is not
-shown to the learner, moves no counter, and is no evidence; it tells the reflector whether to look again.
+The first attempt is shown to the learner, and its verdict counts. A revision follows evidence of failure:
+the solver is told what was wrong. A retry belongs to the reflector: the same question, with the new lessons
+in the prompt, shows whether they help. It runs only where a ground truth or an evaluator can judge the new
+answer; it is not shown, moves no counter and is no evidence. Revisions and retries reuse the results of tools
+that were called before, and call again only tools marked as idempotent.
 """
 
 from __future__ import annotations
@@ -127,7 +123,7 @@ def attempt_of(
     answer_id: str,
     earlier: Attempt | None,
 ) -> Attempt:
-    """Return the attempt as the state keeps it; what an `earlier` one called and read stays in its trace."""
+    """Return the attempt as the state keeps it; the tool messages of an `earlier` one stay in its trace."""
     shown = set(injection.ids)
     trace, calls = trace_lines(solution.trace), tool_calls_of(solution.trace)
     attempt: Attempt = {

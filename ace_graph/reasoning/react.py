@@ -1,7 +1,7 @@
-"""Reason and act: the model calls tools until it answers, at most `max_turns` replies.
+"""Reason and act: the model calls tools until it answers, in at most `max_turns` replies.
 
-Whatever happens there is an answer: in the last turn the tools are taken away, and a model that still
-gives none is answered for. A tool that fails, or does not exist, becomes a message to the model.
+There is always an answer: in the last turn the model gets no tools, and if it still gives none, a sentence
+says so. A tool that fails or does not exist becomes a message to the model.
 """
 
 from __future__ import annotations

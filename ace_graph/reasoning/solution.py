@@ -1,4 +1,4 @@
-"""What a way of reasoning takes and gives."""
+"""The input and the output of a way of reasoning: the parts of the prompt, and the answer."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Reading the solver's reply while it streams: the final answer apart from scratchpad and citations.
+"""Calls the model and reads its reply while it streams: final answer, scratchpad, citations.
 
-The reply's form is fixed by prompts/answer.md: `<scratch>`, `<final>`, `<used>`. Only text inside
-`<final>` is shown, and as soon as it comes. A reply without the tags is the answer as a whole; it can
-only be shown at its end, because its beginning may still turn out to be working.
-
-The solver's line to the model and to the user: asks, streams, counts, and shows only the answer.
+The form of a reply is fixed by prompts/answer.md: `<scratch>`, `<final>`, `<used>`. Only the text inside
+`<final>` is shown, piece by piece. A reply without the tags is an answer as a whole; it is shown at its end,
+because its beginning may still turn out to be a scratchpad.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ def push_text(text: str, answer_id: str) -> None:
 
 
 class ModelSession:
-    """One attempt's conversation with the model. `usage` grows with every call.
+    """The model calls of one attempt. `usage` grows with every call.
 
     With `hold` nothing is shown: the critic shows the answer once it is accepted. `role` is who the calls
     are made and counted for.
@@ -78,7 +76,7 @@ class ModelSession:
         self.usage += usage
 
     async def call(self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None) -> ModelReply:
-        """Ask without showing anything."""
+        """Call the model without showing anything."""
         message = await call_model(
             model or self.model,
             messages,
@@ -91,7 +89,7 @@ class ModelSession:
     async def stream_answer(
         self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None
     ) -> ModelReply:
-        """Ask, and show the final answer's text while it comes. A reply that calls tools shows nothing."""
+        """Call the model and show the final answer while it streams; a reply with tool calls is not shown."""
         parser = AnswerParser()
         chunks = list[AIMessageChunk]()
         stream = stream_model(
@@ -163,7 +161,7 @@ class ParsedAnswer:
 class AnswerParser:
     """Feed it the reply's text as it comes; `feed` returns what may be shown now.
 
-    A piece is looked at once, with the few characters before it that may be the beginning of a tag.
+    Each piece is read once, with the few characters before it that may begin a tag.
     """
 
     def __init__(self) -> None:
@@ -188,7 +186,7 @@ class AnswerParser:
         return self._take(text) if self._state == "inside" else ""
 
     def finish(self) -> tuple[str, ParsedAnswer]:
-        """Return what was not shown yet, and the reply taken apart.
+        """Return what was not shown yet, and the parts of the reply.
 
         The pieces that were shown, joined, are exactly `answer`.
         """
@@ -199,7 +197,7 @@ class AnswerParser:
         return rest, ParsedAnswer("".join(self._shown), parsed.reasoning, parsed.used)
 
     def _opened(self, text: str) -> str:
-        """Find out whether the reply begins with a scratchpad; return what is to be looked at next."""
+        """Decide whether the reply begins with a scratchpad; return the text to read next."""
         head = (self._edge + text).lstrip()
         self._edge = ""
         if len(head) >= len(_OPENING):
@@ -255,7 +253,7 @@ def _held_back(text: str) -> int:
 
 
 def parse_answer(text: str) -> ParsedAnswer:
-    """Take a whole reply apart.
+    """Return the parts of a whole reply.
 
     "Answer: 5" gives 5; prose that only speaks of an answer stays as it is; nothing gives "".
     """

@@ -1,10 +1,10 @@
-"""Which tool calls of a later attempt are made: what a tool did once, it does not do again.
+"""The tool calls of a turn: which of a later attempt are run, and the forms in which others read them.
 
 An attempt after the first one is shown the calls and results of those before it. A tool that it calls again
-runs only when it is marked as idempotent (`metadata={"idempotent": True}`). The same call of any other tool
-gets the result that is there; another call of it is refused. A tool that was not called before runs.
-
-The tool messages of a turn in the three forms that others need: conversation, reflector, patterns.
+runs only if it is marked as idempotent (`metadata={"idempotent": True}`). For any other tool, a call with the
+same arguments gets the earlier result, and one with other arguments is refused. A tool that was not called
+before runs. The conversation, the reflector and the execution patterns each read the calls in a form of their
+own.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _REFUSED = "Not called again: this tool runs once a turn. What it did before sta
 
 @dataclass(frozen=True)
 class Divided:
-    """The calls of one reply: `run` holds those to make, None for none; the others have their results."""
+    """The calls of one reply: `run` holds those to run, None for none; the others have their results."""
 
     run: AIMessage | None
     reused: tuple[ToolMessage, ...] = ()
@@ -129,7 +129,7 @@ def divide(message: AIMessage, tools: Iterable[BaseTool], done: Sequence[BaseMes
 
 
 def _results(done: Sequence[BaseMessage]) -> dict[tuple[str, str], ToolMessage]:
-    """The results that are there, by name and arguments; of the same call twice the later one."""
+    """The earlier results by name and arguments; the later one where a call was made twice."""
     by_id = {message.tool_call_id: message for message in done if isinstance(message, ToolMessage)}
     return {
         _key(call): by_id[call["id"] or ""]
