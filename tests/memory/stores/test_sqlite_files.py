@@ -130,7 +130,7 @@ def open_folder() -> Iterator[Path]:
 
 def _unprivileged(path: Path, *, max_file_bytes: int = 0) -> list[str]:
     command = [sys.executable, "-m", "tests.memory.stores.unprivileged", str(path)]
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run(
         [*command, str(_NOBODY), str(max_file_bytes)], cwd=root, check=True, capture_output=True, text=True
     )

@@ -17,7 +17,7 @@ from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.testing.conformance.writing import adding, contents, rewriting, write
 from ace_graph.testing.invariants import check
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 
 
 def _writers(path: Path, processes: int, commits: int) -> subprocess.Popen[str]:
