@@ -1,9 +1,8 @@
-"""How a node function becomes a node: one coroutine, two edges.
+"""A run of the graph as its nodes see it, and how a node function becomes a node.
 
-Under `ainvoke` and `astream` the coroutine runs on the caller's loop, because the caller's tools and
-pools belong to it. Under `invoke` and `stream` it runs on the portal.
-
-One run of the graph as a node sees it: the resources, the run's context, and who the learner is.
+A node gets the resources, the run's context and the learner's id. It is one coroutine: under `ainvoke` and
+`astream` it runs on the caller's loop, because the caller's tools and connections belong to that loop; under
+`invoke` and `stream` it runs on the portal.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ class ACEOutput(MessagesState):
 
 
 class ACEState(MessagesState):
-    """All keys, as the nodes after the router find them.
+    """The state as nodes receive it. `messages` is the input, the planner sets `plan`, the router the rest.
 
     Nodes return partial updates. `mode` and `memory` are gone after an interrupt, a fork or
     `update_state`; `result` is there from the critic on.

@@ -1,9 +1,9 @@
-"""Who had everything handed out or deleted, and when: one log line each, without content.
+"""Audit lines in the log, and OpenTelemetry spans.
 
-Spans of OpenTelemetry, one per turn and one per node, where its packages are installed; nothing elsewhere.
-
-Who collects them is the program's to say (the server reads the standard environment variables, see
-`ace_graph.server.telemetry`). A span holds names and ids, never text, and of an error its class.
+The audit line says who exported or deleted everything about a learner, and when, without content. There is
+one span a turn and one a node where OpenTelemetry is installed; a span holds names and ids, never text, and
+of an error its class. The program decides where spans go (`ace_graph.server.telemetry` reads the standard
+environment variables).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What a chat model without a provider needs: one method that replies, the rest of LangChain's surface here.
+"""Base class of chat models that run in this process, such as the offline tutor and the scripted test model.
 
-The offline tutor and the scripted test model stand on it. invoke, stream and their async twins give the
-same reply; tokens are counted as words; a schema is answered with JSON text.
-
-Structured output for chat models that answer a schema with JSON text: the tutor and the test double.
+A subclass writes one method that replies. This class adds streaming, tools, structured output and token
+counts (words): invoke, stream and their async forms give the same reply, and a schema is answered with JSON
+text.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A reply as a typed value, or the reason why there is none.
+"""A model's reply as a typed value, or the reason why it is none.
 
-A reply that was cut at the token limit still parses, into half of what the model wanted to say. So the
-reply must have come to its own end, and what could not be read as a whole is not read at all.
-
-Chat models bound to a schema, kept from turn to turn: for some providers binding takes milliseconds.
+A reply that was cut at the token limit may still parse, into half of what the model meant. So a reply
+counts only if it came to its own end and was read as a whole. Models that are bound to a schema are kept
+from turn to turn, because binding takes some providers milliseconds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Calls and tokens per role, as plain JSON in the state.
-
-What model calls cost: a value that adds up.
-"""
+"""Calls and tokens per role: values that can be added, and their JSON in the state."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from ace_graph.server.conversations.checkpointer import TurnCheckpointer
 from ace_graph.server.conversations.database import Database
 from ace_graph.server.conversations.migrations import MIGRATIONS
 from ace_graph.server.conversations.open import conversations_location
-from ace_graph.server.conversations.process import is_gone, new_owner
+from ace_graph.server.conversations.owner import is_gone, new_owner
 from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, UnsavedTurn
 from ace_graph.server.conversations.sqlite import open_sqlite
 from tests.server.postgres import AVAILABLE, running_postgres

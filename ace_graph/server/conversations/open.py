@@ -14,7 +14,7 @@ from ace_graph.errors import ConfigurationError
 from ace_graph.server.clock import Clock, SystemClock
 from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
 from ace_graph.server.conversations.database import Database
-from ace_graph.server.conversations.process import new_owner
+from ace_graph.server.conversations.owner import new_owner
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.settings import Settings
 

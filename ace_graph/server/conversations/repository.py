@@ -19,7 +19,7 @@ from ace_graph.errors import RequestRefused
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.database import Database, Execute, Row
 from ace_graph.server.conversations.migrations import migrate
-from ace_graph.server.conversations.process import is_gone
+from ace_graph.server.conversations.owner import is_gone
 
 __all__ = ["LEASE_SECONDS", "AcceptedTurn", "Conversation", "Conversations", "GivenUpTurn", "UnsavedTurn"]
 
