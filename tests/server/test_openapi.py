@@ -63,6 +63,7 @@ def address() -> Generator[str]:
 
 DOCUMENT: Document = create_app(settings_for(model="offline")).openapi()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
+load_all_checks()  # before a server's thread runs: Python 3.11 fails when two threads parse source at once
 
 
 # schemathesis has a format of its own and hides what hypothesis says of it, which fails beside other threads.
@@ -84,7 +85,6 @@ def test_the_server_does_what_its_description_says(path: str, method: str, addre
     def answered(case: Case) -> None:
         case.call_and_validate(base_url=address, headers=bearer(), timeout=30)
 
-    load_all_checks()
     config = HypothesisTestConfig(project=SCHEMA.config, modes=_modes(path))
     create_test(operation=SCHEMA[path][method], test_func=answered, config=config)()
 
