@@ -1,110 +1,120 @@
-"""One operation on two numbers, explained in lines a learner can follow, and what the lines make use of."""
+"""Works out an expression from the inside, with lines that a learner can follow for each operation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Literal
 
-from ace_graph.arithmetic import Symbol, format_number
+from ace_graph.arithmetic import Expression, Number, Symbol, apply, format_number
 
-__all__ = ["NOTHING", "ExplainedStep", "Feature", "explain", "format_mixed"]
+__all__ = ["Feature", "Working", "format_mixed", "over_common_denominator"]
 
 Feature = Literal[
     "common_denominator", "tops_only", "simplify", "reciprocal", "order", "percent", "splitting", "compare"
 ]
 """What the solution made use of; advice about it was followed."""
 
-NOTHING: frozenset[Feature] = frozenset()
 
+class Working:
+    """An expression being worked out: the lines that explain it, and what they make use of.
 
-@dataclass(frozen=True, slots=True)
-class ExplainedStep:
-    """One operation explained."""
+    With `decimal`, results are written as decimals where that is exact, otherwise as fractions.
+    """
 
-    lines: tuple[str, ...]
-    features: frozenset[Feature] = NOTHING
+    def __init__(self, *, decimal: bool) -> None:
+        self._decimal = decimal
+        self.lines: list[str] = []
+        self.features: set[Feature] = set()
 
+    def evaluate(self, tree: Expression) -> Fraction:
+        """Return the value of `tree`. Raises NoValue where it has none."""
+        if isinstance(tree, Number):
+            return tree.value
+        left, right = self.evaluate(tree.left), self.evaluate(tree.right)
+        value = apply(tree.symbol, left, right)
+        if isinstance(tree.left, Number) and tree.left.is_percent:
+            self.features.add("percent")
+            self.lines.append(f"{tree.left.text} means {left * 100} out of 100, so {left}.")
+        whole = left.denominator == right.denominator == 1
+        match tree.symbol:
+            case "+" | "-" if not whole and not self._decimal:
+                self._sum_of_fractions(tree.symbol, left, right, value)
+            case "×" if not whole and not self._decimal:
+                self._product_of_fractions(left, right, value)
+            case "÷" if not whole and not self._decimal:
+                flipped = 1 / right
+                self.features.add("reciprocal")
+                self.lines.append(
+                    f"Dividing by {right} is multiplying by its reciprocal "
+                    f"{flipped.numerator}/{flipped.denominator}."
+                )
+                self._product_of_fractions(left, flipped, value)
+            case "×" if whole and (split := _split(int(left), int(right))) is not None:
+                self.features.add("splitting")
+                self.lines.append(split)
+            case symbol:
+                if symbol == "÷" and whole and value.denominator != 1:
+                    quotient, rest = divmod(abs(int(left)), abs(int(right)))
+                    self.lines.append(f"{abs(left)} ÷ {abs(right)} is {quotient} with remainder {rest}.")
+                inside = f"{self._in_brackets(left)} {symbol} {self._in_brackets(right)}"
+                self.lines.append(f"{inside} = {format_number(value, decimal=self._decimal)}.")
+        return value
 
-def explain(
-    symbol: Symbol, left: Fraction, right: Fraction, value: Fraction, *, decimal: bool
-) -> ExplainedStep:
-    """Return how `left symbol right` comes to be `value`, in fractions, or with `decimal` in decimals."""
-    whole = left.denominator == right.denominator == 1
-    if not whole and not decimal:
-        if symbol in ("+", "-"):
-            return _sum_of_fractions(symbol, left, right, value)
-        if symbol == "×":
-            return _product_of_fractions(left, right, value)
-        if symbol == "÷":
-            return _quotient_of_fractions(left, right, value)
-    result = format_number(value, decimal=decimal)
-    line = f"{_inside(left, decimal)} {symbol} {_inside(right, decimal)} = {result}."
-    if whole and symbol == "×" and (split := _split(int(left), int(right))) is not None:
-        return ExplainedStep((split,), frozenset({"splitting"}))
-    if whole and symbol == "÷" and value.denominator != 1:
-        quotient, rest = divmod(abs(int(left)), abs(int(right)))
-        return ExplainedStep((f"{abs(left)} ÷ {abs(right)} is {quotient} with remainder {rest}.", line))
-    return ExplainedStep((line,))
-
-
-def _sum_of_fractions(symbol: Symbol, left: Fraction, right: Fraction, value: Fraction) -> ExplainedStep:
-    common = lcm(left.denominator, right.denominator)
-    tops = [part.numerator * (common // part.denominator) for part in (left, right)]
-    top = tops[0] + tops[1] if symbol == "+" else tops[0] - tops[1]
-    features: set[Feature] = {"tops_only"}
-    lines: list[str] = []
-    if left.denominator == right.denominator:
-        lines.append(f"Both have the denominator {common}, so it stays as it is.")
-    else:
-        features.add("common_denominator")
-        lines.append(
-            f"The smallest common denominator of {left.denominator} and {right.denominator} is {common}."
+    def _sum_of_fractions(self, symbol: Symbol, left: Fraction, right: Fraction, value: Fraction) -> None:
+        common, first, second = over_common_denominator(left, right)
+        top = first + second if symbol == "+" else first - second
+        self.features.add("tops_only")
+        if left.denominator == right.denominator:
+            self.lines.append(f"Both have the denominator {common}, so it stays as it is.")
+        else:
+            self.features.add("common_denominator")
+            rewritten = [
+                f"{part} = {over}/{common}"
+                for part, over in ((left, first), (right, second))
+                if part.denominator != common
+            ]
+            self.lines += [
+                f"The smallest common denominator of {left.denominator} and {right.denominator} is {common}.",
+                " and ".join(rewritten) + ".",
+            ]
+        verb = "Add" if symbol == "+" else "Subtract"
+        self.lines.append(
+            f"{verb} the tops only: {first} {symbol} {_signed(second)} = {top}, which gives {top}/{common}."
         )
-        lines.append(" and ".join(_rewritten((left, right), tops, common)) + ".")
-    verb = "Add" if symbol == "+" else "Subtract"
-    lines.append(
-        f"{verb} the tops only: {tops[0]} {symbol} {_signed(tops[1])} = {top}, which gives {top}/{common}."
-    )
-    return _lowest(top, common, value, lines, features)
+        self._lowest_terms(top, common, value)
+
+    def _product_of_fractions(self, left: Fraction, right: Fraction, value: Fraction) -> None:
+        top, bottom = left.numerator * right.numerator, left.denominator * right.denominator
+        self.lines += [
+            f"Multiply the tops: {left.numerator} × {_signed(right.numerator)} = {top}.",
+            f"Multiply the bottoms: {left.denominator} × {right.denominator} = {bottom}. "
+            f"That is {top}/{bottom}.",
+        ]
+        self._lowest_terms(top, bottom, value)
+
+    def _lowest_terms(self, top: int, bottom: int, value: Fraction) -> None:
+        if bottom != value.denominator:
+            self.features.add("simplify")
+            shared = gcd(top, bottom)
+            self.lines.append(f"In lowest terms, dividing both by {shared}: {top}/{bottom} = {value}.")
+
+    def _in_brackets(self, value: Fraction) -> str:
+        text = format_number(value, decimal=self._decimal)
+        return f"({text})" if value < 0 else text
 
 
-def _rewritten(parts: Sequence[Fraction], tops: Sequence[int], common: int) -> list[str]:
-    """The parts that do not have the denominator `common` yet, with it."""
-    return [
-        f"{part} = {top}/{common}"
-        for part, top in zip(parts, tops, strict=True)
-        if part.denominator != common
-    ]
+def over_common_denominator(left: Fraction, right: Fraction) -> tuple[int, int, int]:
+    """Return the smallest common denominator of two numbers, and the numerator of each over it."""
+    common = lcm(left.denominator, right.denominator)
+    return common, int(left * common), int(right * common)
 
 
-def _product_of_fractions(left: Fraction, right: Fraction, value: Fraction) -> ExplainedStep:
-    top, bottom = left.numerator * right.numerator, left.denominator * right.denominator
-    lines = [
-        f"Multiply the tops: {left.numerator} × {_signed(right.numerator)} = {top}.",
-        f"Multiply the bottoms: {left.denominator} × {right.denominator} = {bottom}. That is {top}/{bottom}.",
-    ]
-    return _lowest(top, bottom, value, lines, set())
-
-
-def _quotient_of_fractions(left: Fraction, right: Fraction, value: Fraction) -> ExplainedStep:
-    flipped = 1 / right
-    product = _product_of_fractions(left, flipped, value)
-    reciprocal: frozenset[Feature] = frozenset({"reciprocal"})
-    first = f"Dividing by {right} is multiplying by its reciprocal {flipped.numerator}/{flipped.denominator}."
-    return ExplainedStep((first, *product.lines), product.features | reciprocal)
-
-
-def _lowest(
-    top: int, bottom: int, value: Fraction, lines: list[str], features: set[Feature]
-) -> ExplainedStep:
-    if bottom != value.denominator:
-        shared = gcd(top, bottom)
-        lines.append(f"In lowest terms, dividing both by {shared}: {top}/{bottom} = {value}.")
-        features.add("simplify")
-    return ExplainedStep(tuple(lines), frozenset(features))
+def format_mixed(value: Fraction) -> str:
+    """Return `value` as a mixed number: 1 1/2."""
+    whole, rest = divmod(abs(value.numerator), value.denominator)
+    part = f"{rest}/{value.denominator}" if rest else ""
+    return ("-" if value < 0 else "") + (f"{whole} {part}" if whole and part else part or str(whole))
 
 
 def _split(left: int, right: int) -> str | None:
@@ -117,19 +127,5 @@ def _split(left: int, right: int) -> str | None:
     return f"{left} × {right}: {parts}, together {big * small}."
 
 
-def _inside(value: Fraction, decimal: bool) -> str:
-    text = format_number(value, decimal=decimal)
-    return f"({text})" if value < 0 else text
-
-
 def _signed(value: int) -> str:
     return f"({value})" if value < 0 else str(value)
-
-
-def format_mixed(value: Fraction) -> str:
-    """Return `value` as a mixed number: 1 1/2."""
-    whole, rest = divmod(abs(value.numerator), value.denominator)
-    sign = "-" if value < 0 else ""
-    if not rest:
-        return f"{sign}{whole}"
-    return f"{sign}{whole} {rest}/{value.denominator}" if whole else f"{sign}{rest}/{value.denominator}"

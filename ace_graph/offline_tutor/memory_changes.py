@@ -5,14 +5,13 @@ Without such a block in the prompt nothing was stored, and the tutor says so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ace_graph.models.reply import find_json_object
-from ace_graph.offline_tutor.prompt_reader import block
 
-__all__ = ["NOTHING_KEPT", "MemoryChanges", "defend_answer", "read_memory_changes"]
+__all__ = ["MemoryChanges", "defend_answer", "read_memory_changes"]
 
-NOTHING_KEPT = "I have kept nothing of that. What shall we work out?"
 _CHANGES = {
     "not_kept": 'I have not kept "{text}"{why}.',
     "forgotten": 'I have forgotten: "{text}".',
@@ -26,14 +25,14 @@ class MemoryChanges(NamedTuple):
     `forgot`: something was forgotten, which may be the name to greet with.
     """
 
-    sentences: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    forgot: bool = False
+    sentences: tuple[str, ...]
+    beside: tuple[str, ...]
+    forgot: bool
 
 
-def read_memory_changes(system: str) -> MemoryChanges:
+def read_memory_changes(blocks: Mapping[str, str]) -> MemoryChanges:
     """Return what the block <memory_changes> of a prompt says, in sentences for the learner."""
-    changes = [find_json_object(line) or {} for line in block(system, "memory_changes").splitlines()]
+    changes = [find_json_object(line) or {} for line in blocks.get("memory_changes", "").splitlines()]
     kept = [f'"{change["kept"]}"' for change in changes if "kept" in change]
     others = tuple(
         sentence.format(text=change[name], why=f" ({change['why']})" if "why" in change else "")
@@ -45,13 +44,13 @@ def read_memory_changes(system: str) -> MemoryChanges:
     return MemoryChanges((*remembered, *others), others, any("forgotten" in change for change in changes))
 
 
-def defend_answer(system: str) -> str | None:
-    """Return what to say to an objection that a check refuted, from the block <check>; None for none."""
-    check = find_json_object(block(system, "check"))
+def defend_answer(blocks: Mapping[str, str]) -> list[str]:
+    """Return what to say to an objection that a check refuted, from the block <check>; no line for none."""
+    check = find_json_object(blocks.get("check", ""))
     if check is None or check.get("answer_before") != "right":
-        return None
+        return []
     calculation, value, claimed = (check.get(name) for name in ("calculation", "value", "learner_says"))
     if not calculation:
-        return "I have looked at it again: the answer was checked, and it was right."
+        return ["I have looked at it again: the answer was checked, and it was right."]
     other = f", not {claimed}" if claimed else ""
-    return f"I have checked it again: {calculation} = {value}{other}."
+    return [f"I have checked it again: {calculation} = {value}{other}."]

@@ -6,28 +6,25 @@ A small, fixed set of patterns. What they do not cover is no problem that the tu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from ace_graph.arithmetic import Expression, Number, Operation, Symbol, parse
+from ace_graph.arithmetic import Expression, Number, Operation, Symbol, numbers_of, parse
 from ace_graph.numerals import Form
 from ace_graph.offline_tutor.spelled_numbers import normalize
 
 __all__ = ["Compare", "Compute", "Convert", "Factor", "Problem", "Simplify", "find_problem", "unanswered"]
 
 
-@dataclass(frozen=True, slots=True)
-class Compute:
+class Compute(NamedTuple):
     """Work out an expression that has at least one operation."""
 
     tree: Operation
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(NamedTuple):
     """Tell which of two numbers is larger or smaller."""
 
     left: Number
@@ -35,24 +32,21 @@ class Compare:
     asked: Literal["larger", "smaller"]
 
 
-@dataclass(frozen=True, slots=True)
-class Simplify:
+class Simplify(NamedTuple):
     """Bring a fraction to lowest terms."""
 
     top: int
     bottom: int
 
 
-@dataclass(frozen=True, slots=True)
-class Convert:
+class Convert(NamedTuple):
     """Write a number in another form."""
 
     number: Number
     into: Form
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
+class Factor(NamedTuple):
     """The least common multiple, or the greatest common divisor, of whole numbers."""
 
     numbers: tuple[int, ...]
@@ -66,30 +60,36 @@ _MAX_TRIES = 30
 _OPEN_ENDS = "+-*/^÷×.( "
 """What no expression ends with, or can do without at its end."""
 _NUM = r"-?(?:\d+ \d+/0*[1-9]\d*|\d+/0*[1-9]\d*|(?:\d+(?:\.\d+)?|\.\d+) ?%?)"
+_LEFT, _RIGHT = rf"(?P<left>{_NUM})", rf"(?P<right>{_NUM})"
 _BETWEEN = r"[^\d.(-]{0,30}?"
 _AND = r"\s*,?\s*(?:and|to|with|by|,|&)\s*(?:the\s+)?"
 _ASKS = re.compile(r"\b(?:what|how much|calculate|compute|evaluate|solve|work out|find)\b|=|\?")
 _RUN = re.compile(r"(?:mod\b|[\d\s.+\-*/^÷×()%])+")
+_RUN_STARTS = re.compile(r"(?<=\s)[(\d-]")
 _DATE_LIKE = re.compile(r"\b\d{1,4}-\d{1,2}-\d{1,4}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}\b")
 _BARE_DASH = re.compile(r"\d+-\d+")
-_VERBS: tuple[tuple[re.Pattern[str], Symbol, bool], ...] = (
-    (re.compile(rf"\b(?:add|sum of|sum|total of){_BETWEEN}({_NUM}){_AND}({_NUM})"), "+", False),
-    (re.compile(rf"\b(?:subtract|take){_BETWEEN}({_NUM})\s*(?:away\s+)?from\s*({_NUM})"), "-", True),
-    (re.compile(rf"\bdifference (?:between|of){_BETWEEN}({_NUM}){_AND}({_NUM})"), "-", False),
-    (re.compile(rf"\b(?:multiply|product of){_BETWEEN}({_NUM}){_AND}({_NUM})"), "×", False),
-    (re.compile(rf"\bdivide{_BETWEEN}({_NUM})\s*by\s*({_NUM})"), "÷", False),
-    (re.compile(rf"\b(?:what is|what's|find)\s*({_NUM}) more than ({_NUM})"), "+", True),
-    (re.compile(rf"\b(?:what is|what's|find)\s*({_NUM}) less than ({_NUM})"), "-", True),
+_VERBS: tuple[tuple[re.Pattern[str], Symbol], ...] = (
+    (re.compile(rf"\b(?:add|sum of|sum|total of){_BETWEEN}{_LEFT}{_AND}{_RIGHT}"), "+"),
+    (re.compile(rf"\b(?:subtract|take){_BETWEEN}{_RIGHT}\s*(?:away\s+)?from\s*{_LEFT}"), "-"),
+    (re.compile(rf"\bdifference (?:between|of){_BETWEEN}{_LEFT}{_AND}{_RIGHT}"), "-"),
+    (re.compile(rf"\b(?:multiply|product of){_BETWEEN}{_LEFT}{_AND}{_RIGHT}"), "×"),
+    (re.compile(rf"\bdivide{_BETWEEN}{_LEFT}\s*by\s*{_RIGHT}"), "÷"),
+    (re.compile(rf"\b(?:what is|what's|find)\s*{_RIGHT} more than {_LEFT}"), "+"),
+    (re.compile(rf"\b(?:what is|what's|find)\s*{_RIGHT} less than {_LEFT}"), "-"),
 )
-_MORE = re.compile(
+_GOES_ON = re.compile(
     r"\s*[-+*/^÷]\s*[\d(]|\s*,?\s*(?:and|then)\s+(?:then\s+)?(?:add|subtract|multiply|divide|take)"
 )
-_THIRD = re.compile(rf"{_AND}({_NUM})")
-_PAIR = re.compile(rf"({_NUM})\s*,?\s*(?:[a-z' ]{{0,30}}\bthan|or|and|vs\.?|versus|,|to|with)\s*({_NUM})")
+_ANOTHER = re.compile(rf"{_AND}({_NUM})")
+_PAIR = re.compile(rf"{_LEFT}\s*,?\s*(?:[a-z' ]{{0,30}}\bthan|or|and|vs\.?|versus|,|to|with)\s*{_RIGHT}")
 _LARGER = re.compile(r"\b(?:bigger|biggest|larger|largest|greater|greatest|more|higher|compare|same|equal)\b")
 _SMALLER = re.compile(r"\b(?:smaller|smallest|less|lower|lesser|least|fewer)\b")
-_SIMPLIFY = re.compile(rf"\b(?:simplif\w*|reduce)\b.*?({_NUM})|({_NUM}).*\b(?:lowest terms|simplest form)\b")
-_SIMPLIFY_WORD = re.compile(r"simplif|reduce|lowest terms|simplest form")
+_SIMPLIFY = re.compile(r"\b(?:simplif\w*|reduce|lowest terms|simplest form)\b")
+_FRACTION = r"(?<![\d./-])(?<!\d )(?P<top>\d+)/(?P<bottom>0*[1-9]\d*)"
+_ANY_FRACTION = re.compile(rf"{_FRACTION}(?![\d/])")
+_ONLY_FRACTION = re.compile(
+    rf"(?:what is|what's|how much is|calculate|compute|evaluate|solve|work out)?\s*{_FRACTION}\W*"
+)
 _FORMS: tuple[Form, ...] = ("decimal", "percent", "fraction", "mixed")
 _FORM = rf"(?P<form>{'|'.join(_FORMS)})"
 _CONVERT = re.compile(rf"(?P<number>{_NUM})\s*(?:as|to|into|in)\s+(?:an?\s+)?(?:improper\s+)?{_FORM}")
@@ -98,69 +98,52 @@ _MULTIPLE = re.compile(
     r"\b(?:lcm|lcd|(?:least|lowest|smallest) common (?:multiple|denominator)|common denominator)\b(.*)"
 )
 _DIVISOR = re.compile(r"\b(?:gcd|gcf|hcf|(?:greatest|highest|largest) common (?:divisor|factor))\b(.*)")
-_LONE = re.compile(
-    r"(?:what is|what's|how much is|calculate|compute|evaluate|solve|work out)?\s*(\d+)/(0*[1-9]\d*)\W*"
-)
 
 
 def find_problem(text: str) -> Problem | None:
     """Return the first problem in `text` that the tutor knows how to solve, or None."""
-    said = _DATE_LIKE.sub(" ", normalize(text))
-    if _goes_on(said):
-        return None
-    return next((found for finder in _FINDERS if (found := finder(said)) is not None), None)
+    words = _DATE_LIKE.sub(" ", normalize(text))
+    for pattern, _ in _VERBS:
+        verb = pattern.search(words)
+        if verb is not None and _GOES_ON.match(words, verb.end()):
+            return None  # words and signs are mixed, "add 1/2 and 1/3 * 4": it can be read in two ways
+    return next((problem for finder in _FINDERS if (problem := finder(words)) is not None), None)
 
 
-def _number(text: str) -> Number | None:
-    tree = parse(text)
-    return tree if isinstance(tree, Number) else None
+def _numbers(*texts: str) -> list[Number]:
+    """The numbers that the texts are, without texts that are none."""
+    return [tree for text in texts if isinstance(tree := parse(text), Number)]
 
 
-def _verb(said: str) -> Compute | None:
-    for pattern, symbol, swapped in _VERBS:
-        match = pattern.search(said)
-        if match is None:
+def _verb(words: str) -> Compute | None:
+    for pattern, symbol in _VERBS:
+        if (match := pattern.search(words)) is None:
             continue
-        left, right = _number(match[1]), _number(match[2])
-        if left is None or right is None:
-            return None
-        tree = Operation(symbol, right, left) if swapped else Operation(symbol, left, right)
-        return Compute(_with_more(tree, said, match.end()) if symbol in "+×" and not swapped else tree)
+        texts, end = [match["left"], match["right"]], match.end()
+        if symbol in ("+", "×") and match.start("left") < match.start("right"):
+            while (another := _ANOTHER.match(words, end)) is not None:
+                texts.append(another[1])
+                end = another.end()
+        trees: list[Expression] = [*_numbers(*texts)]
+        joined = reduce(partial(Operation, symbol), trees)
+        return Compute(joined) if isinstance(joined, Operation) else None
     return None
 
 
-def _goes_on(said: str) -> bool:
-    """Whether words and signs are mixed, as in "add 1/2 and 1/3 * 4": it can be read in two ways."""
-    matches = (pattern.search(said) for pattern, _, _ in _VERBS)
-    return any(_MORE.match(said, match.end()) is not None for match in matches if match is not None)
-
-
-def _with_more(tree: Operation, said: str, position: int) -> Operation:
-    while (more := _THIRD.match(said, position)) is not None:
-        number = _number(more[1])
-        if number is None:
-            return tree
-        tree, position = Operation(tree.symbol, tree, number), more.end()
-    return tree
-
-
-def _compute(said: str) -> Compute | None:
+def _compute(words: str) -> Compute | None:
     best: Operation | None = None
-    for run in _RUN.findall(said):
-        tree = _in_run(run)
-        if not isinstance(tree, Operation):
-            continue
-        bare = run.strip(" .")
-        if _BARE_DASH.fullmatch(bare) and bare != said.strip(" .") and not _ASKS.search(said):
+    for run in _RUN.findall(words):
+        tree, bare = _in_run(run), run.strip(" .")
+        if _BARE_DASH.fullmatch(bare) and bare != words.strip(" .") and not _ASKS.search(words):
             continue  # pages 3-5, a telephone number
-        if best is None or _size(tree) > _size(best):
+        if tree is not None and (best is None or len(numbers_of(tree)) > len(numbers_of(best))):
             best = tree
     return Compute(best) if best is not None else None
 
 
-def _in_run(run: str) -> Expression | None:
+def _in_run(run: str) -> Operation | None:
     """What the run says, without numbers that only stand before it: "5. 3 + 4"."""
-    starts = [0, *(match.start() for match in islice(re.finditer(r"(?<=\s)[(\d-]", run), _MAX_STARTS))]
+    starts = [0, *(match.start() for match in islice(_RUN_STARTS.finditer(run), _MAX_STARTS))]
     trees = (_longest(run[start:]) for start in starts)
     return next((tree for tree in trees if isinstance(tree, Operation)), None)
 
@@ -186,70 +169,49 @@ def _longest(run: str) -> Expression | None:
     return None
 
 
-def _size(tree: Expression) -> int:
-    return 1 + _size(tree.left) + _size(tree.right) if isinstance(tree, Operation) else 0
-
-
-def _compare(said: str) -> Compare | None:
-    smaller, larger = _SMALLER.search(said), _LARGER.search(said)
-    pair = _PAIR.search(said)
-    if pair is None or not (smaller or larger) or _compute(said) is not None:
+def _compare(words: str) -> Compare | None:
+    smaller, larger, pair = _SMALLER.search(words), _LARGER.search(words), _PAIR.search(words)
+    if pair is None or not (smaller or larger) or _compute(words) is not None:
         return None
-    left, right = _number(pair[1]), _number(pair[2])
-    if left is None or right is None:
-        return None
+    left, right = _numbers(pair["left"], pair["right"])
     return Compare(left, right, "smaller" if smaller and not larger else "larger")
 
 
-def _simplify(said: str) -> Simplify | None:
-    if not _SIMPLIFY_WORD.search(said):
+def _simplify(words: str) -> Simplify | None:
+    word = _SIMPLIFY.search(words)
+    if word is None:
+        fraction = _ONLY_FRACTION.fullmatch(words.strip())
+    else:
+        fraction = _ANY_FRACTION.search(words, word.end()) or _ANY_FRACTION.search(words, 0, word.start())
+    return Simplify(int(fraction["top"]), int(fraction["bottom"])) if fraction is not None else None
+
+
+def _convert(words: str) -> Convert | None:
+    found = _CONVERT.search(words) or _WHAT_FORM.search(words)
+    if found is None or _compute(words) is not None:
         return None
-    match = _SIMPLIFY.search(said)
-    return _fraction(match[1] or match[2]) if match is not None else None
-
-
-def _lone(said: str) -> Simplify | None:
-    match = _LONE.fullmatch(said.strip())
-    return Simplify(int(match[1]), int(match[2])) if match is not None else None
-
-
-def _fraction(text: str) -> Simplify | None:
-    parts = re.fullmatch(r"(\d+)/(\d+)", text.strip())
-    return Simplify(int(parts[1]), int(parts[2])) if parts is not None and _number(text) is not None else None
-
-
-def _convert(said: str) -> Convert | None:
-    if _compute(said) is not None:
-        return None
-    found = _CONVERT.search(said) or _WHAT_FORM.search(said)
-    number = _number(found["number"]) if found is not None else None
-    if found is None or number is None:
-        return None
+    [number] = _numbers(found["number"])
     return Convert(number, next(form for form in _FORMS if form == found["form"]))
 
 
-def _factor(said: str) -> Factor | None:
-    multiple, divisor = _MULTIPLE.search(said), _DIVISOR.search(said)
-    match = multiple or divisor
-    if match is None:
-        return None
-    values = [number.value for text in re.findall(_NUM, match[1]) if (number := _number(text)) is not None]
-    wholes = tuple(_whole(value) for value in values[:6])
+def _factor(words: str) -> Factor | None:
+    multiple = _MULTIPLE.search(words)
+    match = multiple or _DIVISOR.search(words)
+    values = (
+        [number.value for number in _numbers(*re.findall(_NUM, match[1])[:6])] if match is not None else []
+    )
+    # a whole number itself; of a fraction its denominator, which is what a common one is sought for
+    wholes = tuple(value.numerator if value.denominator == 1 else value.denominator for value in values)
     if len(wholes) < 2 or not all(0 < whole <= 10**6 for whole in wholes):
         return None
     return Factor(wholes, "multiple" if multiple else "divisor")
 
 
-def _whole(value: Fraction) -> int:
-    """A whole number itself; of a fraction its denominator, which is what a common one is sought for."""
-    return value.numerator if value.denominator == 1 else value.denominator
-
-
 _FINDERS: tuple[Callable[[str], Problem | None], ...] = (
-    *(_factor, _convert, _simplify, _verb, _compare, _compute, _lone),
+    *(_factor, _convert, _simplify, _verb, _compare, _compute),
 )
 
-_SENTENCE_ENDS = (". ", "! ", "\n")
+_SENTENCE_END = re.compile(r"[.!] |\n")
 _REFERS_BACK = re.compile(r"\b(?:it|that|this|draw|picture|steps?|me)\b", re.IGNORECASE)
 _MAX_NAMED = 3
 
@@ -259,22 +221,19 @@ def unanswered(message: str) -> str | None:
 
     None where nothing does: a question about that problem ("can you draw it?") is none of its own.
     """
-    asked = [part for question in _questions(message) for part in _parts(question)]
-    solved = next((part for part in asked if find_problem(part) is not None), None)
-    if solved is None:
-        return None
-    rest = [
-        part for part in asked if part != solved and (find_problem(part) or not _REFERS_BACK.search(part))
+    questions = (_SENTENCE_END.split(piece)[-1] for piece in message.split("?")[:-1])
+    asked = [part for question in questions if question.strip() for part in _parts(f"{question}?")]
+    solved = next((part for part in asked if find_problem(part)), None)
+    open_ones = [
+        f'"{part}"'
+        for part in asked
+        if part != solved and (find_problem(part) or not _REFERS_BACK.search(part))
     ]
-    return f"I have not answered {_named(rest)} here: ask that alone." if rest else None
-
-
-def _questions(message: str) -> Iterator[str]:
-    """The sentences that end in a question mark."""
-    for piece in message.split("?")[:-1]:
-        begins = max(piece.rfind(end) + len(end) if end in piece else 0 for end in _SENTENCE_ENDS)
-        if piece[begins:].strip():
-            yield f"{piece[begins:]}?"
+    if solved is None or not open_ones:
+        return None
+    more = len(open_ones) - _MAX_NAMED
+    named = " and ".join(open_ones[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"I have not answered {named} here: ask that alone."
 
 
 def _parts(question: str) -> Iterator[str]:
@@ -284,9 +243,3 @@ def _parts(question: str) -> Iterator[str]:
         yield from (piece.strip(" ?") for piece in pieces)
     else:
         yield question.strip(" ,;:-")
-
-
-def _named(questions: Sequence[str]) -> str:
-    quoted = [f'"{each}"' for each in questions[:_MAX_NAMED]]
-    more = len(questions) - len(quoted)
-    return " and ".join(quoted) + (f" and {more} more" if more else "")

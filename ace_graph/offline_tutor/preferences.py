@@ -15,7 +15,7 @@ from ace_graph.numerals import Form
 from ace_graph.offline_tutor.number_forms import requested_form
 from ace_graph.offline_tutor.prompt_reader import Item
 
-__all__ = ["VOICES", "Preferences", "Voice", "find_voice", "read_preferences"]
+__all__ = ["Preferences", "read_preferences"]
 
 
 class Voice(NamedTuple):
@@ -25,23 +25,18 @@ class Voice(NamedTuple):
     friend: str
     closing: str
 
-    def greet(self, name: str | None) -> str:
-        """Return the opening with the name in it."""
-        return self.opening.format(name=name or self.friend)
 
-
-VOICES: Mapping[str, Voice] = {
+_VOICES: Mapping[str, Voice] = {
     "pirate": Voice("Arr, {name}!", "matey", "Fair winds to ye!"),
     "robot": Voice("Beep. Input received, {name}.", "human", "Computation complete."),
     "wizard": Voice("By my staff, {name}!", "young apprentice", "Such is the magic of numbers."),
 }
-_NAMED = re.compile(rf"\b({'|'.join(VOICES)})s?\b", re.IGNORECASE)
+_NAMED = re.compile(rf"\b({'|'.join(_VOICES)})s?\b", re.IGNORECASE)
 
 
-def find_voice(text: str) -> Voice | None:
-    """Return the first voice that `text` names, or None."""
+def _voice_in(text: str) -> Voice | None:
     found = _NAMED.search(text)
-    return VOICES[found[1].lower()] if found is not None else None
+    return _VOICES[found[1].lower()] if found is not None else None
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -115,7 +110,7 @@ class Preferences:
         if name is not None and name[1].casefold() not in _NO_NAMES:
             self.name = name[1].strip()
             self._set_source("name", item)
-        if _VOICE.search(text) and (voice := find_voice(text)) is not None:
+        if _VOICE.search(text) and (voice := _voice_in(text)) is not None:
             self.voice = None if _AGAINST.search(text) else voice
             self._set_source("voice", item)
         if (picture := _PICTURES.search(text)) is not None:
@@ -135,6 +130,10 @@ class Preferences:
         if _MISCONCEPTION.search(text) or _NEVER_ADD.search(text):
             self.misconceptions.append(item)
 
+    def source_of(self, wish: str) -> tuple[str, ...]:
+        """Return the id of the item that says so, nothing where there is none."""
+        return (self.sources[wish],) if wish in self.sources else ()
+
     def _set_source(self, wish: str, item: Item) -> None:
         self.sources.pop(wish, None)
         if item.id is not None:
@@ -146,7 +145,7 @@ def read_preferences(items: Iterable[Item], voice_asked: str = "") -> Preference
     preferences = Preferences()
     for item in items:
         preferences.read(item)
-    asked = find_voice(voice_asked)
+    asked = _voice_in(voice_asked)
     if asked is not None:
         preferences.voice = asked
         preferences.sources.pop("voice", None)

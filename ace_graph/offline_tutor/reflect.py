@@ -5,155 +5,65 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from pydantic import JsonValue
 
 from ace_graph.arithmetic import NoValue
 from ace_graph.models.local import JsonSchema
 from ace_graph.models.reply import find_json_object
+from ace_graph.offline_tutor.advice import method_for
 from ace_graph.offline_tutor.number_forms import ADVICE, find_restatement
 from ace_graph.offline_tutor.parser import find_problem
-from ace_graph.offline_tutor.prompt_reader import block
+from ace_graph.offline_tutor.prompt_reader import Prompt
 from ace_graph.offline_tutor.solver import Kind, WorkedSolution, solve
 
 __all__ = ["TutorLesson", "fill", "reflect"]
 
-
-_MAX_DEPTH = 8
-_CONTENT_NAMES = ("content", "lesson", "text", "insight", "summary")
-
-
-def fill(schema: JsonSchema, lessons: Sequence[TutorLesson]) -> JsonSchema:
-    """Return an object for `schema`: `lessons` in the list of that name, the emptiest value elsewhere."""
-    definitions = _as_schema(schema.get("$defs")) or _as_schema(schema.get("definitions"))
-    filled = _Filler(definitions, lessons).value(schema, 0)
-    return filled if isinstance(filled, dict) else {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Filler:
-    """Makes values for the parts of one schema, which may refer to its definitions."""
-
-    definitions: JsonSchema
-    lessons: Sequence[TutorLesson]
-
-    def value(self, schema: JsonValue, depth: int) -> JsonValue:
-        kind = self._resolved(schema)
-        for fixed in ("default", "const"):
-            if fixed in kind:
-                return kind[fixed]
-        choices, options = kind.get("enum"), kind.get("anyOf") or kind.get("oneOf")
-        if isinstance(choices, list) and choices:
-            return choices[0]
-        if isinstance(options, list) and options:
-            optional = any(_as_schema(option).get("type") == "null" for option in options)
-            return None if optional else self.value(options[0], depth + 1)
-        match kind.get("type"):
-            case "object" if depth < _MAX_DEPTH:
-                return self._object(kind, depth)
-            case "array":
-                return []
-            case "string":
-                return "-" * _whole(kind.get("minLength"))
-            case "integer" | "number":
-                return _whole(kind.get("minimum"))
-            case "boolean":
-                return False
-            case _:
-                return None
-
-    def _object(self, schema: JsonSchema, depth: int) -> JsonSchema:
-        required = cast("list[str]", schema.get("required") or [])
-        filled: JsonSchema = {}
-        for name, kind in _as_schema(schema.get("properties")).items():
-            if name == "lessons":
-                item = self._resolved(_as_schema(kind).get("items"))
-                filled[name] = [self._lesson(lesson, item) for lesson in self.lessons]
-            elif name in required:
-                filled[name] = self.value(kind, depth + 1)
-        return filled
-
-    def _lesson(self, lesson: TutorLesson, item: JsonSchema) -> JsonValue:
-        properties = _as_schema(item.get("properties"))
-        if not properties:
-            return lesson.content
-        content = next((name for name in _CONTENT_NAMES if name in properties), "content")
-        known: JsonSchema = {
-            content: lesson.content,
-            "topic": lesson.topic,
-            "section": "strategies",
-            "memory_type": "procedural",
-        }
-        filled = self._object(item, 1)
-        return filled | {name: value for name, value in known.items() if name in properties}
-
-    def _resolved(self, schema: JsonValue) -> JsonSchema:
-        reference = _as_schema(schema).get("$ref")
-        name = reference.rpartition("/")[2] if isinstance(reference, str) else None
-        return _as_schema(schema if name is None else self.definitions.get(name))
-
-
-def _as_schema(value: JsonValue) -> JsonSchema:
-    return value if isinstance(value, dict) else {}
-
-
-def _whole(value: JsonValue) -> int:
-    return int(value) if isinstance(value, int | float) else 0
-
-
 _VERDICT = re.compile(r"\bverdict\b\W{1,5}(success|failure)\b", re.IGNORECASE)
 _TEXT = re.compile(r"\b(?:text|feedback|detail)\b\W{1,5}(.+)", re.IGNORECASE)
 _CORRECTED, _CORRECTED_CHARS = "(corrected value: ", 300
+_MAX_DEPTH = 8
 _MAX_WORDS = 11  # a lesson with twelve consecutive words of the conversation counts as a copy
 
-_METHODS: dict[Kind, str] = {
-    "fraction_addition": (
-        "Rewrite both fractions with their smallest common denominator, then add the tops only."
-    ),
-    "fraction_subtraction": (
-        "Rewrite both fractions with their smallest common denominator, then subtract the tops only."
-    ),
-    "fraction_multiplication": "Multiply the tops, multiply the bottoms, then simplify.",
-    "fraction_division": "Divide by a fraction by multiplying with its reciprocal.",
-    "fraction_comparison": "Compare fractions by giving both the same denominator.",
-    "fraction_simplification": "Simplify a fraction by dividing both parts by their greatest common divisor.",
-    "percentages": "Read percent as out of a hundred before calculating.",
-}
 
-
-@dataclass(frozen=True, slots=True)
-class TutorLesson:
+class TutorLesson(NamedTuple):
     """A reusable sentence, and the topic it is about."""
 
     content: str
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
+class _Judgement(NamedTuple):
     source: str
     failed: bool
     text: str
 
 
-def reflect(prompt: str) -> list[TutorLesson]:
+def reflect(prompt: Prompt) -> list[TutorLesson]:
     """Return at most one lesson, from the `<evidence>` block of a reflector's prompt."""
-    judged = next((found for line in block(prompt, "evidence").splitlines() if (found := _read(line))), None)
+    lines = prompt.blocks.get("evidence", "").splitlines()
+    judged = next((judgement for line in lines if (judgement := _read(line)) is not None), None)
     if judged is None or not judged.text:
         return []
-    solution = _solution(block(prompt, "question"))
-    kind = solution.kind if solution is not None else None
-    content = _form_lesson(judged, solution, block(prompt, "ground_truth")) or _content(judged, kind)
-    return [TutorLesson(content, kind or "conversation")] if content else []
+    problem = find_problem(prompt.blocks.get("question", ""))
+    try:
+        solution = solve(problem) if problem is not None else None
+    except NoValue:
+        solution = None
+    if solution is None:
+        content = _lesson(judged, None)
+    else:
+        content = _form_lesson(judged, solution, prompt.blocks.get("ground_truth", ""))
+        content = content or _lesson(judged, solution.kind)
+    return [TutorLesson(content, solution.kind if solution else "conversation")] if content else []
 
 
-def _form_lesson(judged: _Evidence, solution: WorkedSolution | None, truth: str) -> str | None:
+def _form_lesson(judged: _Judgement, solution: WorkedSolution, truth: str) -> str | None:
     """A lesson about the form of results, where the right value is ours in another form."""
     right = {"learner": _corrected(judged.text), "ground_truth": truth}.get(judged.source, "")
-    found = find_restatement(right, solution.value) if solution is not None and judged.failed else None
-    if found is None or solution is None or found.written == solution.answer:
+    found = find_restatement(right, solution.value) if judged.failed else None
+    if found is None or found.written == solution.answer:
         return None
     return f"In {solution.kind.replace('_', ' ')}, {ADVICE[found.form]}."
 
@@ -166,40 +76,92 @@ def _corrected(text: str) -> str:
     return value[:-1] if found and said.endswith(")") else ""
 
 
-def _content(judged: _Evidence, kind: Kind | None) -> str | None:
-    method = _METHODS.get(kind) if kind is not None else None
-    topic = kind.replace("_", " ") if kind is not None else "questions like this"
+def _lesson(judged: _Judgement, kind: Kind | None) -> str | None:
     if judged.source in ("ground_truth", "learner"):  # they say that, not why
-        return None if judged.failed else method
-    said = " ".join(judged.text.split()[:_MAX_WORDS]).rstrip(".!,;")
-    if judged.failed:
-        return f"With {topic}, mind what went wrong before: {said}."
-    return f"With {topic}, keep what worked before: {said}."
+        return method_for(kind) if kind is not None and not judged.failed else None
+    topic = kind.replace("_", " ") if kind is not None else "questions like this"
+    reason = " ".join(judged.text.split()[:_MAX_WORDS]).rstrip(".!,;")
+    advice = "mind what went wrong" if judged.failed else "keep what worked"
+    return f"With {topic}, {advice} before: {reason}."
 
 
-def _read(line: str) -> _Evidence | None:
+def _read(line: str) -> _Judgement | None:
     """One judgement: a JSON object with source, verdict and text, or words that name verdict and text."""
     found = find_json_object(line)
     if found is not None:
-        verdict = str(found.get("verdict", "")).lower()
-        if verdict not in ("success", "failure"):
-            return None
-        return _Evidence(str(found.get("source", "")), verdict == "failure", _plain(found.get("text")))
-    verdict_in_words = _VERDICT.search(line)
-    if verdict_in_words is None:
+        source, verdict, text = (found.get(name) or "" for name in ("source", "verdict", "text"))
+    else:
+        words, reason = _VERDICT.search(line), _TEXT.search(line)
+        source = "ground_truth" if "ground_truth" in line else ""
+        verdict, text = words[1] if words else "", reason[1].strip() if reason else ""
+    outcome = str(verdict).lower()
+    if outcome not in ("success", "failure"):
         return None
-    text = _TEXT.search(line)
-    source = "ground_truth" if "ground_truth" in line else ""
-    return _Evidence(source, verdict_in_words[1].lower() == "failure", text[1].strip() if text else "")
+    return _Judgement(str(source), outcome == "failure", text if isinstance(text, str) else json.dumps(text))
 
 
-def _plain(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value) if value else ""
+def fill(schema: JsonSchema, lessons: Sequence[TutorLesson]) -> JsonSchema:
+    """Return an object for `schema`: `lessons` in its list of that name, the emptiest value elsewhere."""
+    filler = _Filler(_as_schema(schema.get("$defs") or schema.get("definitions")))
+    wanted = _as_schema(_as_schema(schema.get("properties")).get("lessons"))
+    item = filler.resolve(wanted.get("items"))
+    filled: list[JsonValue] = [
+        filler.object(item, {"section": "strategies", "memory_type": "procedural", **lesson._asdict()})
+        if "properties" in item
+        else lesson.content
+        for lesson in lessons
+    ]
+    return filler.object(schema, {"lessons": filled})
 
 
-def _solution(question: str) -> WorkedSolution | None:
-    problem = find_problem(question)
-    try:
-        return solve(problem) if problem is not None else None
-    except NoValue:
-        return None
+class _Filler(NamedTuple):
+    """Makes values for the parts of one schema, which may refer to its definitions."""
+
+    definitions: JsonSchema
+
+    def resolve(self, schema: JsonValue) -> JsonSchema:
+        reference = _as_schema(schema).get("$ref")
+        name = reference.rpartition("/")[2] if isinstance(reference, str) else None
+        return _as_schema(schema if name is None else self.definitions.get(name))
+
+    def object(self, schema: JsonSchema, values: JsonSchema, depth: int = 0) -> JsonSchema:
+        """An object with `values`, where the schema has a place for them, and all that is required."""
+        required = cast("list[str]", schema.get("required") or [])
+        return {
+            name: values[name] if name in values else self._value(part, depth + 1)
+            for name, part in _as_schema(schema.get("properties")).items()
+            if name in values or name in required
+        }
+
+    def _value(self, schema: JsonValue, depth: int) -> JsonValue:
+        kind = self.resolve(schema)
+        for fixed in ("default", "const"):
+            if fixed in kind:
+                return kind[fixed]
+        choices, options = kind.get("enum"), kind.get("anyOf") or kind.get("oneOf")
+        if isinstance(choices, list) and choices:
+            return choices[0]
+        if isinstance(options, list) and options:
+            optional = any(_as_schema(option).get("type") == "null" for option in options)
+            return None if optional else self._value(options[0], depth + 1)
+        match kind.get("type"):
+            case "object" if depth < _MAX_DEPTH:
+                return self.object(kind, {}, depth)
+            case "array":
+                return []
+            case "string":
+                return "-" * _whole(kind.get("minLength"))
+            case "integer" | "number":
+                return _whole(kind.get("minimum"))
+            case "boolean":
+                return False
+            case _:
+                return None
+
+
+def _as_schema(value: JsonValue) -> JsonSchema:
+    return value if isinstance(value, dict) else {}
+
+
+def _whole(value: JsonValue) -> int:
+    return int(value) if isinstance(value, int | float) else 0

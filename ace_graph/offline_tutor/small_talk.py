@@ -4,49 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from ace_graph.offline_tutor.prompt_reader import Item
+from ace_graph.offline_tutor.advice import explain_idea
+from ace_graph.offline_tutor.preferences import Preferences
+from ace_graph.offline_tutor.prompt_reader import Item, Prompt
 
-__all__ = [
-    "CANNOT",
-    "WHO_I_AM",
-    "Recalled",
-    "asks_about_memory",
-    "asks_for_name",
-    "is_approval",
-    "is_statement",
-    "recall",
-    "small_talk",
-]
+__all__ = ["Reply", "is_approval", "is_statement", "reply_without_problem"]
 
-WHO_I_AM = (
+_WHO_I_AM = (
     "I am the offline tutor, a set of rules, not a language model. I can do arithmetic, fractions, decimals "
     "and percentages, with steps and small pictures."
 )
-CANNOT = (
-    f"That is beyond me. {WHO_I_AM} Set GEMINI_API_KEY for more, or write the calculation down, such as "
+_CANNOT = (
+    f"That is beyond me. {_WHO_I_AM} Set GEMINI_API_KEY for more, or write the calculation down, such as "
     "1/2 + 1/3."
 )
-
-_TALK = {
-    r"\b(?:who|what) are you\b|\bwhat can you do\b"
-    r"|\bare you (?:an? |really )?(?:ai|bot|human|robot|language model|llm|gemini|chatgpt)\b": WHO_I_AM,
-    r"^\W*(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|greetings|howdy)\b": (
-        f"Hello! {WHO_I_AM} What shall we work out?"
-    ),
-    r"^\W*(?:thanks?|thank you|thx|cheers)\b": "You are welcome.",
-    r"^\W*(?:bye|goodbye|see you|good night)\b": "Goodbye.",
-    r"^\W*(?:ok(?:ay)?|yes|no|sure|great|cool|nice|perfect|got it)\b[\w\s!.,]{0,20}$": (
-        "All right. What shall we work out next?"
-    ),
-}
-_APPROVAL = re.compile(
+_NOTHING_KEPT = "I have kept nothing of that. What shall we work out?"
+_APPROVAL = (
     r"^\W*(?:(?:yes|great|perfect|thanks|thank you|ok(?:ay)?)\W+)*(?:that|this|it)(?:'s| is| was)?"
-    r" (?:right|correct|it|perfect|worked|works|helped|helps)\b[^?]{0,20}$",
-    re.IGNORECASE,
+    r" (?:right|correct|it|perfect|worked|works|helped|helps)\b[^?]{0,20}$"
 )
-_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reply) for pattern, reply in _TALK.items())
+_IS_APPROVAL = re.compile(_APPROVAL, re.IGNORECASE)
+_REMARKS = tuple(
+    (re.compile(pattern, re.IGNORECASE), reply)
+    for pattern, reply in {
+        _APPROVAL: "Good. What shall we work out next?",
+        r"\b(?:who|what) are you\b|\bwhat can you do\b"
+        r"|\bare you (?:an? |really )?(?:ai|bot|human|robot|language model|llm|gemini|chatgpt)\b": _WHO_I_AM,
+        r"^\W*(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|greetings|howdy)\b": (
+            f"Hello! {_WHO_I_AM} What shall we work out?"
+        ),
+        r"^\W*(?:thanks?|thank you|thx|cheers)\b": "You are welcome.",
+        r"^\W*(?:bye|goodbye|see you|good night)\b": "Goodbye.",
+        r"^\W*(?:ok(?:ay)?|yes|no|sure|great|cool|nice|perfect|got it)\b[\w\s!.,]{0,20}$": (
+            "All right. What shall we work out next?"
+        ),
+    }.items()
+)
 _ABOUT_MEMORY = re.compile(
     r"\bwhat (?:do |did |have )?you (?:know|remember|learn\w*|store\w*)\b|\bwho am i\b",
     re.IGNORECASE,
@@ -67,35 +62,16 @@ _STOP = frozenset(_STOP_WORDS.split())
 _ENOUGH = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What the playbook says about a question, quoted; `sure` when it covers all of the question's words."""
+class Reply(NamedTuple):
+    """A text, and the ids of the playbook items that it quotes or follows."""
 
     text: str
-    ids: tuple[str, ...]
-    sure: bool = False
-
-
-def small_talk(question: str) -> str | None:
-    """Return the reply to a greeting, a thank-you, approval, or a question about the tutor itself."""
-    if is_approval(question):
-        return "Good. What shall we work out next?"
-    return next((reply for pattern, reply in _COMPILED if pattern.search(question)), None)
+    used: tuple[str, ...] = ()
 
 
 def is_approval(question: str) -> bool:
     """Whether the learner only says that the answer before was right."""
-    return _APPROVAL.search(question) is not None
-
-
-def asks_about_memory(question: str) -> bool:
-    """Whether the learner wants to know what is known about them."""
-    return _ABOUT_MEMORY.search(question) is not None
-
-
-def asks_for_name(question: str) -> bool:
-    """Whether the learner asks for their own name."""
-    return _ABOUT_NAME.search(question) is not None
+    return _IS_APPROVAL.search(question) is not None
 
 
 def is_statement(question: str) -> bool:
@@ -103,24 +79,37 @@ def is_statement(question: str) -> bool:
     return not question.rstrip().endswith("?") and _STATEMENT.search(question) is not None
 
 
-def recall(question: str, items: Sequence[Item]) -> Recalled | None:
-    """Return the playbook's item nearest to `question`, or None when none shares half of its words."""
-    known = [item for item in items if item.id is not None]
-    if asks_about_memory(question):
+def reply_without_problem(prompt: Prompt, preferences: Preferences) -> Reply:
+    """Return the reply to a message that poses no problem. Every message has one."""
+    question, name = prompt.question.strip(), preferences.name
+    if not question:
+        return Reply("There is no question in that message. Ask me something like 1/2 + 1/3.")
+    if _ABOUT_NAME.search(question):
+        text = "You have not told me your name yet." if name is None else f"You are called {name}."
+        return Reply(text, preferences.source_of("name"))
+    known = [item for item in prompt.items if item.id is not None]
+    if _ABOUT_MEMORY.search(question):
         about = [item for item in known if item.about_learner]
-        return _quoted(about, sure=True) if about else None
-    asked = _terms(question)
-    best = max(known, key=lambda item: len(asked & _terms(item.text)), default=None)
-    shared = len(asked & _terms(best.text)) if best is not None else 0
-    if best is None or shared < max(1, _ENOUGH * len(asked)):
-        return None
-    return _quoted([best], sure=shared == len(asked) and shared > 1)
+        return _quoted(about) if about else Reply("I have been told nothing about you yet.")
+    statement, idea, words = is_statement(question), explain_idea(question), _terms(question)
+    nearest = max(known, key=lambda item: len(words & _terms(item.text)), default=None)
+    if nearest is not None and not statement:
+        shared = len(words & _terms(nearest.text))
+        enough = max(1, _ENOUGH * len(words)) if idea is None else max(2, len(words))
+        if shared >= enough:
+            return _quoted([nearest])
+    remark = next((reply for pattern, reply in _REMARKS if pattern.search(question)), None)
+    if statement:
+        return Reply(remark or idea or _NOTHING_KEPT)
+    return Reply(
+        remark or idea or (f"I can't look at pictures. {_CANNOT}" if prompt.has_picture else _CANNOT)
+    )
 
 
-def _quoted(items: Sequence[Item], *, sure: bool) -> Recalled:
-    said = "; ".join(f'"{item.text}"' for item in items)
+def _quoted(items: Sequence[Item]) -> Reply:
+    quotes = "; ".join(f'"{item.text}"' for item in items)
     ids = tuple(item.id for item in items if item.id is not None)
-    return Recalled(f"From what I have remembered: {said}.", ids, sure)
+    return Reply(f"From what I have remembered: {quotes}.", ids)
 
 
 def _terms(text: str) -> set[str]:

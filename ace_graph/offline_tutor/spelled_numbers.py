@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from fractions import Fraction
 
 from ace_graph.memory.search.normal_form import normal_form
 
 __all__ = ["normalize"]
 
-_UNITS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"),
-    *("twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
 )
+_UNITS = _ONES.split()
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _VALUES = {word: n for n, word in enumerate(_UNITS)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
-_DENOMINATORS = {
-    "half": 2,
-    "halves": 2,
-    "third": 3,
-    "quarter": 4,
-    "fourth": 4,
-    "fifth": 5,
-    "sixth": 6,
-    "seventh": 7,
-    "eighth": 8,
-    "ninth": 9,
-    "tenth": 10,
-    "twelfth": 12,
-    "hundredth": 100,
-}
+_ORDINALS = ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_OTHER_PARTS = {"half": 2, "halves": 2, "quarter": 4, "twelfth": 12, "hundredth": 100}
+_DENOMINATORS = {word: n for n, word in enumerate(_ORDINALS, 3)} | _OTHER_PARTS
+_PRINTED = {sign: f" {unicodedata.normalize('NFKC', sign).replace('⁄', '/')} " for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
+_DASHES = dict.fromkeys("−–—", "-")
 _SIGNS = str.maketrans(
-    {"×": "*", "·": "*", "∙": "*", "−": "-", "–": "-", "—": "-", "⁄": "/", "’": "'", "²": "^2 ", "³": "^3 "}
+    {"×": "*", "·": "*", "∙": "*", "⁄": "/", "’": "'", "²": "^2 ", "³": "^3 "} | _DASHES | _PRINTED
 )
 _NUMBER_WORD = re.compile(
     rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_UNITS[1:10])}))?|({'|'.join(_UNITS)}))\b"
@@ -69,23 +59,15 @@ def normalize(text: str) -> str:
 
     Spaces are single. Numbers of more than 40 digits are left out, which bounds the patterns that follow.
     """
-    said = text[:_MAX_CHARS]
-    said = re.sub(r"[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]", _vulgar, said.translate(_SIGNS)).lower()
-    said = _THOUSANDS.sub("", normal_form("NFKC", said))
-    said = _NUMBER_WORD.sub(_spelled, said)
-    said = _AND_PART.sub(lambda mixed: f"{mixed[1]} 1/{_DENOMINATORS[mixed[2]]}", said)
-    said = _PART_WORD.sub(lambda part: f"{part[1] or 1}/{_DENOMINATORS[part[3]]}", said)
-    said = _HALF_OF.sub(lambda part: f"1/{_DENOMINATORS[part[1] or 'half']} ", said)
+    words = _THOUSANDS.sub("", normal_form("NFKC", text[:_MAX_CHARS].translate(_SIGNS).lower()))
+    words = _NUMBER_WORD.sub(_in_digits, words)
+    words = _AND_PART.sub(lambda mixed: f"{mixed[1]} 1/{_DENOMINATORS[mixed[2]]}", words)
+    words = _PART_WORD.sub(lambda part: f"{part[1] or 1}/{_DENOMINATORS[part[3]]}", words)
+    words = _HALF_OF.sub(lambda part: f"1/{_DENOMINATORS[part[1] or 'half']} ", words)
     for pattern, sign in _WORDS:
-        said = pattern.sub(sign, said)
-    return _SPACES.sub(" ", _LONG_NUMBER.sub(" ", said))[:_MAX_CHARS]
+        words = pattern.sub(sign, words)
+    return _SPACES.sub(" ", _LONG_NUMBER.sub(" ", words))[:_MAX_CHARS]
 
 
-def _vulgar(sign: re.Match[str]) -> str:
-    value = Fraction(unicodedata.numeric(sign.group())).limit_denominator(10)
-    return f" {value} "
-
-
-def _spelled(words: re.Match[str]) -> str:
-    tens, unit, alone = words.groups()
-    return str(_VALUES[alone] if alone else _VALUES[tens] + (_VALUES[unit] if unit else 0))
+def _in_digits(words: re.Match[str]) -> str:
+    return str(sum(_VALUES[word] for word in words.groups() if word is not None))

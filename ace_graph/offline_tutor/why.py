@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
-from itertools import accumulate, repeat
-from math import lcm
 
+from ace_graph.offline_tutor.explain import over_common_denominator
 from ace_graph.offline_tutor.solver import WorkedSolution
 
 __all__ = ["asked_number", "explain_number"]
@@ -27,56 +25,45 @@ def asked_number(question: str) -> str | None:
 
 
 def explain_number(solution: WorkedSolution, number: str) -> str | None:
-    """Return where `number` comes from, in other words; None where the solution does not hold it."""
-    return _of_fractions(solution, number) or _of_step(solution, number)
+    """Return where `number` comes from, in other words; None where the solution does not hold it.
+
+    In a calculation or comparison of two fractions with different denominators it says why there is a common
+    one, how the tops change, and what is counted; otherwise it quotes the first step with the number.
+    """
+    denominators = {value.denominator for value in solution.numbers}
+    if solution.symbol in ("+", "-", None) and len(solution.numbers) == len(denominators - {1}) == 2:
+        explained = _with_common_denominator(solution, number)
+        if explained is not None:
+            return explained
+    step = next((line for line in solution.steps if number in _NUMBER.findall(line)), None)
+    return f"{number} comes from here: {step}" if step is not None else None
 
 
-def _of_fractions(solution: WorkedSolution, number: str) -> str | None:
-    """For two fractions with different denominators: the common one, the tops, and what is counted."""
-    if solution.symbol not in ("+", "-", None) or len(solution.numbers) != 2:
-        return None
+def _with_common_denominator(solution: WorkedSolution, number: str) -> str | None:
     left, right = solution.numbers
-    if left.denominator == right.denominator or 1 in (left.denominator, right.denominator):
-        return None
-    common = lcm(left.denominator, right.denominator)
+    common, *tops = over_common_denominator(left, right)
     if number == str(common):
         return (
             f"{common} is the first number in both times tables: {_multiples(left.denominator, common)} and "
             f"{_multiples(right.denominator, common)}. With {common} below, all pieces have the same size, "
             "so they can be counted together."
         )
-    for part in (left, right):
-        top = part.numerator * (common // part.denominator)
+    for part, top in zip((left, right), tops, strict=True):
         if number in (str(top), f"{top}/{common}"):
-            return _recut(part, top, common)
-    return _counted(solution, number, common)
+            times = common // part.denominator
+            return (
+                f"{common} is {times} times {part.denominator}, so each piece of {part} is cut into {times} "
+                f"smaller ones: {part.numerator} × {times} = {top} pieces, which is {top}/{common}."
+            )
+    first, second = tops
+    total = first + second if solution.symbol == "+" else first - second
+    if solution.symbol is None or number not in (str(total), f"{total}/{common}"):
+        return None
+    change = f"{second} more make" if solution.symbol == "+" else f"taking away {second} leaves"
+    return f"{first} pieces of the size 1/{common}, and {change} {total} of them: {total}/{common}."
 
 
 def _multiples(of: int, up_to: int) -> str:
-    count = up_to // of
-    shown = accumulate(repeat(of, min(count, _MULTIPLES_SHOWN)))
-    text = ", ".join(map(str, shown))
-    return text if count <= _MULTIPLES_SHOWN else f"{text}, ... {up_to}"
-
-
-def _recut(part: Fraction, top: int, common: int) -> str:
-    times = common // part.denominator
-    return (
-        f"{common} is {times} times {part.denominator}, so each piece of {part} is cut into {times} smaller "
-        f"ones: {part.numerator} × {times} = {top} pieces, which is {top}/{common}."
-    )
-
-
-def _counted(solution: WorkedSolution, number: str, common: int) -> str | None:
-    left, right = (part.numerator * (common // part.denominator) for part in solution.numbers)
-    top = left + right if solution.symbol == "+" else left - right
-    if solution.symbol is None or number not in (str(top), f"{top}/{common}"):
-        return None
-    change = f"{right} more make" if solution.symbol == "+" else f"taking away {right} leaves"
-    return f"{left} pieces of the size 1/{common}, and {change} {top} of them: {top}/{common}."
-
-
-def _of_step(solution: WorkedSolution, number: str) -> str | None:
-    """Any other number: the step that it comes up in first, and what it starts from."""
-    line = next((line for line in solution.steps if number in _NUMBER.findall(line)), None)
-    return f"{number} comes from here: {line}" if line is not None else None
+    multiples = [str(of * n) for n in range(1, min(up_to // of, _MULTIPLES_SHOWN) + 1)]
+    more = [f"... {up_to}"] if up_to // of > _MULTIPLES_SHOWN else []
+    return ", ".join(multiples + more)
