@@ -10,6 +10,12 @@ PYTEST := $(BIN)/python $(if $(COVERAGE),-m coverage run) -m pytest
 RUN := sh dev/setup.sh run $(VENV)
 DEV := sh dev/setup.sh dev $(VENV)
 
+# Where no bytecode may be written beside the code, every process of a test would compile all that it imports again.
+ifneq ($(PYTHONDONTWRITEBYTECODE),)
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX ?= $(abspath $(VENV))/bytecode
+endif
+
 # Nothing here reports to anyone.
 test docs studio demo: export LANGSMITH_TRACING = false
 test docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
