@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 pytest_plugins = [
+    "tests.plugins.collected_once",
     "tests.plugins.heavy_first",
     "tests.plugins.hypothesis_profiles",
     "tests.plugins.loopback_only",
