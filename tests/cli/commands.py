@@ -8,10 +8,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from ace_graph.cli.main import app
@@ -45,10 +50,11 @@ class Commands:
 
     def __call__(self, *args: str | Path, stdin: str | bytes | None = None) -> Done:
         """Call a command in this process."""
-        done = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return Done(done.exit_code, done.stdout, done.stderr)
+        with CliRunner().isolation(input=stdin) as (out, err, _):
+            code = _exit_code([str(arg) for arg in args])
+            sys.stdout.flush()
+            sys.stderr.flush()
+            return Done(code, _text(out), _text(err))
 
     def ok(self, *args: str | Path, stdin: str | bytes | None = None) -> Done:
         """Call a command that must succeed."""
@@ -71,3 +77,21 @@ class Commands:
             check=False,
         )
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@cache
+def _program() -> Callable[..., object]:
+    """Return what a process calls, built once as there: that takes longer than most commands."""
+    return get_command(app).main
+
+
+def _exit_code(args: list[str]) -> int:
+    try:
+        _program()(args, prog_name="ace-graph")
+    except SystemExit as end:
+        return int(end.code or 0)
+    raise AssertionError("a command ended without an exit code")
+
+
+def _text(stream: BytesIO) -> str:
+    return stream.getvalue().decode().replace("\r\n", "\n")
