@@ -20,6 +20,8 @@ __all__ = [
     "AVOID",
     "EPOCH_START",
     "MAX_CONTENT_CHARS",
+    "MAX_CONTEXT_CHARS",
+    "MAX_EXAMPLES",
     "MEMORY_TYPES",
     "PROFILE_SECTIONS",
     "Bullet",
@@ -28,6 +30,8 @@ __all__ = [
     "Days",
     "MemoryType",
     "Polarity",
+    "Share",
+    "Stated",
     "Text",
     "content_hash",
 ]
@@ -44,7 +48,10 @@ AVOID = "AVOID: "
 """The prefix of an anti-pattern's text wherever a model reads it."""
 
 MAX_CONTENT_CHARS = 2_000
+MAX_CONTEXT_CHARS = 500
 MAX_KEYWORDS = 32
+MAX_EXAMPLES = 64
+"""The most trajectories that a bullet names, the newest; `evidence_count` counts the others too."""
 PROFILE_SECTIONS = frozenset({"profile", "preferences", "misconceptions"})
 """Sections whose bullets are core. They hold only explicit statements of the learner or the host."""
 
@@ -75,9 +82,28 @@ Text = Annotated[str, BeforeValidator(encodable)]
 """Any text that can be stored."""
 Line = Annotated[str, BeforeValidator(_cleaned)]
 ShortLine = Annotated[Line, Field(max_length=256)]
+Context = Annotated[Line, Field(max_length=MAX_CONTEXT_CHARS)]
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
 Count = Annotated[int, Field(ge=0)]
 Days = Annotated[float, Field(gt=0, le=1_000_000)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""A number in [0, 1], not NaN."""
+TrajectoryId = Annotated[Text, Field(min_length=1, max_length=256)]
+_LEFT_OUT = Field(exclude_if=lambda value: not value)
+"""A field that is stored only where it holds something, so that most bullets stay as short as they were."""
+
+
+class Stated(BaseModel):
+    """A confidence that a file or a host stated, with the count of the evidence behind it, and when.
+
+    It is the prior of the bullet's confidence: evidence from before `at` is part of the statement.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    confidence: Share
+    count: Count
+    at: Moment
 
 
 class Bullet(BaseModel):
@@ -89,7 +115,10 @@ class Bullet(BaseModel):
     `updated_at`. `keywords` are words of bullets that were merged into this one: searches use them, prompts
     never show them. `slot` names a profile value of which there is one at a time (name, persona, ...).
     `quarantine_reason` is None while the bullet is active. `vouched` are dangers that its writer, or a person
-    who released it, vouches for: the screen allows them until the text changes.
+    who released it, vouches for: the screen allows them until the text changes. `sources` say in words where
+    it comes from, `examples` are the ids of trajectories that support it (the newest 64), `evidence_count` is
+    the number of all that ever did. `context` says when it applies. `stated` is what a file or a host claimed
+    about it. What confidence follows from all of these is in `memory.confidence`.
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
@@ -115,12 +144,16 @@ class Bullet(BaseModel):
     slot: ShortLine | None = None
     status: Literal["active", "quarantined"] = "active"
     quarantine_reason: ShortLine | None = None
-    vouched: Annotated[tuple[Danger, ...], Field(exclude_if=lambda value: not value)] = ()
+    vouched: Annotated[tuple[Danger, ...], _LEFT_OUT] = ()
     created_at: Moment = EPOCH_START
     updated_at: Moment = EPOCH_START
     ttl_days: Days | None = None
     sources: tuple[ShortLine, ...] = ()
     consolidated_from: tuple[ShortLine, ...] = ()
+    context: Annotated[Context | None, _LEFT_OUT] = None
+    examples: Annotated[tuple[TrajectoryId, ...], Field(max_length=MAX_EXAMPLES), _LEFT_OUT] = ()
+    evidence_count: Annotated[Count, _LEFT_OUT] = 0
+    stated: Annotated[Stated | None, _LEFT_OUT] = None
 
     @property
     def content_hash(self) -> str:

@@ -7,7 +7,7 @@ lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ace_graph.errors import CommitTooOld, HistoryTooShort, LearnerForgotten
 from ace_graph.memory.delta.effect import Effect, Report, apply
-from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.delta.operations import Add, Delta, Update
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.playbook import Playbook
@@ -38,6 +38,7 @@ __all__ = [
     "operation_id",
     "plan",
     "playbook_at",
+    "references",
     "touched",
 ]
 
@@ -144,14 +145,32 @@ def check_age(begun: datetime, keys_from: float | None) -> None:
     )
 
 
+def references(delta: Delta, current: Snapshot, record: TurnRecord | None) -> frozenset[str]:
+    """Return the trajectories that the delta names and that only the store can know.
+
+    The turn of this commit and the recent turns are known to be there, so a turn needs no look-up.
+    """
+    naming = (operation for operation in delta.operations if isinstance(operation, Add | Update))
+    named = {name for operation in naming for name in operation.examples}
+    if not named:
+        return frozenset()
+    known = {turn.turn_id for turn in current.access.recent_turns}
+    return frozenset(named - known - {record.turn_id if record else ""})
+
+
 def plan(
-    current: Snapshot, delta: Delta, policy: Policy, record: TurnRecord | None, new_token: NewToken
+    current: Snapshot,
+    delta: Delta,
+    policy: Policy,
+    record: TurnRecord | None,
+    new_token: NewToken,
+    unknown: Collection[str] = (),
 ) -> CommitPlan:
-    """Resolve `delta` against `current` and return what to write.
+    """Resolve `delta` against `current` and return what to write; `unknown` are trajectories not stored.
 
     `n` and the etag change with the content only, the access clock with every commit (a clear sets it to 0).
     """
-    effect = resolve(current, delta, policy)
+    effect = resolve(current, delta, policy, unknown)
     changed = bool(effect.changes)
     playbook = apply(current.playbook, effect)
     today = delta.now.astimezone(UTC).date()

@@ -71,8 +71,8 @@ class Cutoffs:
 class References:
     """The ids of the turns that something refers to.
 
-    `waiting`: they have pending work, dead letters included. `named`: they are sources of a bullet, they have
-    a vote that a later one may replace, they are among the recent turns, or they are parents of a trajectory.
+    `waiting`: they have pending work, dead letters included. `named`: they support a bullet, they have a vote
+    that a later one may replace, they are among the recent turns, or they are parents of a trajectory.
     """
 
     waiting: AbstractSet[str] = frozenset()
@@ -116,11 +116,11 @@ class Cleaned:
 
 
 def named_turns(snapshot: Snapshot) -> frozenset[str]:
-    """Return the turns that a learner's memory names: sources of bullets, standing votes, recent turns."""
+    """Return the turns that a learner's memory names: those behind bullets, standing votes, recent turns."""
     playbook, access = snapshot.playbook, snapshot.access
-    sources = {source for bullet in playbook.entries.values() for source in bullet.sources}
+    behind = {name for bullet in playbook.entries.values() for name in (*bullet.examples, *bullet.sources)}
     recent = {turn.turn_id for turn in access.recent_turns}
-    return frozenset(sources | playbook.votes.keys() | recent)
+    return frozenset(behind | playbook.votes.keys() | recent)
 
 
 def last_moment(turn: TurnRecord) -> datetime:

@@ -7,16 +7,17 @@ text is an error, never an empty playbook.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import date
 from types import MappingProxyType
-from typing import Annotated, Literal, TypeVar, cast
+from typing import Annotated, Final, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ace_graph.errors import CorruptPayload, NewerFormat
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.effect import Effect, Report
+from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Playbook, RecentInsight, Vote
 from ace_graph.memory.snapshot import Access
@@ -94,10 +95,15 @@ def _compact_json(document: _Document) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
-FORMAT = 1
-"""The format of a playbook's content. The access part and the effects of a history are at 2."""
+FORMAT: Final = 2
+"""The format of a playbook's content."""
 
-_NEWEST = 2
+_ACCESS_FORMAT: Final = 3
+_EFFECT_FORMAT: Final = 3
+_EXAMPLES_SINCE = {"playbook": 2, "effect": 3}
+"""The formats from which on bullets name their trajectories in `examples`; before it was in `sources`."""
+
+_TURN_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 M = TypeVar("M", bound=BaseModel)
 Number = Annotated[int, Field(ge=0)]
 
@@ -107,7 +113,7 @@ class _Stored(BaseModel):
 
 
 class _StoredPlaybook(_Stored):
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 1
     next_id: Annotated[int, Field(ge=1)] = 1
     bullets: list[Bullet] = Field(default_factory=list[Bullet])
     aliases: dict[str, str] = Field(default_factory=dict)
@@ -118,7 +124,7 @@ class _StoredPlaybook(_Stored):
 
 
 class _StoredAccess(_Stored):
-    format: Literal[1, 2] = 1
+    format: Literal[1, 2, 3] = 1
     access_clock: Number = 0
     stamps: dict[str, Number] = Field(default_factory=dict)
     recent_turns: list[RecentTurn] = Field(default_factory=list[RecentTurn])
@@ -130,6 +136,7 @@ class _StoredAccess(_Stored):
 def dump_playbook(playbook: Playbook) -> str:
     """Return the canonical JSON of the content."""
     return _StoredPlaybook(
+        format=FORMAT,
         next_id=playbook.next_id,
         bullets=list(playbook.entries.values()),
         aliases=dict(playbook.aliases),
@@ -149,7 +156,9 @@ def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
     if text is None:
         return Playbook()
     stored = _read(_StoredPlaybook, text, "playbook")
-    entries = {bullet.id: bullet for bullet in stored.bullets}
+    current = stored.format >= _EXAMPLES_SINCE["playbook"]
+    bullets = stored.bullets if current else map(_with_examples, stored.bullets)
+    entries = {bullet.id: bullet for bullet in bullets}
     if len(entries) != len(stored.bullets):
         raise CorruptPayload(_broken("playbook", "two bullets have one id"))
     if known is not None:
@@ -172,7 +181,7 @@ def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
 def dump_access(access: Access) -> str:
     """Return the canonical JSON of the access part."""
     return _StoredAccess(
-        format=2,
+        format=_ACCESS_FORMAT,
         access_clock=access.access_clock,
         stamps=dict(access.stamps),
         recent_turns=list(access.recent_turns),
@@ -200,7 +209,22 @@ def dump_effect(effect: Effect) -> str:
 
 def load_effect(text: str) -> Effect:
     """Return the effect. Raises NewerFormat, CorruptPayload."""
-    return _read(Effect, text, "history entry")
+    effect = _read(Effect, text, "history entry")
+    if effect.format >= _EXAMPLES_SINCE["effect"]:
+        return effect
+    return effect.model_copy(update={"changes": tuple(map(_changed_with_examples, effect.changes))})
+
+
+def _changed_with_examples(change: Change) -> Change:
+    if isinstance(change, Put | Archived | Revived):
+        return change.model_copy(update={"bullet": _with_examples(change.bullet)})
+    return change
+
+
+def _with_examples(bullet: Bullet) -> Bullet:
+    """The bullet of version 0.1 with the turns among its sources as examples; the sources stay."""
+    turns = tuple(name for name in bullet.sources if _TURN_ID.fullmatch(name))
+    return bullet.model_copy(update={"examples": turns, "evidence_count": len(turns)}) if turns else bullet
 
 
 def dump_record(record: TurnRecord) -> str:
@@ -232,7 +256,7 @@ def _read(model: type[M], text: str, what: str) -> M:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        known = FORMAT if model is _StoredPlaybook else _NEWEST
+        known = _newest_format(model)
         newer = _newer_format(text, known)
         if newer is not None:
             raise NewerFormat(
@@ -242,6 +266,15 @@ def _read(model: type[M], text: str, what: str) -> M:
         first = error.errors(include_input=False, include_url=False)[0]
         detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise CorruptPayload(_broken(what, detail)) from error
+
+
+def _newest_format(model: type[BaseModel]) -> int:
+    formats: dict[type[BaseModel], int] = {
+        _StoredPlaybook: FORMAT,
+        _StoredAccess: _ACCESS_FORMAT,
+        Effect: _EFFECT_FORMAT,
+    }
+    return formats.get(model, STEPS_FORMAT)
 
 
 def _newer_format(text: str, known: int) -> int | None:

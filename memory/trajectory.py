@@ -64,12 +64,13 @@ class Tracing:
 
 @dataclass(frozen=True)
 class TrajectoryFilter:
-    """A filter of trajectories; None matches any value.
+    """A filter of trajectories; None matches any value, `turn_ids` any of these ids.
 
     `since` and `until` filter by the time of completion, and exclude trajectories in progress.
     """
 
     turn_id: str | None = None
+    turn_ids: frozenset[str] | None = None
     agent: str | None = None
     task_type: str | None = None
     status: TurnStatus | None = None
@@ -81,7 +82,8 @@ class TrajectoryFilter:
         """Whether the filter matches the turn."""
         fields = ("turn_id", "agent", "task_type", "status", "parent_id")
         same = all(getattr(self, name) in (None, getattr(turn, name)) for name in fields)
-        return same and not turn.deleted and self._in_time(turn)
+        named = self.turn_ids is None or turn.turn_id in self.turn_ids
+        return same and named and not turn.deleted and self._in_time(turn)
 
     def _in_time(self, turn: TurnRecord) -> bool:
         if self.since is None and self.until is None:

@@ -72,10 +72,10 @@ class Lift(NamedTuple):
 def proven(bullet: Bullet) -> bool:
     """Whether a bullet is proven by evidence, or was added on purpose.
 
-    Learned bullets name their turns in `sources`. A bullet without sources, or with a person among them, was
-    added by the learner or the host.
+    Learned bullets name their turns in `examples`, older ones in `sources`. A bullet without either, or with
+    a person among its sources, was added by the learner or the host.
     """
-    by_hand = not bullet.sources or not GIVEN.isdisjoint(bullet.sources)
+    by_hand = not (bullet.sources or bullet.examples) or not GIVEN.isdisjoint(bullet.sources)
     given = bullet.core or bullet.id.startswith("base:") or by_hand
     return given or (bullet.helpful >= PROVEN_VOTES and bullet.helpful > bullet.harmful)
 

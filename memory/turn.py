@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from ace_graph.memory.bullet import Moment, Text
+from ace_graph.memory.bullet import Moment, Share, Text
 from ace_graph.memory.evidence import Evidence, Verdict
 
 __all__ = [
@@ -36,8 +36,6 @@ MAX_STEP_CHARS = 1_000
 
 StepKind = Literal["decision", "action", "observation"]
 FeedbackKind = Literal["human", "monitoring", "ab_test", "production"]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-"""A number in [0, 1], not NaN."""
 Metadata = dict[str, JsonValue]
 _Line = Annotated[Text, Field(max_length=600)]
 _Lines = Annotated[tuple[_Line, ...], Field(max_length=20)]

@@ -32,9 +32,9 @@ def lessons_to_operations(
 ) -> list[Add]:
     """Return one Add per lesson, named `n1`, `n2`, ... so that a vote of the same delta can name them.
 
-    `source` is the turn that the lessons are from; with the kinds of `evidence` there was, it is where the
-    bullets say they come from. `contests` are the bullets whose advice failed in it: those that a lesson
-    corrects are superseded by it. A lesson never lands in a profile section: only what a learner or
+    `source` is the turn that the lessons are from, which the bullets name as an example; the kinds of
+    `evidence` there was are their sources. `contests` are the bullets whose advice failed in it: those that
+    a lesson corrects are superseded by it. A lesson never lands in a profile section: only what a learner or
     the host says explicitly does.
     """
     return [
@@ -47,7 +47,8 @@ def lessons_to_operations(
             topic=_short(lesson.topic) or infer_topic(lesson.content) or topic or infer_topic(question),
             concept=_short(lesson.concept),
             tags=tuple(tag[:256] for tag in lesson.tags[:10] if tag.strip()),
-            sources=(source, *_kinds(evidence)),
+            examples=(source,),
+            sources=_kinds(evidence),
             contests=tuple(contests),
         )
         for n, lesson in enumerate(lessons, start)

@@ -166,6 +166,7 @@ def _lineage(playbook: Playbook, bullet_id: str) -> str:
         f"first kept {bullet.created_at:%Y-%m-%d}, last changed {bullet.updated_at:%Y-%m-%d}",
         f"seen {bullet.seen} times",
         f"votes: {bullet.helpful} helpful, {bullet.harmful} harmful, {bullet.neutral} neutral",
+        f"turns: {', '.join(bullet.examples[-10:]) or 'none'}, of {bullet.evidence_count} that support it",
         f"sources: {', '.join(bullet.sources[:10]) or 'none'}",
         f"replaced: {', '.join(found.replaced[:10]) or 'none'}",
         f"absorbed: {', '.join(found.absorbed[:10]) or 'none'}",

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ace_graph.memory.bullet import Bullet, content_hash
+from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.delta.contest import contests, repeats
 from ace_graph.memory.delta.draft import Draft
-from ace_graph.memory.delta.merge import merge, with_keywords_of
+from ace_graph.memory.delta.merge import MAX_SOURCES, merge, with_keywords_of
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.delta.screening import bounded_reason, checked_text, screen_bullet
 from ace_graph.memory.similarity.compare import compare, mergeable_scope
 
 __all__ = ["add"]
 
-_OWN_FIELDS = {"op", "ref", "id", "memory_type", "created_at", "updated_at", "contests", "vouched"}
+_OWN_FIELDS = {"op", "ref", "id", "memory_type", "created_at", "updated_at", "contests", "vouched", "foreign"}
 """Fields of an Add that are not copied to the bullet."""
 
 
@@ -44,6 +44,7 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
     given["content"] = checked_text(operation.content)
     kept_back = operation.status == "quarantined"
     given["quarantine_reason"] = bounded_reason(operation.quarantine_reason) if kept_back else None
+    given |= _evidence(draft, operation)
     created: datetime = operation.created_at or draft.now
     return draft.validated(
         given
@@ -54,6 +55,20 @@ def _arriving(draft: Draft, operation: Add) -> Bullet:
             "updated_at": operation.updated_at or max(created, draft.now),
         }
     )
+
+
+def _evidence(draft: Draft, operation: Add) -> dict[str, object]:
+    """The trajectories behind the bullet. Raises Refused for unknown ones, except those from a file."""
+    if not operation.foreign:
+        draft.check_known(operation.examples)
+    known = tuple(dict.fromkeys(name for name in operation.examples if name not in draft.unknown))
+    elsewhere = tuple(name for name in operation.examples if name in draft.unknown)
+    return {
+        "context": operation.context or None,
+        "examples": known[-MAX_EXAMPLES:],
+        "evidence_count": max(operation.evidence_count, len(known)),
+        "sources": tuple(dict.fromkeys((*elsewhere, *operation.sources)))[-MAX_SOURCES:],
+    }
 
 
 def _screened(draft: Draft, arriving: Bullet, operation: Add) -> Bullet:

@@ -7,7 +7,7 @@ its survivor. A superseded or unknown id is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 from pydantic import ValidationError
@@ -78,11 +78,14 @@ class _NewBullets:
 class Draft:
     """The state of one call of `resolve`; mutable."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy, now: datetime) -> None:
+    def __init__(
+        self, snapshot: Snapshot, policy: Policy, now: datetime, unknown: Collection[str] = ()
+    ) -> None:
         self.playbook: Playbook = snapshot.playbook
         self.access = snapshot.access
         self.policy = policy
         self.now = now
+        self.unknown = unknown
         self.entries: dict[str, Bullet] = dict(snapshot.playbook.entries)
         self._new = _NewBullets()
         self.changes: list[Change] = []
@@ -130,6 +133,12 @@ class Draft:
         except ValidationError as error:
             names = sorted({str(item["loc"][0]) for item in error.errors() if item["loc"]})
             raise Refused(f"invalid {', '.join(names)}") from error
+
+    def check_known(self, trajectories: Iterable[str]) -> None:
+        """Raise Refused for a trajectory that the store does not hold."""
+        missing = next((name for name in trajectories if name in self.unknown), None)
+        if missing is not None:
+            raise Refused(f"unknown trajectory {missing[:128]}")
 
     def reserve(self, number: int) -> None:
         """Mark ids up to this number as used."""

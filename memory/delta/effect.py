@@ -25,8 +25,10 @@ __all__ = [
     "Effect",
     "Merged",
     "Pruned",
+    "Put",
     "Rejection",
     "Report",
+    "Revived",
     "apply",
     "moved_last",
 ]
@@ -190,7 +192,7 @@ class Effect(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[1, 2] = 1
+    format: Literal[1, 2, 3] = 1
     op_id: str
     now: Moment
     author: str = ""

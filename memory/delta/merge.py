@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import combinations
 
-from ace_graph.memory.bullet import MAX_KEYWORDS, Bullet
+from ace_graph.memory.bullet import MAX_EXAMPLES, MAX_KEYWORDS, Bullet, Stated
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Merge, Restore
@@ -45,9 +45,10 @@ def choose_survivor(a: Bullet, b: Bullet) -> tuple[Bullet, Bullet]:
 def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
     """Return the survivor with what the dropped bullet adds to it.
 
-    It keeps its id and text. Counters add up; tags, sources and the ids of the merged bullets (its own first)
-    are united; empty fields are filled. The words of the dropped text become keywords (at most MAX_KEYWORDS),
-    so that searches still find them. `updated_at` becomes `now`.
+    It keeps its id and text. Counters add up; tags, sources, examples and the ids of the merged bullets (its
+    own first) are united, and a trajectory behind both is evidence once; empty fields are filled. The words
+    of the dropped text become keywords (at most MAX_KEYWORDS), so that searches still find them. `updated_at`
+    becomes `now`.
     """
     ttl = (
         None
@@ -75,6 +76,10 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "consolidated_from": _union(
                 survivor.consolidated_from or (survivor.id,), dropped.consolidated_from, (dropped.id,)
             ),
+            "context": survivor.context or dropped.context,
+            "examples": _union(survivor.examples, dropped.examples)[-MAX_EXAMPLES:],
+            "evidence_count": _evidence_count(survivor, dropped),
+            "stated": _stated(survivor.stated, dropped.stated),
             "updated_at": now,
         }
     )
@@ -157,7 +162,30 @@ def _without(survivor: Bullet, absorbed: Bullet) -> Bullet:
         for name, least in (("helpful", 0), ("harmful", 0), ("neutral", 0), ("seen", 1))
     }
     left = tuple(name for name in survivor.consolidated_from if name != absorbed.id)
-    return survivor.model_copy(update={**counts, "consolidated_from": () if left == (survivor.id,) else left})
+    examples = tuple(name for name in survivor.examples if name not in absorbed.examples)
+    evidence = max(len(examples), survivor.evidence_count - absorbed.evidence_count)
+    return survivor.model_copy(
+        update={
+            **counts,
+            "consolidated_from": () if left == (survivor.id,) else left,
+            "examples": examples,
+            "evidence_count": evidence,
+        }
+    )
+
+
+def _evidence_count(a: Bullet, b: Bullet) -> int:
+    return a.evidence_count + b.evidence_count - len({*a.examples} & {*b.examples})
+
+
+def _stated(a: Stated | None, b: Stated | None) -> Stated | None:
+    """One statement from two: the mean by their counts; evidence since the earlier one is counted."""
+    if a is None or b is None:
+        return a or b
+    count = a.count + b.count
+    weights = (a.count, b.count) if count else (1, 1)
+    mean = (a.confidence * weights[0] + b.confidence * weights[1]) / sum(weights)
+    return Stated(confidence=min(1.0, mean), count=count, at=min(a.at, b.at))
 
 
 def _quarantine_reason(survivor: Bullet, dropped: Bullet) -> str | None:

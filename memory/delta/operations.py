@@ -10,7 +10,17 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.memory.bullet import Bullet, BulletTag, Danger, Days, MemoryType, Moment, Polarity, Text
+from ace_graph.memory.bullet import (
+    Bullet,
+    BulletTag,
+    Danger,
+    Days,
+    MemoryType,
+    Moment,
+    Polarity,
+    Stated,
+    Text,
+)
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, RecentInsight, Vote
@@ -54,7 +64,8 @@ class Add(_Operation):
     only with a quarantine.
     `contests` names bullets whose advice has just failed on evidence: the new bullet supersedes those that
     it corrects. A bullet with a text that the screen refuses is quarantined, unless the writer vouches for
-    these dangers in `vouched`.
+    these dangers in `vouched`. `examples` must be trajectories of this learner, stored before or with this
+    commit; with `foreign` (from a file) those that are not become `sources`.
     """
 
     op: Literal["add"] = "add"
@@ -85,12 +96,18 @@ class Add(_Operation):
     updated_at: Moment | None = None
     contests: tuple[BulletRef, ...] = ()
     vouched: tuple[Danger, ...] = ()
+    context: Text | None = None
+    examples: tuple[Text, ...] = ()
+    evidence_count: Increment = 0
+    stated: Stated | None = None
+    foreign: bool = False
 
 
 class Update(_Operation):
     """Change the fields that are given.
 
-    Counters are increments. `ttl_days="never"` removes the time to live.
+    Counters are increments, and `examples` are added to those of the bullet. `ttl_days="never"` removes the
+    time to live.
     """
 
     op: Literal["update"] = "update"
@@ -107,6 +124,9 @@ class Update(_Operation):
     helpful: Increment = 0
     harmful: Increment = 0
     neutral: Increment = 0
+    context: Text | None = None
+    examples: tuple[Text, ...] = ()
+    stated: Stated | None = None
 
 
 class Tag(_Operation):

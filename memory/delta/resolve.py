@@ -6,9 +6,10 @@ refuses; the others still apply. It is pure and deterministic; `effect.apply` ap
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import get_args
 
-from ace_graph.memory.bullet import Danger
+from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
 from ace_graph.memory.delta.add import add
 from ace_graph.memory.delta.archive import archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.draft import Draft, Refused
@@ -49,14 +50,20 @@ from ace_graph.memory.text import clean_line
 __all__ = ["resolve"]
 
 MAX_INSIGHT_CHARS = 500
+_REPLACED = (
+    *("section", "memory_type", "polarity", "topic", "concept", "tags", "importance", "ttl_days"),
+    *("context", "stated"),
+)
+"""Fields of a bullet that an Update replaces where it has a value."""
 
 
-def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
+def resolve(snapshot: Snapshot, delta: Delta, policy: Policy, unknown: Collection[str] = ()) -> Effect:
     """Return what `delta` changes in `snapshot` under `policy`.
 
     An operation that can't be applied raises nothing: `effect.report.rejected` names it with the reason.
+    `unknown` are trajectories that the delta names and the store does not hold.
     """
-    draft = Draft(snapshot, policy, delta.now)
+    draft = Draft(snapshot, policy, delta.now, unknown)
     ledger, limits = VoteLedger(draft), _turn_limits(draft, delta)
     for operation in delta.operations:
         try:
@@ -69,7 +76,7 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy) -> Effect:
     archive_beyond_cap(draft)
     draft.close()
     effect = Effect(
-        format=2,
+        format=3,
         op_id=delta.op_id,
         now=delta.now,
         author=delta.author,
@@ -167,10 +174,11 @@ def _reflect(draft: Draft, operation: Reflect) -> None:
 def _update(draft: Draft, operation: Update) -> None:
     old = draft.locate(operation.bullet_id, follow_aliases=False)
     new = old.model_dump()
-    for name in ("section", "memory_type", "polarity", "topic", "concept", "tags", "importance", "ttl_days"):
+    for name in _REPLACED:
         value = getattr(operation, name)
         if value is not None:
             new[name] = value
+    new |= _with_examples(draft, old, operation)
     if operation.ttl_days == "never":
         new["ttl_days"] = None
     if operation.content is not None:
@@ -184,6 +192,15 @@ def _update(draft: Draft, operation: Update) -> None:
     draft.note("updated", old.id)
     if operation.harmful:
         draft.blamed[old.id] = None
+
+
+def _with_examples(draft: Draft, old: Bullet, operation: Update) -> dict[str, object]:
+    draft.check_known(operation.examples)
+    more = [name for name in dict.fromkeys(operation.examples) if name not in old.examples]
+    return {
+        "examples": (*old.examples, *more)[-MAX_EXAMPLES:],
+        "evidence_count": old.evidence_count + len(more),
+    }
 
 
 def _tag(draft: Draft, operation: Tag) -> None:

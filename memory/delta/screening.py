@@ -39,8 +39,8 @@ def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | Non
     The dangers in `vouched` and in the bullet's own `vouched` are allowed.
     """
     known: tuple[Danger, ...] = (*vouched, *bullet.vouched)
-    others = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
-    reasons = (screen(text, known) for text in (bullet.content, *others) if text)
+    labels = (bullet.section.replace("_", " "), bullet.topic, bullet.concept, *bullet.tags)
+    reasons = (screen(text, known) for text in (bullet.content, *labels, bullet.context) if text)
     return next((reason for reason in reasons if reason is not None), None)
 
 
@@ -58,4 +58,4 @@ def screened_again(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
 
 
 def _texts(bullet: Bullet) -> tuple[object, ...]:
-    return bullet.content, bullet.section, bullet.topic, bullet.concept, bullet.tags
+    return bullet.content, bullet.section, bullet.topic, bullet.concept, bullet.tags, bullet.context

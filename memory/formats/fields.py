@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ace_graph.errors import FormatError
-from ace_graph.memory.bullet import AVOID, MAX_KEYWORDS, Bullet
+from ace_graph.memory.bullet import AVOID, MAX_EXAMPLES, MAX_KEYWORDS, Bullet
 from ace_graph.memory.delta.merge import MAX_SOURCES, MAX_TAGS
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.base import Reading, Refusal
@@ -41,8 +41,14 @@ MAX_BULLETS = 20_000
 NAME_CHARS = 60
 MAX_NAMED = 30
 
-_COUNTS = ("helpful", "harmful", "neutral", "setbacks", "seen")
-_LONGEST = {"tags": MAX_TAGS, "keywords": MAX_KEYWORDS, "sources": MAX_SOURCES, "consolidated_from": 1_000}
+_COUNTS = ("helpful", "harmful", "neutral", "setbacks", "seen", "evidence_count")
+_LONGEST = {
+    "tags": MAX_TAGS,
+    "keywords": MAX_KEYWORDS,
+    "sources": MAX_SOURCES,
+    "examples": MAX_EXAMPLES,
+    "consolidated_from": 1_000,
+}
 READ_FIELDS = frozenset(Bullet.model_fields) - {"vouched"}
 """The fields of a bullet that a file may set. No file can vouch for its own text."""
 _ALWAYS_GIVEN = {"id": "new", "section": "general"}
@@ -194,7 +200,7 @@ def _reason(error: ErrorDetails) -> str:
 
 def _as_add(bullet: Bullet, given: Mapping[str, object]) -> Add:
     unasked = {"id", "memory_type", "created_at", "updated_at"} - given.keys()
-    return Add(**bullet.model_dump(exclude=unasked))
+    return Add(**bullet.model_dump(exclude=unasked), foreign=bool(bullet.examples))
 
 
 def _empty(value: object) -> bool:

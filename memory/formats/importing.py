@@ -97,7 +97,7 @@ def as_playbook(reading: Reading) -> Playbook:
         name = each.id
         if name is None or name in bullets:
             name, number = mint_id(each.section, number), number + 1
-        given = each.model_dump(exclude={"op", "ref", "contests", "vouched"}, exclude_none=True)
+        given = each.model_dump(exclude={"op", "ref", "contests", "vouched", "foreign"}, exclude_none=True)
         inferred = each.memory_type or infer_memory_type(each.content)
         bullets[name] = Bullet.model_validate({**given, "id": name, "memory_type": inferred})
     return Playbook.of(bullets.values())

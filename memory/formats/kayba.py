@@ -129,7 +129,7 @@ def _skill(bullet: Bullet) -> Fields:
         "keywords": _keywords(bullet),
         "issue": issue,
         "insight": insight,
-        "occurrences": list(map(_trace_record, bullet.sources)),
+        "occurrences": list(map(_trace_record, (*bullet.examples, *bullet.sources))),
         "active": True,
         "used_count": 0,
         **dict(zip(_VOTES.values(), (bullet.helpful, bullet.harmful, bullet.neutral), strict=True)),
@@ -199,7 +199,7 @@ def _v1_skill(bullet: Bullet) -> Fields:
         **bullet.model_dump(mode="json", include=set(_V1_SAME)),
         "embedding": None,
         "status": "active",
-        "sources": list(map(_trace_record, bullet.sources)),
+        "sources": list(map(_trace_record, (*bullet.examples, *bullet.sources))),
     }
     return {**skill, EXTENSION: extension_of(bullet, _v1_bullet_fields(bullet.id, skill, Collector()))}
 

@@ -201,6 +201,7 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
         and a.concept == b.concept
         and a.tags == b.tags
         and a.keywords == b.keywords
+        and a.context == b.context
         and a.core == b.core
     )
 
@@ -211,7 +212,8 @@ def _entry(bullet: Bullet) -> tuple[IndexedBullet, dict[str, float]]:
     counted = Counter(terms(bullet.content, language))
     length = sum(counted.values())
     weights = {term: _weight(count, length) for term, count in counted.items()}
-    labels = " ".join((bullet.topic or "", bullet.concept or "", *bullet.tags, *bullet.keywords))
+    named = (bullet.topic or "", bullet.concept or "", bullet.context or "")
+    labels = " ".join((*named, *bullet.tags, *bullet.keywords))
     labelled = dict.fromkeys(term for term in terms(labels, language) if term not in counted)
     weights.update((term, _weight(1, length)) for term in labelled)
     if bullet.topic:

@@ -7,11 +7,11 @@ not conflict with each other. Measured: 20 writers on one learner went from 32 t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from ace_graph.memory.commit import CommitPlan, NewToken, commit_key, plan
+from ace_graph.memory.commit import CommitPlan, NewToken, commit_key, plan, references
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
@@ -48,9 +48,13 @@ class CommitRequest:
         """Whether it changes or completes something stored, which must be read under the lock first."""
         return isinstance(self.record, Amend) or isinstance(self.pending, PendingItem)
 
-    def plan(self, current: Snapshot) -> CommitPlan:
-        """Return what to write onto `current`."""
-        return plan(current, self.delta, self.policy, self.new_turn, self.new_token)
+    def references(self, current: Snapshot) -> frozenset[str]:
+        """Return the trajectories to look up under the lock before this is planned on `current`."""
+        return references(self.delta, current, self.new_turn)
+
+    def plan(self, current: Snapshot, unknown: Collection[str] = ()) -> CommitPlan:
+        """Return what to write onto `current`; `unknown` of its `references` are not stored."""
+        return plan(current, self.delta, self.policy, self.new_turn, self.new_token, unknown)
 
 
 @dataclass

@@ -47,7 +47,7 @@ async def test_the_worker_learns_what_the_turn_would_have_learned(
     await hire(model).drain()
     state = await store.load("alice")
     (bullet,) = state.playbook.bullets()
-    assert (bullet.content, bullet.topic, bullet.sources) == (
+    assert (bullet.content, bullet.topic, bullet.examples) == (
         RULE,
         "fraction_addition",
         (out["learning"]["turn_id"],),

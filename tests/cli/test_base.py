@@ -45,7 +45,7 @@ def test_a_file_of_which_a_part_is_refused_is_given_without_it(ace: Commands) ->
     [
         ("words.txt", "words.txt is not a playbook: no bullet was found"),
         ("refused.json", "refused.json is not a playbook: none of its bullets can be used (empty text)"),
-        ("newer.json", "newer.json is not a playbook: it has format 2"),
+        ("newer.json", "newer.json is not a playbook: it has format 3"),
         ("absent.txt", "the base playbook absent.txt can't be read"),
     ],
 )
@@ -54,7 +54,7 @@ def test_a_file_that_is_no_playbook_is_an_error(
 ) -> None:
     Path("words.txt").write_text("no bullets in here\n", encoding="utf-8")
     Path("refused.json").write_text('[{"id": "a-1"}]', encoding="utf-8")
-    Path("newer.json").write_text('{"format": 2, "bullets": []}', encoding="utf-8")
+    Path("newer.json").write_text('{"format": 3, "bullets": []}', encoding="utf-8")
     ran = Backend(ace, capfd).send(payload(QUESTION), "--base", name)
     assert ran.code == 1
     assert ran.json["error"].startswith(why)

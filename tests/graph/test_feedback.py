@@ -58,7 +58,7 @@ async def test_a_correction_blames_what_the_failed_answer_followed_and_teaches(
     blamed = await archived(store, "mat-00001")
     assert (blamed.harmful, bystander.harmful) == (1, 0)
     assert new.content == RULE
-    assert new.sources == (first["learning"]["turn_id"], "evidence: learner failure")
+    assert (new.examples, new.sources) == ((first["learning"]["turn_id"],), ("evidence: learner failure",))
     prompt = model.calls_of("reflector")[1].messages[0].text
     assert "corrected value: 5/6" in prompt
     assert "adding fractions: 1/2 + 1/3?" in prompt

@@ -29,7 +29,7 @@ async def test_a_lesson_is_stored_and_injected_in_the_very_next_turn(
     [added] = out["learning"]["added"]
     bullet = (await store.now("alice")).playbook.get_bullet(added)
     assert bullet is not None
-    assert (bullet.content, bullet.topic, bullet.helpful, bullet.sources) == (
+    assert (bullet.content, bullet.topic, bullet.helpful, bullet.examples) == (
         RULE,
         "fraction_addition",
         0,

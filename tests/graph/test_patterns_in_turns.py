@@ -67,7 +67,7 @@ async def test_only_confident_patterns_are_stored(
 ) -> None:
     model = ScriptedModel(solver=[*calls, "<final>done</final>"], reflector=[NOTHING])
     out = await build(model, tools=TOOLS).ainvoke(ask("Please do it", "react"), context=ALICE)
-    stored = [(b.section, b.memory_type, b.sources) for b in (await store.now("alice")).playbook.bullets()]
+    stored = [(b.section, b.memory_type, b.examples) for b in (await store.now("alice")).playbook.bullets()]
     expected = [(section, "procedural", (out["learning"]["turn_id"],))] if section else []
     assert stored == expected
 

@@ -55,7 +55,8 @@ async def test_a_bullet_says_which_turn_and_which_evidence_it_is_from(
     with ScriptedModel(solver=["<final>6</final>"], reflector=[lesson("Multiply base and height.")]) as model:
         out = await build(model).ainvoke(ask("What is 2*3?"), context=context)
     (bullet,) = (await store.now("alice")).playbook.bullets()
-    assert bullet.sources == (out["learning"]["turn_id"], "evidence: ground_truth success")
+    assert bullet.examples == (out["learning"]["turn_id"],)
+    assert bullet.sources == ("evidence: ground_truth success",)
 
 
 async def test_a_model_that_curates_may_refine_a_bullet_and_not_replace_it(

@@ -204,7 +204,7 @@ def test_a_broken_payload_is_an_error_and_never_an_empty_playbook(payload: str) 
 
 def test_a_newer_payload_is_refused() -> None:
     with pytest.raises(NewerFormat, match="upgrade"):
-        load_playbook('{"format": 2, "bullets": [], "something_new": true}')
+        load_playbook('{"format": 3, "bullets": [], "something_new": true}')
 
 
 @pytest.mark.parametrize(

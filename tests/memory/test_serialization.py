@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ace_graph.errors import CorruptPayload, NewerFormat
 from ace_graph.memory import Bullet, Playbook
-from ace_graph.memory.delta.effect import Effect
+from ace_graph.memory.delta.effect import Effect, apply
 from ace_graph.memory.delta.operations import Remove, Touch
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.serialization import (
@@ -91,15 +91,46 @@ def test_new_formats_are_numbered_so_that_version_0_1_refuses_them() -> None:
     life = Life(bullet(1), bullet(2))
     effect = life.does(Touch(bullet_ids=("gen-00002",)), Remove(bullet_id="gen-00001"))
     written = [json.loads(text) for text in (dump_access(life.access), dump_effect(effect))]
-    assert [part["format"] for part in written] == [2, 2], "0.1 knew format 1 only"
+    assert [part["format"] for part in written] == [3, 3], "0.1 knew formats 1 and 2 only"
 
 
 @pytest.mark.parametrize(("load", "stored"), [(load_access, Access()), (load_effect, None)])
 def test_a_newer_format_is_refused(load: Callable[[str], object], stored: Access | None) -> None:
     text = dump_access(stored) if stored else dump_effect(Effect(op_id="op-1", now=NOON))
-    newer = json.loads(text) | {"format": 3, "unheard of": True}
-    with pytest.raises(NewerFormat, match="format 3, this version of ace-graph reads up to 2: upgrade"):
+    newer = json.loads(text) | {"format": 4, "unheard of": True}
+    with pytest.raises(NewerFormat, match="format 4, this version of ace-graph reads up to 3: upgrade"):
         load(json.dumps(newer))
+
+
+_TURN = "0123456789abcdef0123456789abcdef"
+_OF_0_1 = {
+    "id": "str-00001",
+    "section": "strategies",
+    "content": "Draw a bar",
+    "sources": [_TURN, "evidence: tool failure", "learner", "trace:7"],
+}
+
+
+def test_turns_among_the_sources_of_an_old_bullet_become_its_examples() -> None:
+    old = load_playbook(json.dumps({"format": 1, "next_id": 2, "bullets": [_OF_0_1]}))
+    (read,) = old.bullets()
+    assert (read.examples, read.evidence_count) == ((_TURN,), 1)
+    assert read.sources == tuple(_OF_0_1["sources"]), "nothing that was stored is lost"
+    assert load_playbook(dump_playbook(old)) == old
+    change = {"kind": "put", "bullet": _OF_0_1}
+    effect = load_effect(
+        json.dumps({"format": 2, "op_id": "op-1", "now": NOON.isoformat(), "changes": [change]})
+    )
+    assert apply(Playbook(next_id=2), effect) == old, "the old history gives the content that is read"
+    new = load_playbook(json.dumps({"format": 2, "next_id": 2, "bullets": [_OF_0_1]}))
+    assert new.bullets()[0].examples == (), "a new file says itself which ids are those of turns"
+
+
+@given(PLAYBOOKS)
+def test_a_bullet_without_the_new_fields_is_stored_as_it_was(stored: Playbook) -> None:
+    written = json.loads(dump_playbook(stored))
+    new = {"context", "examples", "evidence_count", "stated"}
+    assert not any(new & bullet.keys() for bullet in written["bullets"])
 
 
 STEPS = st.builds(

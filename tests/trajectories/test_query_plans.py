@@ -22,6 +22,7 @@ ROWS = 10_000
 NOON = datetime(2026, 1, 1, tzinfo=UTC)
 FILTERS = [
     {"turn_id": "t1"},
+    {"turn_ids": ["t1", "t2"]},
     {"agent": "crawler"},
     {"task_type": "api_call"},
     {"status": "failure"},
@@ -59,7 +60,7 @@ def test_in_sqlite_every_filter_uses_an_index(full: sqlite3.Connection, fields: 
     rows = full.execute(f"EXPLAIN QUERY PLAN {statement} LIMIT 100", values)
     plan = [str(row[3]) for row in rows]
     assert any("USING INDEX ace_turns_by_" in line for line in plan), plan
-    assert not any(line.startswith("SCAN") for line in plan), plan
+    assert not any(line.startswith("SCAN") and "json_each" not in line for line in plan), plan
 
 
 async def test_in_neo4j_every_filter_uses_an_index(neo4j: Neo4jServer, learner: str) -> None:

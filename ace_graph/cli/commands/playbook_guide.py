@@ -121,9 +121,11 @@ def _operations(verb: str, bullet: Bullet) -> tuple[Operation, Operation, str]:
 
 def _reasons(found: Lineage, used: date | None) -> Sequence[str]:
     bullet = found.bullet
-    own = bullet.profile or not bullet.sources or "cli" in bullet.sources or "learner" in bullet.sources
+    learned = bullet.sources or bullet.examples
+    own = bullet.profile or not learned or "cli" in bullet.sources or "learner" in bullet.sources
     origin = "You or your host put it there." if own else "It was learned from your conversations."
-    turns = [source for source in bullet.sources if source not in ("cli", "learner")]
+    older = (name for name in bullet.sources if name not in ("cli", "learner"))
+    turns = list(dict.fromkeys((*bullet.examples, *older)))
     lines = [
         printable(bullet.advice),
         f"  {origin} Kept since {bullet.created_at:%Y-%m-%d}, last changed {bullet.updated_at:%Y-%m-%d}.",

@@ -22,6 +22,10 @@ from ace_graph.memory.trust import lift, proven, share_withheld
 __all__ = ["bullet_json", "bullet_table", "bullets_json", "print_bullets", "search", "show", "stats"]
 
 
+_EMPTY: dict[str, object] = {"vouched": [], "examples": [], "evidence_count": 0}
+"""The fields that are not null without a value, and that are not stored then."""
+
+
 def show(url: str | None, learner: str, *, as_json: bool, shown: BulletFilter, limit: int) -> None:
     """Print totals, sections and the bullets that pass `shown`, the strongest first."""
     snapshot, policy = _load(url, learner)
@@ -89,8 +93,9 @@ def bullets_json(snapshot: Snapshot, bullets: Sequence[Bullet]) -> dict[str, obj
 
 
 def bullet_json(bullet: Bullet) -> dict[str, object]:
-    """Return every field of the bullet, also `vouched`, which is stored only where it is set."""
-    return {**bullet.model_dump(mode="json"), "vouched": list(bullet.vouched)}
+    """Return every field of the bullet, also those that are stored only where they hold something."""
+    stored = bullet.model_dump(mode="json")
+    return {name: stored.get(name, _EMPTY.get(name)) for name in Bullet.model_fields}
 
 
 def _last_used(bullet: Bullet, snapshot: Snapshot) -> str:

@@ -124,7 +124,8 @@ def _kept(words: str, clause: Clause, rule: Rule, source: str, *, asked: bool) -
         slot=rule.slot,
         topic=infer_topic(words),
         importance=0.8,
-        sources=(source, "learner"),
+        examples=(source,),
+        sources=("learner",),
         vouched=("link",),
     )
     return Said("keep", words, operation, asked=asked)

@@ -10,10 +10,10 @@ lines of pytest:
     async def test_my_store(case: Case) -> None:
         await case(MySubject())
 
-The verb `damage` needs a `DamageableSubject`; `pending`, `amend` and `trajectories` need a store with the
-optional part for learning in the background (`PendingStore`), `cleaning` one that can be cleaned
-(`CleanableStore`). `cases(*CORE_VERBS)` leaves these out, and `cases("load", "commit")` takes some verbs
-only.
+The verb `damage` needs a `DamageableSubject`; `pending`, `amend`, `trajectories` and `references` need a
+store with the optional part for learning in the background (`PendingStore`), `cleaning` one that can be
+cleaned (`CleanableStore`). `cases(*CORE_VERBS)` leaves these out, and `cases("load", "commit")` takes some
+verbs only.
 
 Put `pytest.register_assert_rewrite("ace_graph.testing.conformance")` into the conftest to see values in
 failures. Without an async plugin: `asyncio.run(case(MySubject()))`. Every case uses learners of its own,

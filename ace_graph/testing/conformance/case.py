@@ -32,10 +32,11 @@ VERBS = (
     "pending",
     "amend",
     "trajectories",
+    "references",
     "cleaning",
 )
 
-OPTIONAL_VERBS = ("damage", "pending", "amend", "trajectories", "cleaning")
+OPTIONAL_VERBS = ("damage", "pending", "amend", "trajectories", "references", "cleaning")
 CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
 """What every store has to keep, whatever its subject and its store can do beyond it."""
 

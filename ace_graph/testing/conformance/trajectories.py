@@ -40,6 +40,8 @@ async def every_filter_finds_its_own(subject: Subject) -> None:
             (TrajectoryFilter(status="failure"), ["t1"]),
             (TrajectoryFilter(parent_id="t1"), ["t2"]),
             (TrajectoryFilter(turn_id="t3"), ["t3"]),
+            (TrajectoryFilter(turn_ids=frozenset(("t1", "t3", "t9"))), ["t3", "t1"]),
+            (TrajectoryFilter(turn_ids=frozenset()), []),
             (TrajectoryFilter(agent="crawler", status="success"), ["t2"]),
             (TrajectoryFilter(agent="nobody"), []),
             (TrajectoryFilter(since=NOON + timedelta(minutes=2)), ["t3", "t2"]),

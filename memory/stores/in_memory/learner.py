@@ -56,6 +56,12 @@ class HeldLearner:
         """The records of turns, the newest first."""
         return tuple(row.record for row in reversed(self.rows))
 
+    def unknown(self, trajectories: frozenset[str]) -> frozenset[str]:
+        """Return those of the trajectories that have no record here."""
+        if not trajectories:
+            return trajectories
+        return trajectories - {row.record.turn_id for row in self.rows}
+
     def write(self, plan: CommitPlan, record: TurnRecord | None, kept: int) -> None:
         """Store what a commit plan."""
         version, effect = plan.snapshot.version, plan.effect

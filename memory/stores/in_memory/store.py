@@ -231,7 +231,7 @@ class InMemoryStore:
             check_age(begun_at(delta, request.new_turn), held.keys_from)
         if isinstance(record, Amend):
             held.amend(record)
-        plan = request.plan(current)
+        plan = request.plan(current, held.unknown(request.references(current)))
         held.write(plan, request.new_turn, self.policy.history_kept)
         self._queue.write(learner, pending, delta.now)
         self._learners[learner] = held

@@ -56,7 +56,7 @@ async def commit_once(
     CommitTooOld, TrajectoryNotFound, CommitContention, CorruptPayload, NewerFormat, and the driver's errors.
     """
     newest: Snapshot | None = base
-    if not request.must_read:
+    if not request.must_read and not request.references(base):
         plan = request.plan(base)
         async with connection.session(link) as session:
             reply = await _write_if_fresh(session, request, plan, base)
@@ -83,7 +83,7 @@ async def _commit_locked(
     if state is not None and not isinstance(request.pending, PendingItem):  # a stored item was never applied
         check_age(begun_at(request.delta, request.new_turn), state.keys_from)
     check_not_forgotten(request.base.version, current.version)
-    plan = request.plan(current)
+    plan = request.plan(current, await _unknown(transaction, request, current))
     if request.must_read:
         await _complete_and_amend(transaction, request, absent=state is None or state.epoch is None)
     if state is None or state.epoch is None:
@@ -91,6 +91,17 @@ async def _commit_locked(
         return _result(request, plan, reply) if reply is not None and reply.fresh else None
     (row,) = await fetch(transaction, cypher.WRITE, seq=state.seq, **_parameters(request, plan))
     return _result(request, plan, Reply.model_validate(row))
+
+
+async def _unknown(
+    transaction: AsyncTransaction, request: CommitRequest, current: Snapshot
+) -> frozenset[str]:
+    """Return the trajectories that the commit names and the learner has no record of."""
+    named = request.references(current)
+    if not named:
+        return named
+    rows = await fetch(transaction, cypher.KNOWN_TURNS, uid=request.learner, ids=sorted(named))
+    return named - {str(row["turn_id"]) for row in rows}
 
 
 async def _complete_and_amend(transaction: AsyncTransaction, request: CommitRequest, *, absent: bool) -> None:

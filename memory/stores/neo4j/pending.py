@@ -129,6 +129,7 @@ RETURN t.key AS key, t.record_json AS record_json ORDER BY t.seq DESC LIMIT 1
 _CONDITIONS: Mapping[str, LiteralString] = MappingProxyType(
     {
         "turn_id": " AND t.turn_id = $turn_id",
+        "turn_ids": " AND t.turn_id IN $turn_ids",
         "agent": " AND t.agent = $agent",
         "task_type": " AND t.task_type = $task_type",
         "status": " AND t.status = $status",
@@ -275,6 +276,8 @@ async def find_turns(
 ) -> tuple[TurnRecord, ...]:
     """Return the turns that match, the newest first."""
     asked = {name: value for name, value in asdict(wanted).items() if value is not None}
+    if wanted.turn_ids is not None:
+        asked["turn_ids"] = sorted(wanted.turn_ids)
     query = turns_query(asked)
     rows = await fetch(run, query, uid=learner, limit=limit, skip=skip, **asked)
     return tuple(load_record(str(row["record_json"])) for row in rows)

@@ -24,6 +24,8 @@ __all__ = ["project"]
 async def project(store: Neo4jStore, learner_id: str) -> int:
     """Replace the learner's `(:AceMemoryState)-[:HAS_BULLET]->(:AceBullet)` by the bullets as they are now.
 
+    Each is connected with the trajectories behind it, `(:AceBullet)-[:LEARNED_FROM]->(:AceTurn)`.
+
     Returns their number. For an absent learner it is 0, and nothing is created. Raises what the store raises.
     """
     learner = checked_learner_id(learner_id)
@@ -54,10 +56,12 @@ def _node(learner: str, bullet: Bullet, taken: set[str]) -> Properties:
     if hash_key in taken:
         hash_key = f"{hash_key}:{bullet.id}"
     taken.add(hash_key)
-    names = ("tags", "keywords", "sources", "consolidated_from", "vouched")
+    names = ("tags", "keywords", "sources", "consolidated_from", "vouched", "examples")
     lists = {name: list(getattr(bullet, name)) for name in names}
+    stated = bullet.stated
     return {
-        **bullet.model_dump(exclude=set(lists)),
+        **bullet.model_dump(exclude={*lists, "stated"}),
+        **({"stated_confidence": stated.confidence, "stated_count": stated.count} if stated else {}),
         **lists,
         "key": f"{learner}:{bullet.id}",
         "user_id": learner,

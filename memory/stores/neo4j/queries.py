@@ -19,6 +19,7 @@ __all__ = [
     "DELTAS",
     "DESCRIBE",
     "EXPORT_DELTAS",
+    "KNOWN_TURNS",
     "LOAD",
     "LOCK",
     "PROJECT",
@@ -173,6 +174,13 @@ RETURN t.record_json AS record_json ORDER BY t.seq DESC LIMIT $limit
 """
 """Turn records, the newest first, in the order of the index on (user_id, seq)."""
 
+KNOWN_TURNS = """
+UNWIND $ids AS id
+MATCH (t:AceTurn {user_id: $uid, turn_id: id})
+RETURN DISTINCT id AS turn_id
+"""
+"""Which of these trajectories the learner has a record of, deleted ones too."""
+
 DELETE_LEARNER = """
 MATCH (l:AceLock {user_id: $uid})
 SET l.seq = l.seq + 1
@@ -206,6 +214,10 @@ WITH m
 UNWIND $bullets AS bullet
 CREATE (m)-[:HAS_BULLET]->(b:AceBullet)
 SET b = bullet
+WITH b
+UNWIND b.examples AS turn_id
+MATCH (t:AceTurn {user_id: $uid, turn_id: turn_id})
+CREATE (b)-[:LEARNED_FROM]->(t)
 """
 """Replace the bullet nodes. The caller holds the lock."""
 

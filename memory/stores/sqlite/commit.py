@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import suppress
 
-from ace_graph.memory.commit import Commit, begun_at, check_age, is_current
+from ace_graph.memory.commit import Commit, begun_at, check_age, check_not_forgotten, is_current
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport
@@ -21,6 +21,7 @@ from ace_graph.memory.stores.sqlite.rows import (
     read_report,
     read_snapshot,
     read_turns,
+    unknown_turns,
     write,
 )
 
@@ -30,28 +31,31 @@ __all__ = ["delete_all", "read_export", "write_commit"]
 def write_commit(connection: sqlite3.Connection, request: CommitRequest, start: Snapshot) -> Commit:
     """Commit. The first plan, made before the lock is taken, is from `start`, the newest in the queue.
 
+    A delta that names older trajectories is planned under the lock, where they are looked up.
     Raises LearnerForgotten, CommitTooOld, TrajectoryNotFound, and what an Amend raises.
     """
     learner, delta = request.learner, request.delta
-    serialized = SerializedPlan(request.plan(start), request.new_turn)
+    planned = None if request.references(start) else SerializedPlan(request.plan(start), request.new_turn)
     with writing(connection):
         report = read_report(connection, learner, delta.op_id)
         if report is not None:
             now = read_snapshot(connection, learner, start)
             return Commit("repeated", now.version, report, now)
         head = read_head(connection, learner)
-        if not _is_current(request.base, start, head):
+        if planned is None or not _is_current(request.base, start, head):
+            check_not_forgotten(request.base.version, head.version)
             newest = read_snapshot(connection, learner, start)
-            serialized = SerializedPlan(request.plan(newest), request.new_turn)
+            unknown = unknown_turns(connection, learner, request.references(newest))
+            planned = SerializedPlan(request.plan(newest, unknown), request.new_turn)
         if isinstance(request.pending, PendingItem):
             check_claimed(connection, learner, request.pending)  # a stored item was never applied
         else:
             check_age(begun_at(delta, request.new_turn), head.keys_from)
         if isinstance(request.record, Amend):
             amend_turn(connection, learner, request.record)
-        write(connection, learner, serialized, head.marks, request.policy.history_kept)
+        write(connection, learner, planned, head.marks, request.policy.history_kept)
         write_pending(connection, learner, request.pending, delta.now)
-    return serialized.plan.commit()
+    return planned.plan.commit()
 
 
 def _is_current(base: Snapshot, start: Snapshot, head: Head) -> bool:

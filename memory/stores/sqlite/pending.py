@@ -5,6 +5,7 @@ The caller begins and ends the transactions; whoever changes an item holds the w
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from datetime import UTC, datetime, timedelta
 
@@ -127,6 +128,8 @@ def turns_query(learner: str, wanted: TrajectoryFilter) -> tuple[str, list[objec
         f"{name} = ?": getattr(wanted, name)
         for name in ("turn_id", "agent", "task_type", "status", "parent_id")
     }
+    ids = None if wanted.turn_ids is None else json.dumps(sorted(wanted.turn_ids))
+    asked["turn_id IN (SELECT value FROM json_each(?))"] = ids
     asked["completed_at >= ?"] = _as_stored(wanted.since)
     asked["completed_at <= ?"] = _as_stored(wanted.until)
     named = {what: value for what, value in asked.items() if value is not None}

@@ -5,6 +5,7 @@ The caller begins and ends the transactions.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from datetime import datetime
@@ -41,6 +42,7 @@ __all__ = [
     "read_report",
     "read_snapshot",
     "read_turns",
+    "unknown_turns",
     "write",
 ]
 
@@ -148,6 +150,20 @@ def read_turns(connection: sqlite3.Connection, learner: str, limit: int) -> tupl
         (learner, limit),
     )
     return tuple(load_record(text) for (text,) in rows)
+
+
+def unknown_turns(
+    connection: sqlite3.Connection, learner: str, trajectories: frozenset[str]
+) -> frozenset[str]:
+    """Return those of the trajectories that the learner has no record of."""
+    if not trajectories:
+        return trajectories
+    rows = connection.execute(
+        "SELECT DISTINCT turn_id FROM ace_turns "
+        "WHERE user_id = ? AND turn_id IN (SELECT value FROM json_each(?))",
+        (learner, json.dumps(sorted(trajectories))),
+    )
+    return trajectories - {str(name) for (name,) in rows}
 
 
 def write(

@@ -73,6 +73,9 @@ def _adds(**counters: st.SearchStrategy[int]) -> st.SearchStrategy[Add]:
         pinned=st.booleans(),
         slot=st.sampled_from((None, None, None, "name")),
         ttl_days=st.sampled_from((None, 1.5)),
+        context=st.sampled_from((None, None, "With fractions")),
+        examples=st.lists(st.sampled_from(TURNS), max_size=2).map(tuple),
+        evidence_count=increments,
         **counters,
     )
 
@@ -95,7 +98,13 @@ def silent_operations() -> st.SearchStrategy[Operation]:
     """Operations that say nothing of a counter."""
     return st.one_of(
         _adds(),
-        st.builds(Update, bullet_id=ids, content=st.one_of(st.none(), texts), topic=topics),
+        st.builds(
+            Update,
+            bullet_id=ids,
+            content=st.one_of(st.none(), texts),
+            topic=topics,
+            examples=st.lists(st.sampled_from(TURNS), max_size=2).map(tuple),
+        ),
         st.builds(Supersede, bullet_id=ids, by=ids),
         st.builds(Remove, bullet_id=ids),
         st.builds(Quarantine, bullet_id=ids, why=any_text),

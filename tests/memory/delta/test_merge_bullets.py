@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.memory import Bullet
-from ace_graph.memory.bullet import MAX_KEYWORDS
+from ace_graph.memory.bullet import MAX_KEYWORDS, Stated
 from ace_graph.memory.delta.merge import choose_survivor, merge, with_keywords_of
 from ace_graph.memory.search.index import Index
 
@@ -90,6 +90,28 @@ def test_a_merge_unites_what_both_knew() -> None:
     assert (merged.ttl_days, merged.updated_at) == (None, NOW)
 
 
+def test_a_trajectory_behind_both_is_evidence_once() -> None:
+    kept = bullet("Draw a bar", examples=("t1", "t2"), evidence_count=9, context="With fractions")
+    gone = bullet("Draw a bar!", "str-00002", examples=("t2", "t3"), evidence_count=3, context="Elsewhere")
+    merged = merge(kept, gone, NOW)
+    assert (merged.examples, merged.evidence_count) == (("t1", "t2", "t3"), 11)
+    assert merged.context == "With fractions"
+    assert merge(gone.model_copy(update={"context": None}), kept, NOW).context == "With fractions"
+
+
+def test_two_statements_become_one_by_their_counts() -> None:
+    later = NOW + timedelta(days=1)
+    kept = bullet("Draw a bar", stated=Stated(confidence=0.9, count=3, at=later))
+    gone = bullet("Draw a bar!", "str-00002", stated=Stated(confidence=0.5, count=1, at=NOW))
+    stated = merge(kept, gone, NOW).stated
+    assert stated is not None
+    assert (round(stated.confidence, 9), stated.count, stated.at) == (0.8, 4, NOW)
+    assert merge(bullet("Draw a bar"), gone, NOW).stated == gone.stated
+    empty = Stated(confidence=1, count=0, at=NOW), Stated(confidence=0, count=0, at=NOW)
+    both = merge(bullet("a", stated=empty[0]), bullet("a", "str-00002", stated=empty[1]), NOW).stated
+    assert both == Stated(confidence=0.5, count=0, at=NOW)
+
+
 def test_the_survivor_is_found_by_the_words_of_the_dropped_bullet() -> None:
     kept, gone = bullet("Simplify the fraction"), bullet("Vereinfache den Bruch", "str-00002")
     merged = merge(kept, gone, NOW)
@@ -98,15 +120,17 @@ def test_the_survivor_is_found_by_the_words_of_the_dropped_bullet() -> None:
     assert merge(merged, gone, NOW).keywords == merged.keywords
 
 
-def test_keywords_and_sources_are_bounded() -> None:
+def test_keywords_sources_and_examples_are_bounded() -> None:
     survivor = bullet("Simplify the fraction")
     for number in range(100):
         gone = bullet(f"word{number} other{number}", f"a-{number:05d}", sources=(f"turn{number}",))
+        gone = gone.model_copy(update={"examples": gone.sources, "evidence_count": 1})
         survivor = merge(survivor, gone, NOW + timedelta(seconds=number))
     assert len(survivor.keywords) == MAX_KEYWORDS
     assert survivor.sources[-1] == "turn99"
     assert len(survivor.sources) == 64
-    assert survivor.seen == 101
+    assert survivor.examples == survivor.sources
+    assert (survivor.seen, survivor.evidence_count) == (101, 100)
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))

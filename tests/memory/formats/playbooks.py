@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, Stated
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
@@ -31,6 +31,7 @@ _WORDS = st.text(alphabet=string.ascii_letters + "äß中¿'\"()[]{}#-*=:,.%\\",
 _MOMENTS = st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
 _LISTS = st.lists(st.sampled_from(["a", "b c", "D", "semantic", "é"]), unique=True, max_size=3)
 _SOURCES = st.lists(st.sampled_from(["turn-1", "trace:7", "a:b:c", "ace_graph:x"]), unique=True, max_size=2)
+_STATED = st.builds(Stated, confidence=st.floats(0, 1), count=st.integers(0, 99), at=_MOMENTS)
 
 
 def written_and_read(playbook: Playbook, name: str) -> Playbook:
@@ -55,6 +56,7 @@ def _bullet(draw: st.DrawFn, number: int) -> Bullet:
     forged = st.sampled_from([*FORGED, "", "", "", ""])
     kept_back = draw(st.sampled_from([False, False, True]))
     # The number keeps the texts apart, so that no two of them are the same lesson.
+    examples = tuple(draw(_SOURCES))
     words = " ".join(draw(st.lists(_WORDS, min_size=1, max_size=4)))
     return Bullet(
         id=draw(st.sampled_from([mint_id(section, number), f"hash{number}hash"])),
@@ -81,6 +83,10 @@ def _bullet(draw: st.DrawFn, number: int) -> Bullet:
         ttl_days=draw(st.none() | st.just(2.5)),
         sources=tuple(draw(_SOURCES)),
         consolidated_from=tuple(draw(st.lists(st.just("les-00900"), max_size=1))),
+        context=draw(st.none() | st.just("When an API answers with 429")),
+        examples=examples,
+        evidence_count=draw(st.integers(len(examples), 99)),
+        stated=draw(st.none() | _STATED),
     )
 
 

@@ -117,7 +117,7 @@ def test_a_list_of_no_bullets_is_an_empty_playbook_but_nothing_to_import() -> No
 
 def test_a_newer_file_asks_for_an_upgrade() -> None:
     with pytest.raises(NewerFormat, match="upgrade"):
-        read_bullets('{"format": 2, "bullets": [{"content": "x"}]}')
+        read_bullets('{"format": 3, "bullets": [{"content": "x"}]}')
 
 
 def test_an_unknown_format_names_those_there_are() -> None:

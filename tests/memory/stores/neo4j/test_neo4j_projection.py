@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.memory.bullet import Bullet, content_hash
-from ace_graph.memory.delta.operations import Remove, Reset
+from ace_graph.memory.bullet import Bullet, Stated, content_hash
+from ace_graph.memory.delta.operations import Add, Remove, Reset
 from ace_graph.memory.stores.neo4j.projection import project
-from ace_graph.testing.conformance.writing import adding, new_learner, rewriting, write
+from ace_graph.testing.conformance.writing import NOON, adding, new_learner, record, rewriting, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject, Rows
 from tests.plugins.neo4j_server import Neo4jServer
 
@@ -35,6 +35,27 @@ async def test_every_bullet_is_a_node_with_its_fields(subject: Neo4jSubject, lea
     assert (node["id"], node["content"], node["section"]) == (bar.id, "Draw a bar", bar.section)
     assert (node["user_id"], node["hash"]) == (learner, content_hash("draw a bar"))
     assert node["created_at"].to_native() == bar.created_at
+
+
+async def test_a_bullet_is_connected_with_its_trajectories(subject: Neo4jSubject, learner: str) -> None:
+    stated = Stated(confidence=0.9, count=5, at=NOON)
+    async with subject.open() as store:
+        for n in (1, 2):
+            lesson = Add(content="Draw a bar", examples=(f"t{n}",), stated=stated, context="With fractions")
+            await write(store, learner, rewriting(lesson), record(n, turn_id=f"t{n}"))
+        for _ in range(2):
+            await project(store, learner)
+        rows = await subject.cypher(
+            "MATCH (b:AceBullet {user_id: $uid})-[:LEARNED_FROM]->(t:AceTurn) "
+            "RETURN b.context AS context, b.stated_confidence AS stated, t.turn_id AS turn ORDER BY turn",
+            uid=learner,
+        )
+        assert [(row["context"], row["stated"], row["turn"]) for row in rows] == [
+            ("With fractions", 0.9, "t1"),
+            ("With fractions", 0.9, "t2"),
+        ]
+        assert await store.forget(learner)
+    assert await _drawn(subject, learner) == []
 
 
 async def test_a_second_projection_replaces_the_first(subject: Neo4jSubject, learner: str) -> None:
