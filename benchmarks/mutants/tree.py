@@ -43,7 +43,7 @@ TESTS = (
 )
 """Where the tests are that run; the others hardly touch what is mutated, take long or need a server."""
 
-BUDGET, SECOND_BUDGET = 8.0, 30.0
+BUDGET, SECOND_BUDGET = 8.0, 15.0
 """How many seconds of tests a mutant meets at most, the quickest first, by the time they took without it.
 
 A mutant that survives is tried once more with more tests, in a process that imports the code with the mutant
