@@ -12,6 +12,7 @@ from ace_graph import ACEContext, PendingOutcome, learn_pending
 from ace_graph.background.lease import RetryPolicy
 from ace_graph.background.process_item import ItemOutcome, process_item
 from ace_graph.background.worker import learning_resources
+from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.settings import Settings
@@ -260,3 +261,31 @@ async def test_a_cancelled_worker_gives_its_item_back_at_once(
     assert (left.free_at, left.attempts, left.error) == (time.now, 0, "the worker was stopped")
     await hire(model).drain()
     assert contents(await store.load("alice")) == [RULE]
+
+
+class _Down:
+    """A store that can't be used."""
+
+    def __init__(self, inner: PendingStore) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> object:
+        return self._claim if name == "claim" else getattr(self._inner, name)
+
+    async def _claim(self, *_: object) -> None:
+        raise StoreUnavailable("down")
+
+
+async def test_a_worker_waits_longer_with_every_failure_of_the_store(hire: Hire, store: PendingStore) -> None:
+    waits = list[float]()
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 8:
+            worker.stop()
+        await asyncio.sleep(0)
+
+    worker = hire(ScriptedModel(), sleep=wait, terms=RetryPolicy(poll_seconds=1))
+    worker.store = cast(PendingStore, _Down(store))
+    await worker.run()
+    assert waits == [2, 4, 8, 16, 30, 30, 30, 30]

@@ -35,6 +35,7 @@ def _check(
         ("How much is 10 divided by 4?", "2.5", "that's wrong, the answer is 2"),
         ("please calculate (2 + 3) * 1.5", "The answer is 7.5", "That is wrong. It is 1 3/8."),
         ("2^10 = ?", "1,024", "no, it's 1000 I think"),
+        ("What is 7 x 8?", "56", "That's wrong, it's 54, I have 2 of them"),
     ],
 )
 def test_a_calculation_is_worked_out_again_and_the_answer_stands(

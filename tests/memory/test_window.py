@@ -120,6 +120,17 @@ def test_a_reference_to_what_the_window_holds_changes_nothing() -> None:
     assert queries(window) == ["Query 8", "Query 9", "Query 10"]
 
 
+def test_an_interaction_is_recalled_by_the_name_of_its_tool() -> None:
+    call = {"name": "web_search", "args": {"q": "rivers"}, "id": "s"}
+    found = [
+        HumanMessage("Query 0"),
+        AIMessage("Found.", tool_calls=[call]),
+        ToolMessage("x", tool_call_id="s"),
+    ]
+    window = select_window([*found, *history(9)], 3, question="the same web search as before")
+    assert queries(window) == ["Query 0", "Query 8", "Query 9"]
+
+
 def test_a_window_of_one_keeps_the_latest() -> None:
     assert queries(select_window(with_old_command(), 1, question="same pytest command as before")) == [
         "Query 9"

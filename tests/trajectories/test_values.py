@@ -7,7 +7,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import ValidationError
 
-from ace_graph.memory.trajectory import Tracing, effective_score, sampled, with_feedback, with_reflections
+from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.trajectory import (
+    Tracing,
+    deleted,
+    effective_score,
+    sampled,
+    with_feedback,
+    with_reflections,
+)
 from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -92,3 +100,27 @@ def test_the_newest_three_reflections_are_kept_each_once() -> None:
     reflected = with_reflections(with_reflections(turn(), looks[:3]), looks[1:4])
     assert [each.insight for each in reflected.reflections] == ["insight 1", "insight 2", "insight 3"]
     assert with_reflections(reflected, looks[4:]).reflections == tuple(looks[2:])
+
+
+def test_a_deleted_record_keeps_ids_times_and_cost_alone() -> None:
+    evidence = Evidence(source="tool", verdict="failure", text="secret")
+    feedback = TurnFeedback(at=NOON, verdict="success", score=1, text="secret")
+    content: dict[str, object] = {
+        "task": "secret",
+        "answer": "secret",
+        "answer_hash": "h",
+        "error": "secret",
+        "topic": "secret",
+        "steps": (Step(kind="action", text="secret"),),
+        "evidence": (evidence,),
+        "reflections": (TurnReflection(turn_id="t1", at=NOON, by="rules"),),
+        "feedback": (feedback,),
+        "metrics": {"secret": 1},
+        "injected": ("fra-00001",),
+        "cited": ("fra-00001",),
+        "task_type": "secret",
+        "conversation_id": "c",
+        "parent_id": "p",
+    }
+    gone = deleted(turn(calls=2, input_tokens=5, cost=0.5, **content))
+    assert gone == turn(calls=2, input_tokens=5, cost=0.5, task="", steps=(), deleted=True)

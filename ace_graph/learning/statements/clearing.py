@@ -54,7 +54,6 @@ _CLEAR = re.compile(
     r"[ .!?]{0,9}",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(r"(?:can|could|would|will) you (?:please )?", re.IGNORECASE)
 _SURE = r"(?:yes|yeah|yep|yup|y|sure|do it|go ahead|confirm(?:ed)?|i confirm|i'?m sure|i am sure|please do)"
 _YES = re.compile(
     rf"{_SURE}\b[ ,.!]{{0,5}}"
@@ -75,7 +74,7 @@ def asks_to_clear(message: str) -> bool:
     """Whether a sentence of `message` asks to forget everything about the learner."""
     if not any(map(message.casefold().__contains__, _VERBS)):
         return False  # most messages need not be taken apart
-    return any(_CLEAR.fullmatch(each.masked, _begin(each.masked)) for each in sentences(message))
+    return any(_CLEAR.fullmatch(each.masked, skip(FILLER, each.masked)) for each in sentences(message))
 
 
 def clearing_of(
@@ -94,12 +93,6 @@ def clearing_of(
     if not len(snapshot.playbook):
         return Clearing(f"There is nothing to forget: I remember nothing about you. {_LEFT}")
     return Clearing(_question(message, snapshot))
-
-
-def _begin(masked: str) -> int:
-    begin = skip(FILLER, masked)
-    request = _REQUEST.match(masked, begin)
-    return request.end() if request is not None else begin
 
 
 def _confirms(message: str, before: Exchange, access: Access) -> bool:

@@ -29,6 +29,7 @@ from ace_graph.memory.turn import RecentTurn, answer_hash
         "Forget everything I've told you so far.",
         "Hi! Delete my data. Thanks.",
         "Forget what you know about me",
+        "Hello, will you please forget everything about me?",
     ],
 )
 def test_it_is_a_request_to_forget_everything(message: str) -> None:

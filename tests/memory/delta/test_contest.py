@@ -115,6 +115,14 @@ def test_repeats_of_failed_advice_are_superseded_with_their_keywords() -> None:
     assert "estimated" in life[new].keywords
 
 
+def test_the_subject_of_a_repeat_may_stand_in_its_keywords() -> None:
+    failed = bullet("Rounding invoice totals: Harvard style")
+    lesson = bullet("Rounding invoice totals needs red ink", "str-00002")
+    named = bullet("Invoice: Harvard style", "oth-00001", {"keywords": ("rounding", "totals")})
+    half = bullet("Invoice: Harvard style", "oth-00002", {"keywords": ("rounding",)})
+    assert repeats(failed, lesson, [named, half], 0.9) == [named]
+
+
 def test_half_of_the_claim_and_two_terms_repeat_failed_advice() -> None:
     failed, lesson = bullet("Invoices: Harvard style"), bullet("Invoices need red ink", "str-00002")
     texts = ("Invoices: Harvard", "Invoices: blue", "Harvard", "Harvard style for budgets")

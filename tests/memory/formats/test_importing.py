@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.effect import apply
+from ace_graph.memory.delta.effect import Rejection, apply
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.formats.importing import as_playbook, batches, outcome_of
@@ -93,3 +93,19 @@ def test_the_outcome_names_what_came_into_quarantine_and_nothing_else() -> None:
     outcome = outcome_of(type(reading)(named, (), {}), [effect.report], after)
     (held,) = (b.id for b in after.bullets() if b.status == "quarantined")
     assert outcome.quarantined == (held,)
+
+
+def test_the_outcome_says_why_a_bullet_was_refused() -> None:
+    reading = read_bullets(json.dumps({"bullets": [{"content": "Draw it"}, {"content": "Estimate first"}]}))
+    named = tuple(b.model_copy(update={"ref": f"b{n}"}) for n, b in enumerate(reading.bullets))
+    effect = resolve(Snapshot(), Delta(op_id="x", now=NOW, operations=named), Policy(max_bullets=1))
+    report = effect.report.model_copy(
+        update={
+            "rejected": (
+                Rejection(op="add", id="b1", why="too many bullets"),
+                Rejection(op="pin", id="x", why="y"),
+            )
+        }
+    )
+    outcome = outcome_of(type(reading)(named, (), {}), [report], apply(Playbook(), effect))
+    assert [refusal.why for refusal in outcome.refused] == ["too many bullets"]

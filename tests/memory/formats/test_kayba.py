@@ -82,6 +82,15 @@ def test_a_skillbook_is_written_as_kayba_needs_it() -> None:
     assert skill["issue"] == skill["insight"] == "Find a common denominator"
 
 
+def test_a_skillbook_of_version_1_is_written_with_its_sources() -> None:
+    bullet = Bullet(id="fra-00007", section="math", content="Draw it", sources=("s", "turn-2"))
+    text = format_named("kayba-v1").write(Playbook.of([bullet]))
+    skill = json.loads(text)["skills"]["fra-00007"]
+    assert [record["trace_id"] for record in skill["sources"]] == ["s", "turn-2"]
+    assert read_bullets(text).bullets[0].sources == ("s", "turn-2")
+    assert text.startswith('{\n  "'), "indented by two, so that a person can read and compare it"
+
+
 def test_what_is_to_be_avoided_says_so_in_a_skill() -> None:
     bullet = Bullet(id="fra-00007", section="context", content="Adding both", polarity="anti_pattern")
     book = json.loads(format_named("kayba").write(Playbook.of([bullet])))
@@ -106,10 +115,10 @@ def test_a_skill_with_one_text_is_that_text(fields: Json, content: str) -> None:
 
 def test_a_version_1_skill_keeps_evidence_but_no_justification() -> None:
     book = _v1(
-        evidence="30 conversations", justification="It is short", sources=[{"sample_id": "s1"}, {"x": 1}]
+        evidence="30 conversations", justification="It is short", sources=[{"sample_id": "s"}, {"x": 1}]
     )
     reading = read_bullets(json.dumps(book))
-    assert reading.bullets[0].sources == ("s1", "30 conversations")
+    assert reading.bullets[0].sources == ("s", "30 conversations")
     assert reading.left_out == {"justification": 1, "sources": 1}
     assert read_bullets(json.dumps(_v1(evidence="x" * 300))).left_out == {"evidence": 1}
 

@@ -103,6 +103,7 @@ def test_a_disguise_does_not_help(text: str) -> None:
         ("my password is hunter2", "spelled out"),
         ("the api key = q9-zz-71", "spelled out"),
         ("keep " + RANDOM + " in mind", "random"),
+        ("keep aA1B2C3D4E5F6G7H8J9K0L1M in mind", "random"),
         ("the digest " + "0123456789abcdef" * 2, "random"),
     ],
 )

@@ -29,6 +29,7 @@ SPELLED = "secret: a password or key that is spelled out"
         "Die PIN meiner Karte ist 4711.",
         "password: 12345678",
         "password: 123456",
+        "password: k9#x",
     ],
 )
 def test_a_password_is_found_in_six_languages(text: str) -> None:
