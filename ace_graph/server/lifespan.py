@@ -10,6 +10,7 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
+from ace_graph.cleaning.schedule import memory_cleaning, run_jobs
 from ace_graph.errors import ConfigurationError
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.memory.playbook import Playbook
@@ -19,16 +20,15 @@ from ace_graph.models import close_model, make_model
 from ace_graph.server.background import background_worker, learning_mode
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.checkpointer import TurnCheckpointer
+from ace_graph.server.conversations.cleaning import ConversationLimits, conversation_cleaning
 from ace_graph.server.conversations.open import open_conversations
 from ace_graph.server.dependencies import Services
-from ace_graph.server.maintenance import maintenance_jobs
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.routes.learner_export import Exports
 from ace_graph.server.turns.manager import TurnLimits, TurnResources, Turns
 from ace_graph.server.turns.recovery import recovery_loop
 from ace_graph.settings import Settings
 from ace_graph.stores import check_store, open_store
-from ace_graph.trajectories.housekeeping import housekeeping
 
 __all__ = ["Overrides", "open_services"]
 
@@ -73,8 +73,10 @@ async def open_services(
         turns = Turns(TurnResources(graph, store, snapshots, conversations, limits, clock, metrics, wake))
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(recovery_loop(turns, conversations, store, clock))
-        chores = maintenance_jobs(settings, store, conversations.database, clock)
-        await stack.enter_async_context(housekeeping(chores, clock.sleep))
+        jobs = [memory_cleaning(store, settings, clock.now, clock.sleep)]
+        if (bounds := ConversationLimits.of(settings)).any:
+            jobs.append(conversation_cleaning(database, bounds, clock))
+        await stack.enter_async_context(run_jobs(jobs, clock.sleep))
         yield Services(settings, graph, store, snapshots, conversations, turns, metrics, clock, Exports())
 
 

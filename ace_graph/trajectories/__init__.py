@@ -1,1 +1,1 @@
-"""Work outside the graph: recorded, executed, judged, and cleaned up."""
+"""Work outside the graph: recorded, executed and judged."""

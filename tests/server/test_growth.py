@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
+from ace_graph.cleaning.clean_memory import clean_learners
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.retention import Retention
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
@@ -27,7 +28,6 @@ from ace_graph.server.conversations.migrations import MIGRATIONS
 from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, UnsavedTurn
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
-from ace_graph.trajectories.retention import clean_learners
 from dev.growth import run_growth
 from tests.server.postgres import running_postgres
 from tests.server.serving import HandClock, serving, settings_for, until

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ace_graph.cleaning.clean_memory import CleaningResult, clean_learners
 from ace_graph.cli.app import say
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.terminal import console, counted, print_json
@@ -19,7 +20,6 @@ from ace_graph.memory.stores.base import CleanableStore, can_clean
 from ace_graph.server.conversations.open import clean_conversations_of
 from ace_graph.settings import Settings
 from ace_graph.stores import open_store
-from ace_graph.trajectories.retention import Swept, clean_learners
 
 __all__ = ["run_gc"]
 
@@ -30,7 +30,7 @@ def run_gc(url: str | None, learner: str | None, *, dry_run: bool, as_json: bool
     if url is not None:
         settings = settings.model_copy(update={"store": url})
 
-    async def work() -> tuple[Swept, int]:
+    async def work() -> tuple[CleaningResult, int]:
         now = utc_now()
         async with open_store(settings=settings) as store:
             if not can_clean(store):
@@ -46,7 +46,7 @@ def run_gc(url: str | None, learner: str | None, *, dry_run: bool, as_json: bool
 
 async def _swept(
     store: CleanableStore, settings: Settings, learner: str | None, now: datetime, *, dry_run: bool
-) -> Swept:
+) -> CleaningResult:
     total = 1 if learner is not None else (await store.sizes()).learners
     with _bar(total) as advance:
         return await clean_learners(
@@ -62,7 +62,7 @@ def _bar(total: int) -> Generator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def _tell(swept: Swept, conversations: int, *, dry_run: bool, as_json: bool) -> None:
+def _tell(swept: CleaningResult, conversations: int, *, dry_run: bool, as_json: bool) -> None:
     cleaned = swept.cleaned
     if as_json:
         print_json(

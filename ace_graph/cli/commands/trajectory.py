@@ -189,10 +189,10 @@ def trim(
     store: StoreUrl = None,
 ) -> None:
     """Drop old steps of what was reflected on; outcomes and evidence stay."""
+    from ace_graph.cleaning.clean_memory import trim_trajectories
     from ace_graph.cli.store_access import on_trajectories
     from ace_graph.cli.terminal import print_json
     from ace_graph.memory.clock import utc_now
-    from ace_graph.trajectories.retention import trim_trajectories
 
     done = on_trajectories(store, lambda opened: trim_trajectories(opened, learner, utc_now(), days))
     if as_json:

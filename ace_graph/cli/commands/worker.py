@@ -15,6 +15,7 @@ from typing import TypeVar
 from ace_graph.background.learn_pending import PendingOutcome
 from ace_graph.background.process_item import ItemOutcome
 from ace_graph.background.worker import Worker, build_worker, learning_resources
+from ace_graph.cleaning.schedule import memory_cleaning, run_jobs
 from ace_graph.cli.app import say
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.store_access import on_trajectories
@@ -28,7 +29,6 @@ from ace_graph.resources import Resources
 from ace_graph.settings import Settings
 from ace_graph.stores import check_store, open_store
 from ace_graph.trajectories.feedback import FeedbackGiven, give_feedback, reflect_on
-from ace_graph.trajectories.housekeeping import cleaning_of, housekeeping
 
 __all__ = ["feedback", "reflect", "run_worker"]
 
@@ -71,8 +71,8 @@ def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) ->
 
 
 async def _run(worker: Worker, store: Store, settings: Settings) -> None:
-    chore = cleaning_of(store, settings, utc_now, asyncio.sleep)
-    async with housekeeping([chore], asyncio.sleep):
+    cleaning = memory_cleaning(store, settings, utc_now, asyncio.sleep)
+    async with run_jobs([cleaning], asyncio.sleep):
         await worker.run()
 
 

@@ -6,15 +6,26 @@ in the meantime, stays. What was learned in them stays, too.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
+from ace_graph.cleaning.schedule import INTERVAL_SECONDS, PeriodicJob
+from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.database import Database, Row
 from ace_graph.settings import Settings
 
-__all__ = ["ConversationLimits", "begin_cleaning", "clean_conversations", "count_conversations"]
+__all__ = [
+    "ConversationLimits",
+    "begin_cleaning",
+    "clean_conversations",
+    "conversation_cleaning",
+    "count_conversations",
+]
+
+logger = logging.getLogger("ace_graph")
 
 _PAGE = 100
 _PAUSE_SECONDS = 0.02
@@ -51,6 +62,18 @@ class ConversationLimits:
     def of(cls, settings: Settings) -> ConversationLimits:
         """Return the limits of these settings."""
         return cls(settings.conversation_days or None, settings.conversations_kept or None)
+
+
+def conversation_cleaning(database: Database, limits: ConversationLimits, clock: Clock) -> PeriodicJob:
+    """Return the periodic job of cleaning the conversations."""
+
+    async def clean() -> None:
+        now = clock.now()
+        if await begin_cleaning(database, now, INTERVAL_SECONDS):
+            deleted = await clean_conversations(database, limits, now, clock.sleep)
+            logger.info("[ACE Server][Clean] conversations=%d", deleted)
+
+    return clean
 
 
 async def clean_conversations(

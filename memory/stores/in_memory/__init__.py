@@ -1,27 +1,7 @@
-"""A store that lives in one process.
-
-Names are loaded at their first use (PEP 562).
-"""
+"""A store that lives in one process."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
 
-if TYPE_CHECKING:
-    from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
-
-__all__ = [
-    "InMemoryStore",
-    "Learners",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.store"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__ = ["InMemoryStore", "Learners"]

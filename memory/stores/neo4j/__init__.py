@@ -1,26 +1,7 @@
-"""A store in Neo4j.
-
-Names are loaded at their first use (PEP 562).
-"""
+"""A store in Neo4j."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from ace_graph.memory.stores.neo4j.store import Neo4jStore
 
-if TYPE_CHECKING:
-    from ace_graph.memory.stores.neo4j.store import Neo4jStore
-
-__all__ = [
-    "Neo4jStore",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.store"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__ = ["Neo4jStore"]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph.cleaning import clean_memory
+from ace_graph.cleaning.clean_memory import clean_learners, trim_trajectories
 from ace_graph.errors import CommitTooOld
 from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.evidence import Evidence
@@ -20,8 +22,6 @@ from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.memory.stores.unsaved import Unsaved, commit_unsaved
 from ace_graph.memory.turn import Step, TurnReflection
 from ace_graph.testing.conformance.writing import adding, record, rewriting, touching, write
-from ace_graph.trajectories import retention
-from ace_graph.trajectories.retention import clean_learners, trim_trajectories
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -64,7 +64,7 @@ async def _old_turns(store: PendingStore, learner: str, many: int, days_ago: flo
 
 
 async def test_all_learners_are_cleaned_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "_PAGE", 2)
+    monkeypatch.setattr(clean_memory, "_PAGE", 2)
     store, done, slept = InMemoryStore(), list[int](), list[float]()
     for number in range(5):
         await _old_turns(store, f"learner {number}", number)

@@ -1,9 +1,9 @@
-"""What is stored is kept within bounds: old steps, records and deltas go, of one learner or of all.
+"""Deletes what is older than its retention: steps, turn records and deltas, of one learner or of all.
 
-    swept = await clean_learners(store, Retention(), datetime.now(UTC))     # safe to repeat, and to break off
+    result = await clean_learners(store, Retention(), datetime.now(UTC))    # safe to repeat, and to interrupt
 
-A pass goes from learner to learner and takes a bounded batch away in each transaction, with a pause after it,
-so that nobody waits for it.
+A pass goes from learner to learner and deletes a bounded batch in each transaction, with a pause after it, so
+that no other writer waits for it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.runtime import logger
 
-__all__ = ["RETENTION_DAYS", "Swept", "Trimmed", "clean_learners", "trim_trajectories"]
+__all__ = ["RETENTION_DAYS", "CleaningResult", "Trimmed", "clean_learners", "trim_trajectories"]
 
 RETENTION_DAYS = 30.0
 BATCH = 200
@@ -31,16 +31,16 @@ _PAGE = 200
 
 
 @dataclass(frozen=True)
-class Swept:
-    """What a pass did: the learners it looked at, those it could not clean, and what went."""
+class CleaningResult:
+    """What a pass did: learners visited, learners that it could not clean, and what it deleted."""
 
     learners: int = 0
     failed: int = 0
     cleaned: Cleaned = Cleaned()  # noqa: RUF009  a frozen value
 
 
-def _unwatched(_done: int) -> None:
-    """Tell nobody."""
+def _ignore(_done: int) -> None:
+    """Nothing to do after a learner."""
 
 
 async def clean_learners(
@@ -51,14 +51,14 @@ async def clean_learners(
     learner_id: str | None = None,
     dry_run: bool = False,
     sleep: Sleep = asyncio.sleep,
-    on_learner: Callable[[int], None] = _unwatched,
-) -> Swept:
+    on_learner: Callable[[int], None] = _ignore,
+) -> CleaningResult:
     """Clean all learners, or one, as `retention` says at `now`; with `dry_run` count what would go.
 
-    A learner whose rows can't be read is passed over, logged and counted. `on_learner` is told how many are
-    done. Raises StoreUnavailable and what else the store raises for all of them.
+    A learner whose rows can't be read is passed over, logged and counted. `on_learner` is called with the
+    number of learners done. Raises StoreUnavailable and what else the store raises for all of them.
     """
-    cutoffs, swept = retention.cutoffs(now), Swept()
+    cutoffs, result = retention.cutoffs(now), CleaningResult()
     async for learner in _learners(store, learner_id):
         failed, cleaned = 0, Cleaned()
         try:
@@ -66,9 +66,9 @@ async def clean_learners(
         except (CorruptPayload, NewerFormat, CommitContention) as error:
             failed = 1
             logger.warning("[ACE Memory] a learner was not cleaned: %s", error)
-        swept = Swept(swept.learners + 1, swept.failed + failed, swept.cleaned + cleaned)
-        on_learner(swept.learners)
-    return swept
+        result = CleaningResult(result.learners + 1, result.failed + failed, result.cleaned + cleaned)
+        on_learner(result.learners)
+    return result
 
 
 async def _learners(store: CleanableStore, only: str | None) -> AsyncIterator[str]:
@@ -96,7 +96,7 @@ async def _clean(
 
 @dataclass(frozen=True)
 class Trimmed:
-    """The ids whose steps went, and those that were old enough but not reflected on."""
+    """The ids of turns whose steps were deleted, and of those old enough but not reflected on."""
 
     trimmed: tuple[str, ...]
     unreflected: tuple[str, ...]

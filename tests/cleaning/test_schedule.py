@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph.cleaning import schedule
+from ace_graph.cleaning.schedule import INTERVAL_SECONDS, PeriodicJob, memory_cleaning, run_jobs
 from ace_graph.cli.commands.worker import run_worker
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.delta.operations import Reset
@@ -21,8 +23,6 @@ from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
-from ace_graph.trajectories import housekeeping as module
-from ace_graph.trajectories.housekeeping import EVERY_SECONDS, Chore, cleaning_of, housekeeping
 from tests.background.conftest import NOON, Time
 
 
@@ -61,21 +61,21 @@ class Waits:
 
 
 @asynccontextmanager
-async def _kept(*chores: Chore, chance: float = 0.5) -> AsyncGenerator[Waits]:
+async def _kept(*jobs: PeriodicJob, chance: float = 0.5) -> AsyncGenerator[Waits]:
     waits = Waits()
-    async with housekeeping(chores, waits, lambda: chance):
-        waits.sleepers = len(chores)
+    async with run_jobs(jobs, waits, lambda: chance):
+        waits.sleepers = len(jobs)
         await waits.all_asleep()
         yield waits
 
 
-def _chore(store: Store, time: Time, settings: Settings | None = None) -> Chore:
-    return cleaning_of(store, settings or Settings(), time.clock, time.sleep)
+def _cleaning(store: Store, time: Time, settings: Settings | None = None) -> PeriodicJob:
+    return memory_cleaning(store, settings or Settings(), time.clock, time.sleep)
 
 
 async def test_it_waits_a_random_while_first_and_between(time: Time) -> None:
     for chance in (0.25, 1.0):
-        async with _kept(_chore(InMemoryStore(), time), chance=chance) as waits:
+        async with _kept(_cleaning(InMemoryStore(), time), chance=chance) as waits:
             await waits.next()
         assert waits.asked == [60 * chance, 600 * (0.5 + chance)]
 
@@ -84,11 +84,11 @@ async def test_of_all_processes_one_cleans_every_six_hours(time: Time) -> None:
     learners = Learners()
     one, two = (InMemoryStore(learners=learners) for _ in range(2))
     await _old_turn(one, "ada")
-    async with _kept(_chore(one, time)) as first, _kept(_chore(two, time)) as second:
+    async with _kept(_cleaning(one, time)) as first, _kept(_cleaning(two, time)) as second:
         await second.next()
         assert (await one.sizes()).turns == 0
         await _old_turn(one, "ben")
-        time.pass_(EVERY_SECONDS - 60)
+        time.pass_(INTERVAL_SECONDS - 60)
         await first.next()
         await second.next()
         assert (await one.sizes()).turns == 1, "it is not due yet"
@@ -100,13 +100,13 @@ async def test_of_all_processes_one_cleans_every_six_hours(time: Time) -> None:
 async def test_it_goes_by_the_settings(time: Time) -> None:
     store = InMemoryStore()
     await _old_turn(store, "ada")
-    async with _kept(_chore(store, time, Settings(trace_days=0, record_days=0))) as waits:
+    async with _kept(_cleaning(store, time, Settings(trace_days=0, record_days=0))) as waits:
         await waits.next()
     assert (await store.sizes()).turns == 1
 
 
 @pytest.mark.parametrize("trouble", [StoreUnavailable("away"), RuntimeError("what a learner said")])
-async def test_a_chore_that_fails_is_logged_and_tried_again(
+async def test_a_job_that_fails_is_logged_and_tried_again(
     trouble: Exception, time: Time, caplog: pytest.LogCaptureFixture
 ) -> None:
     troubles, store = [trouble], InMemoryStore()
@@ -116,22 +116,22 @@ async def test_a_chore_that_fails_is_logged_and_tried_again(
         if troubles:
             raise troubles.pop()
 
-    async with _kept(failing, _chore(store, time)) as waits:
+    async with _kept(failing, _cleaning(store, time)) as waits:
         await waits.next()
-        assert (await store.sizes()).turns == 0, "the other chore is done all the same"
+        assert (await store.sizes()).turns == 0, "the other job is done all the same"
         await waits.next()
     assert "cleaning" in caplog.text
     assert "what a learner said" not in caplog.text
 
 
-async def test_a_chore_that_takes_long_holds_up_no_other(time: Time) -> None:
+async def test_a_job_that_takes_long_delays_no_other(time: Time) -> None:
     store = InMemoryStore()
     await _old_turn(store, "ada")
 
     async def endless() -> None:
         await asyncio.Event().wait()
 
-    async with housekeeping([endless, _chore(store, time)], lambda _: asyncio.sleep(0.001)):
+    async with run_jobs([endless, _cleaning(store, time)], lambda _: asyncio.sleep(0.001)):
         while (await store.sizes()).turns:  # noqa: ASYNC110  the test's own timeout is pytest's
             await asyncio.sleep(0.001)
 
@@ -145,9 +145,9 @@ class _OldStore:
 async def test_a_store_that_cannot_be_cleaned_is_told_once(
     time: Time, caplog: pytest.LogCaptureFixture
 ) -> None:
-    chore = _chore(_OldStore(), time)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # lacks most of it
-    await chore()
-    await chore()
+    job = _cleaning(_OldStore(), time)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # lacks most of it
+    await job()
+    await job()
     assert caplog.text.count("can't be cleaned") == 1
 
 
@@ -161,7 +161,7 @@ def test_the_worker_cleans_without_being_asked(tmp_path: Path, monkeypatch: pyte
     url, ends = f"sqlite:///{tmp_path / 'ace.db'}", EndsWithTheFirstCleaning()
     store, logger = SQLiteStore(tmp_path / "ace.db"), logging.getLogger("ace_graph")
     asyncio.run(_old_turn(store, "ada", days_ago=9_000))
-    monkeypatch.setattr(module, "FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(schedule, "FIRST_CHECK_SECONDS", 0.0)
     monkeypatch.setenv("ACE_MODEL", "offline")
     monkeypatch.chdir(tmp_path)
     before = (list(logger.handlers), logger.level, logger.propagate)
