@@ -2,6 +2,7 @@
 
     AceError
     ├── UsageError                     you called it wrong; the message says how to call it
+    │   ├── InvalidPlaybook            a playbook's name or another field of it can't be used
     │   ├── InvalidContext             a field of ACEContext is out of its range, or its name is unknown
     │   ├── InvalidMode                the mode is none of cot, tot, react
     │   ├── InvalidMessage             a message has no content that can be answered
@@ -22,6 +23,9 @@
     │   ├── CommitTooOld               it may have been applied so long ago that nobody can tell any more
     │   └── HistoryTooShort            the version asked for was compacted away
     ├── ChangeRefused                  a change of the memory that was asked for can't be made
+    │   ├── PlaybookNotFound           there is no playbook of that name, or you may not read it
+    │   ├── PlaybookExists             the owner has a playbook of that name
+    │   ├── PlaybookChanged            it was changed since the version that the change is for
     │   ├── TrajectoryNotFound         the learner has no such trajectory, or no such pending work
     │   └── TrajectoryClosed           the trajectory was completed; its outcome stays as it is
     ├── ToolServerError                an MCP server can't be started or reached, or gave no reply
@@ -54,6 +58,7 @@ __all__ = [
     "InvalidContext",
     "InvalidMessage",
     "InvalidMode",
+    "InvalidPlaybook",
     "LearnerForgotten",
     "LearningError",
     "ModelError",
@@ -61,6 +66,9 @@ __all__ = [
     "ModelNotConfigured",
     "ModelOutage",
     "NewerFormat",
+    "PlaybookChanged",
+    "PlaybookExists",
+    "PlaybookNotFound",
     "PromptError",
     "RequestRefused",
     "RunFolderError",
@@ -92,6 +100,10 @@ class InvalidMode(UsageError):
 
 class InvalidMessage(UsageError):
     """There is no user message to answer."""
+
+
+class InvalidPlaybook(UsageError):
+    """A name, a scope or another field of a named playbook can't be used."""
 
 
 class SyncCallOnPortal(UsageError):
@@ -167,6 +179,18 @@ class HistoryTooShort(StoreError):
 
 class ChangeRefused(AceError):
     """The change can't be made; the memory is as it was."""
+
+
+class PlaybookNotFound(ChangeRefused):
+    """There is no such playbook, or the caller may not read it: the message is the same."""
+
+
+class PlaybookExists(ChangeRefused):
+    """The owner has a playbook of this name already."""
+
+
+class PlaybookChanged(ChangeRefused):
+    """The playbook has another version by now than the one that the change is for."""
 
 
 class TrajectoryNotFound(ChangeRefused):

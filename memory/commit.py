@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from ace_graph.errors import CommitTooOld, HistoryTooShort, LearnerForgotten
-from ace_graph.memory.delta.effect import Effect, Report, apply
+from ace_graph.errors import CommitTooOld, HistoryTooShort, LearnerForgotten, PlaybookChanged
+from ace_graph.memory.catalogue.label import Label
+from ace_graph.memory.delta.effect import Cleared, Effect, Report, Rewound, apply
 from ace_graph.memory.delta.operations import Add, Delta, Update
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
@@ -81,6 +82,7 @@ class HistoryEntry:
     source: str
     report: Report
     effect: Effect | None
+    label: Label = Label()  # noqa: RUF009  a named tuple
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,10 @@ def plan(
     """Resolve `delta` against `current` and return what to write; `unknown` are trajectories not stored.
 
     `n` and the etag change with the content only, the access clock with every commit (a clear sets it to 0).
+    Raises PlaybookChanged when the delta is for another version than `current`.
     """
+    if delta.expected_etag not in (None, current.version.etag):
+        raise PlaybookChanged("the playbook was changed since it was read: read it again, then change that")
     effect = resolve(current, delta, policy, unknown)
     changed = bool(effect.changes)
     playbook = apply(current.playbook, effect)
@@ -180,8 +185,15 @@ def plan(
         epoch=old.epoch or new_token(),
         n=old.n + changed,
         etag=new_token() if changed or not old.etag else old.etag,
+        label=_label_after(old, effect, kept=delta.keeps_label),
     )
     return CommitPlan(effect, Snapshot(playbook, access, version), changed)
+
+
+def _label_after(old: Version, effect: Effect, *, kept: bool) -> Label:
+    if not effect.changes or (kept and old.n):
+        return old.label
+    return old.label.after(replaced=any(isinstance(each, Cleared | Rewound) for each in effect.changes))
 
 
 def touched(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -36,7 +37,7 @@ class Policy(BaseModel):
     `holdout_rate` is the share of turns on which unproven bullets are withheld, so that their effect can be
     measured (trust.py); 0 turns that off. `max_turn_rewrites` is how many existing bullets a turn may edit,
     merge or remove. `max_turn_changes` is how many operations of one turn may change bullets.
-    `history_kept` is how many effects can be read before older ones are compacted.
+    `history_kept` is how many effects of a learner can be read before older ones are compacted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,3 +52,7 @@ class Policy(BaseModel):
     max_turn_rewrites: Annotated[int, Field(ge=0)] = 5
     max_turn_changes: Annotated[int, Field(ge=0)] = 20
     history_kept: Annotated[int, Field(ge=1)] = 500
+
+    def of_playbooks(self) -> Policy:
+        """Return the policy for named playbooks: their old versions are dropped by rules, not by number."""
+        return self.model_copy(update={"history_kept": sys.maxsize})

@@ -18,6 +18,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.delta.uses import Uses, differences, restore_stamps
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
@@ -132,14 +133,15 @@ def _with_turn(turns: tuple[RecentTurn, ...], record: TurnRecord | None) -> tupl
 
 
 class Version(NamedTuple):
-    """`n` is for people; the random `etag` identifies the content, the `epoch` a learner until `forget`.
+    """`n` counts changes; the random `etag` identifies the content, the `epoch` a learner until `forget`.
 
-    An absent learner has no epoch.
+    `label` is for people. An absent learner has no epoch.
     """
 
     epoch: str | None = None
     n: int = 0
     etag: str = ""
+    label: Label = Label()
 
     def same_content(self, other: Version) -> bool:
         """Whether both identify the same content of the same epoch."""

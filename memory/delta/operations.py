@@ -308,7 +308,8 @@ class Delta(BaseModel):
 
     `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the turn or
     the evidence behind it. `now` is the time of all of its changes. `origin`: a delta of a turn is limited
-    (see turn_limits.py), that of a host is not.
+    (see turn_limits.py), that of a host is not. `keeps_label`: the version after it has the label of the one
+    before. With `expected_etag` it applies to the content with that etag only.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -320,3 +321,5 @@ class Delta(BaseModel):
     reason: Annotated[Text, Field(max_length=500)] = ""
     source: Annotated[Text, Field(max_length=256)] = ""
     origin: Literal["host", "turn"] = "host"
+    keeps_label: bool = False
+    expected_etag: str | None = None

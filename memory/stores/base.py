@@ -12,6 +12,7 @@ from typing import Protocol, TypeGuard, runtime_checkable
 from uuid import uuid4
 
 from ace_graph.errors import InvalidContext
+from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
@@ -27,6 +28,7 @@ __all__ = [
     "LearnerExport",
     "LearnerSummary",
     "PendingStore",
+    "PlaybookExport",
     "Store",
     "StoreSizes",
     "can_clean",
@@ -42,13 +44,22 @@ MAX_LEARNER_ID_CHARS = 256
 
 @dataclass(frozen=True)
 class LearnerExport:
-    """Everything stored about one learner."""
+    """Everything stored about one learner, and the named playbooks that the learner owns."""
 
     learner_id: str
     snapshot: Snapshot
     history: History
     turns: tuple[TurnRecord, ...]
     pending: tuple[PendingItem, ...] = ()
+    playbooks: tuple[PlaybookExport, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlaybookExport:
+    """Everything stored about a named playbook; its id is the `learner_id` of `stored`."""
+
+    entry: PlaybookEntry
+    stored: LearnerExport
 
 
 @dataclass(frozen=True)

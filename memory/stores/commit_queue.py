@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import CommitPlan, NewToken, commit_key, plan, references
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
@@ -23,7 +24,10 @@ __all__ = ["CommitQueue", "CommitRequest", "QueueSlot"]
 
 @dataclass(frozen=True)
 class CommitRequest:
-    """The arguments of one call of `commit`. `base` is the caller's, even where the queue has a newer one."""
+    """The arguments of one call of `commit`. `base` is the caller's, even where the queue has a newer one.
+
+    `entry` is that of a playbook which this commit creates.
+    """
 
     learner: str
     delta: Delta
@@ -32,6 +36,7 @@ class CommitRequest:
     pending: Pending | PendingItem | None
     policy: Policy
     new_token: NewToken
+    entry: PlaybookEntry | None = None
 
     @property
     def key(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from ace_graph.errors import TrajectoryNotFound
 from ace_graph.memory.commit import CommitPlan, History, HistoryEntry
-from ace_graph.memory.delta.effect import Effect, Report
+from ace_graph.memory.delta.effect import Effect, Report, apply
 from ace_graph.memory.pending import Amend
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.retention import (
@@ -19,9 +20,10 @@ from ace_graph.memory.retention import (
     fate,
     named_turns,
 )
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import LearnerSummary
 from ace_graph.memory.stores.compaction import CompactionMarks
+from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
@@ -73,7 +75,7 @@ class HeldLearner:
         if record is not None:
             self.rows.append(_Turn(self.rows[-1].seq + 1 if self.rows else 1, effect.op_id, record))
         if plan.content_changed or record is None:
-            self.deltas.append(_entry(version.n, effect))
+            self.deltas.append(_entry(version, effect))
         if plan.content_changed:
             self._compact(plan.snapshot, kept)
 
@@ -101,6 +103,33 @@ class HeldLearner:
         """Return the content changes whose effect is kept, or all commits without a turn too."""
         entries = tuple(e for e in self.deltas if everything or _is_content(e))
         return History(self.marks.base, self.bases[self.marks.base], entries)
+
+    def versions(self) -> tuple[StoredVersion, ...]:
+        """Return all versions, the oldest first."""
+        return tuple(
+            StoredVersion(
+                e.n, e.label, e.at, e.author, e.reason, e.op_id, e.n >= self.marks.base or e.n in self.bases
+            )
+            for e in self.deltas
+            if e.effect is None or e.effect.changes
+        )
+
+    def content_at(self, n: int) -> Playbook | None:
+        """Return the content of a version; None where it is not kept."""
+        if n in self.bases:
+            return self.bases[n]
+        if not self.marks.base <= n <= self.snapshot.version.n:
+            return None
+        effects = (e.effect for e in self.deltas if self.marks.base < e.n <= n)
+        return apply(self.bases[self.marks.base], *(effect for effect in effects if effect is not None))
+
+    def keep_contents(self, base: int, contents: Mapping[int, Playbook]) -> None:
+        """Keep the versions from `base` on and those of `contents`."""
+        if not self.marks.base <= base <= self.snapshot.version.n:
+            return
+        self.bases = {**contents, **{n: held for n, held in self.bases.items() if n in contents}}
+        self.deltas = [replace(e, effect=None) if _loses_effect(e, base) else e for e in self.deltas]
+        self.marks = CompactionMarks(base)
 
     def summary(self, learner: str) -> LearnerSummary:
         """Return the learner's line in the list."""
@@ -195,7 +224,15 @@ def _loses_effect(entry: HistoryEntry, base: int) -> bool:
     return entry.n <= base and _is_content(entry)
 
 
-def _entry(n: int, effect: Effect) -> HistoryEntry:
+def _entry(version: Version, effect: Effect) -> HistoryEntry:
     return HistoryEntry(
-        n, effect.op_id, effect.now, effect.author, effect.reason, effect.source, effect.report, effect
+        version.n,
+        effect.op_id,
+        effect.now,
+        effect.author,
+        effect.reason,
+        effect.source,
+        effect.report,
+        effect,
+        version.label,
     )

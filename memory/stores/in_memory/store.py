@@ -1,55 +1,63 @@
-"""The store of tests and notebooks: plain dictionaries, gone with the process.
-
-Each call runs without interruption on the portal's loop, so no lock is needed. Nothing is serialized: values
-are immutable, so the objects that were committed are the ones that are returned.
-"""
+"""The store of tests and notebooks: plain dictionaries, gone with the process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Self, TypeVar
 
-from ace_graph.errors import LearnerForgotten
-from ace_graph.memory.commit import Commit, History, NewToken, begun_at, check_age, check_not_forgotten
+from ace_graph.errors import PlaybookExists
+from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
+from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.commit import Commit, NewToken
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import (
-    LearnerExport,
-    LearnerSummary,
-    StoreSizes,
-    checked_learner_id,
-    random_token,
-)
+from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, checked_learner_id, random_token
 from ace_graph.memory.stores.commit_queue import CommitRequest
-from ace_graph.memory.stores.in_memory.learner import HeldLearner
-from ace_graph.memory.stores.in_memory.pending import Queue
-from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.memory.turn import TurnRecord
-from ace_graph.portal import portal
+from ace_graph.memory.stores.in_memory.namespace import Held, InMemoryNamespace
+from ace_graph.memory.stores.playbooks import StoredVersion
 
-__all__ = ["InMemoryStore", "Learners"]
-
-T = TypeVar("T")
+__all__ = ["InMemoryPlaybooks", "InMemoryStore", "Learners"]
 
 
-class Learners:
+class Learners(Held):
     """The data of one or more stores; two stores with the same `Learners` are like two processes."""
 
     def __init__(self) -> None:
-        self.by_id: dict[str, HeldLearner] = {}
-        self.queue = Queue()
-        self.cleaning_began: datetime | None = None
+        super().__init__()
+        self.named = NamedPlaybooks()
 
 
-class InMemoryStore:
-    """A `Store` (see `ace_graph.memory.stores.base`) that lives in this process only."""
+class NamedPlaybooks(Held):
+    """The named playbooks, and their entries by id."""
 
-    name = "memory"
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[str, PlaybookEntry] = {}
+
+    def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
+        """Return the entry of an owner and a name."""
+        found = (e for e in self.entries.values() if (e.owner, e.name_key) == (ref.owner, ref.key))
+        return self.now(next(found, None))
+
+    def of(self, owner: str | None) -> list[PlaybookEntry]:
+        """Return the entries of an owner in the order of their name keys."""
+        found = [self.now(entry) for entry in self.entries.values() if entry.owner == owner]
+        return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.name_key)
+
+    def now(self, entry: PlaybookEntry | None) -> PlaybookEntry | None:
+        """Return an entry with its times and its version as they are now."""
+        if entry is None:
+            return None
+        held = self.by_id[entry.playbook_id]
+        version = held.snapshot.version
+        return replace(entry, created_at=held.created_at, updated_at=held.changed_at, version=version)
+
+
+class InMemoryStore(InMemoryNamespace):
+    """A `NamingStore` (see `ace_graph.memory.stores.playbooks`) that lives in this process only."""
 
     def __init__(
         self,
@@ -58,201 +66,108 @@ class InMemoryStore:
         learners: Learners | None = None,
         new_token: NewToken = random_token,
     ) -> None:
-        self.policy = policy or Policy()
         self._shared = learners or Learners()
-        self._learners, self._queue = self._shared.by_id, self._shared.queue
-        self._new_token = new_token
+        super().__init__(self._shared, policy or Policy(), new_token)
 
-    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
-        """Return the newest snapshot; see `Store.load`."""
-        learner = checked_learner_id(learner_id)
-        snapshot = await self._on_portal(lambda: self._held(learner).snapshot)
-        if known is not None and snapshot.version.same_content(known.version):
-            return replace(snapshot, playbook=known.playbook)
-        return snapshot
+    @property
+    def playbooks(self) -> InMemoryPlaybooks:
+        """The named playbooks."""
+        return InMemoryPlaybooks(self._shared, self.policy.of_playbooks(), self._new_token)
 
-    async def commit(
-        self,
-        learner_id: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None = None,
-        pending: Pending | PendingItem | None = None,
-    ) -> Commit:
-        """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
-        learner = checked_learner_id(learner_id)
-        request = CommitRequest(learner, delta, base, record, pending, self.policy, self._new_token)
-        return await self._on_portal(lambda: self._commit(request))
+    async def load_attached(
+        self, learner_id: str, wanted: Sequence[Wanted], known: Snapshot | None = None
+    ) -> Loaded:
+        """Return the newest snapshot and the named playbooks; see `NamingStore.load_attached`."""
+        learner, named = checked_learner_id(learner_id), self._shared.named
 
-    async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
-        """Change a turn's record; see `PendingStore.amend`."""
-        learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: self._held(learner).amend(amend))
+        def attached(each: Wanted) -> AttachedPlaybook | None:
+            entry = named.find(each.ref)
+            if entry is None:
+                return None
+            if entry.version.same_content(each.known):
+                return AttachedPlaybook(entry, None)
+            return AttachedPlaybook(entry, named.by_id[entry.playbook_id].snapshot.playbook)
 
-    async def find_turns(
-        self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
-    ) -> tuple[TurnRecord, ...]:
-        """Return the turns that match; see `PendingStore.find_turns`."""
-        learner = checked_learner_id(learner_id)
+        def load() -> Loaded:
+            return Loaded(self._known(self._held(learner).snapshot, known), tuple(map(attached, wanted)))
 
-        def find() -> tuple[TurnRecord, ...]:
-            found = [turn for turn in self._held(learner).turns if wanted.matches(turn)]
-            return tuple(found[max(0, skip) :][: max(0, limit)])
-
-        return await self._on_portal(find)
-
-    async def claim(
-        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
-    ) -> PendingItem | None:
-        """Lease the next item; see `PendingStore.claim`."""
-        token = self._new_token()
-        return await self._on_portal(lambda: self._queue.claim(owner, now, seconds, learner_id, token))
-
-    async def renew(self, item: PendingItem, until: datetime) -> bool:
-        """Extend the lease; see `PendingStore.renew`."""
-        return await self._on_portal(lambda: self._queue.change(item, free_at=until))
-
-    async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
-        """Release the item with the error; see `PendingStore.fail`."""
-        return await self._on_portal(lambda: self._queue.fail(item, error, retry_at))
-
-    async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
-        """Make a dead letter pending again; see `PendingStore.retry`."""
-        learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: self._queue.retry(learner, pending_id, now))
-
-    async def list_pending(
-        self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
-    ) -> tuple[PendingItem, ...]:
-        """Return the items in order; see `PendingStore.list_pending`."""
-        return await self._on_portal(lambda: self._queue.list(learner_id, dead)[: max(0, limit)])
-
-    async def count_pending(self) -> PendingCounts:
-        """Return how many items there are; see `PendingStore.count_pending`."""
-        return await self._on_portal(lambda: self._queue.count())
-
-    async def history(self, learner_id: str) -> History:
-        """Return the content changes whose effect is kept; see `Store.history`."""
-        learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: self._held(learner).history(everything=False))
-
-    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
-        """Return the newest turn records; see `Store.turns`."""
-        learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: _listed(self._held(learner), limit))
-
-    async def export(self, learner_id: str) -> LearnerExport:
-        """Return everything stored about the learner; see `Store.export`."""
-        learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: self._export(learner))
-
-    async def forget(self, learner_id: str) -> bool:
-        """Delete everything stored about the learner; see `Store.forget`."""
-        learner = checked_learner_id(learner_id)
-        return await self._on_portal(lambda: self._forget(learner))
-
-    async def clean(
-        self,
-        learner_id: str,
-        cutoffs: Cutoffs,
-        place: Place = START,
-        *,
-        most: int = 200,
-        dry_run: bool = False,
-    ) -> Cleaned:
-        """Clean one batch; see `CleanableStore.clean`."""
-        learner = checked_learner_id(learner_id)
-
-        def work() -> Cleaned:
-            waiting = frozenset(item.turn_id for item in self._queue.list(learner, None))
-            return self._held(learner).clean(cutoffs, place, waiting, most=max(1, most), dry_run=dry_run)
-
-        return await self._on_portal(work)
-
-    async def begin_cleaning(self, now: datetime, every: float) -> bool:
-        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
-
-        def begin() -> bool:
-            began = self._shared.cleaning_began
-            if began is not None and abs((now - began).total_seconds()) < every:
-                return False
-            self._shared.cleaning_began = now
-            return True
-
-        return await self._on_portal(begin)
-
-    async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
-        """Return learners in the order of their ids; see `CleanableStore.learners`."""
-
-        def found() -> tuple[LearnerSummary, ...]:
-            names = sorted(name for name in self._learners if name > after)[: max(0, limit)]
-            return tuple(self._learners[name].summary(name) for name in names)
-
-        return await self._on_portal(found)
-
-    async def sizes(self) -> StoreSizes:
-        """Return how much is stored; see `CleanableStore.sizes`."""
-
-        def count() -> StoreSizes:
-            held, work = self._learners.values(), self._queue.count()
-            turns, deltas = sum(len(each.rows) for each in held), sum(len(each.deltas) for each in held)
-            return StoreSizes(len(held), turns, deltas, work.pending + work.dead)
-
-        return await self._on_portal(count)
+        return await self._on_portal(load)
 
     async def describe(self) -> str:
         """Say where the data is."""
         return "in this process only"
 
-    async def close(self) -> None:
-        """Do nothing: the data lives as long as the store."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self.close()
-
-    def _held(self, learner: str) -> HeldLearner:
-        return self._learners.get(learner) or HeldLearner()
-
-    def _commit(self, request: CommitRequest) -> Commit:
-        learner, delta, record, pending = request.learner, request.delta, request.record, request.pending
-        held = self._held(learner)
-        current = held.snapshot
-        if delta.op_id in held.applied:
-            return Commit("repeated", current.version, held.applied[delta.op_id], current)
-        check_not_forgotten(request.base.version, current.version)
-        if isinstance(pending, PendingItem) and not self._queue.holds(pending):
-            raise LearnerForgotten(
-                "the learner was forgotten while a worker processed the item: nothing is stored"
-            )
-        if not isinstance(pending, PendingItem):  # a stored item was never applied
-            check_age(begun_at(delta, request.new_turn), held.keys_from)
-        if isinstance(record, Amend):
-            held.amend(record)
-        plan = request.plan(current, held.unknown(request.references(current)))
-        held.write(plan, request.new_turn, self.policy.history_kept)
-        self._queue.write(learner, pending, delta.now)
-        self._learners[learner] = held
-        return plan.commit()
-
     def _export(self, learner: str) -> LearnerExport:
-        held = self._held(learner)
-        history, work = held.history(everything=True), self._queue.list(learner, None)
-        return LearnerExport(learner, held.snapshot, history, held.turns, work)
+        named = self.playbooks
+        owned = tuple(PlaybookExport(e, named.exported(e)) for e in self._shared.named.of(learner))
+        return replace(super()._export(learner), playbooks=owned)
 
     def _forget(self, learner: str) -> bool:
-        self._queue.forget(learner)
-        return self._learners.pop(learner, None) is not None
-
-    @staticmethod
-    async def _on_portal(work: Callable[[], T]) -> T:
-        async def run() -> T:
-            return work()
-
-        return await portal().run(run(), shielded=True)
+        owned = [entry.playbook_id for entry in self._shared.named.of(learner)]
+        return any([super()._forget(learner), *map(self.playbooks.deleted, owned)])
 
 
-def _listed(held: HeldLearner, limit: int) -> tuple[TurnRecord, ...]:
-    return tuple(turn for turn in held.turns if not turn.deleted)[: max(0, limit)]
+class InMemoryPlaybooks(InMemoryNamespace):
+    """A `PlaybookStore`: the named playbooks among the data of stores."""
+
+    def __init__(self, learners: Learners, policy: Policy, new_token: NewToken = random_token) -> None:
+        super().__init__(learners.named, policy, new_token)
+        self._named = learners.named
+
+    async def create(self, entry: PlaybookEntry, delta: Delta) -> Commit:
+        """Store a new playbook; see `PlaybookStore.create`."""
+        key = checked_learner_id(entry.playbook_id)
+        request = CommitRequest(key, delta, Snapshot(), None, None, self.policy, self._new_token, entry)
+        return await self._on_portal(lambda: self._create(request, entry))
+
+    async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
+        """Return the entry of an owner and a name; see `PlaybookStore.find`."""
+        return await self._on_portal(lambda: self._named.find(ref))
+
+    async def entry(self, playbook_id: str) -> PlaybookEntry | None:
+        """Return the entry with that id."""
+        return await self._on_portal(lambda: self._named.now(self._named.entries.get(playbook_id)))
+
+    async def entries(
+        self, owner: str | None, limit: int = 100, after: str = ""
+    ) -> tuple[PlaybookEntry, ...]:
+        """Return the entries of an owner; see `PlaybookStore.entries`."""
+        found = await self._on_portal(lambda: self._named.of(owner))
+        return tuple(entry for entry in found if entry.name_key > after)[: max(0, limit)]
+
+    async def versions(self, playbook_id: str) -> tuple[StoredVersion, ...]:
+        """Return all versions, the oldest first; see `PlaybookStore.versions`."""
+        return await self._on_portal(lambda: self._held(playbook_id).versions())
+
+    async def content_at(self, playbook_id: str, n: int) -> Playbook | None:
+        """Return the content of a version; see `PlaybookStore.content_at`."""
+        return await self._on_portal(lambda: self._held(playbook_id).content_at(n))
+
+    async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
+        """Drop the other versions; see `PlaybookStore.keep_contents`."""
+        await self._on_portal(lambda: self._held(playbook_id).keep_contents(base, contents))
+
+    def exported(self, entry: PlaybookEntry) -> LearnerExport:
+        """Return everything stored about a playbook. Runs on the portal."""
+        return self._export(entry.playbook_id)
+
+    def deleted(self, playbook_id: str) -> bool:
+        """Delete a playbook. Runs on the portal."""
+        return self._forget(playbook_id)
+
+    def _unknown(self, request: CommitRequest, current: Snapshot) -> frozenset[str]:
+        entry = request.entry or self._named.entries.get(request.learner)
+        held = self._of_learners.get((entry and entry.owner) or "")
+        return (held or HeldLearner()).unknown(request.references(current))
+
+    def _create(self, request: CommitRequest, entry: PlaybookEntry) -> Commit:
+        found = self._named.find(entry.ref)
+        if found is not None and found.playbook_id != entry.playbook_id:
+            raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
+        done = self._commit(request)
+        self._named.entries[entry.playbook_id] = entry
+        return done
+
+    def _forget(self, learner: str) -> bool:
+        self._named.entries.pop(learner, None)
+        return super()._forget(learner)

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, LiteralString, NamedTuple, cast
 
-from neo4j import AsyncSession, AsyncTransaction
-
 from ace_graph.memory.retention import Cleaned, Cutoffs, Fate, Place, References, fate, named_turns
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
 from ace_graph.memory.stores.neo4j.commit import lock
-from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Row, fetch
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.rows import native, turn_properties
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
@@ -197,7 +195,7 @@ async def clean_batch(connection: Neo4jConnection, link: Link, batch: Batch) -> 
         return await _clean_turns(transaction, batch)
 
 
-async def _clean_turns(run: AsyncTransaction, batch: Batch) -> Cleaned:
+async def _clean_turns(run: Runner, batch: Batch) -> Cleaned:
     state = await lock(run, batch.learner)
     snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
     if snapshot.absent:
@@ -225,7 +223,7 @@ def _with_fate(row: Row, named: frozenset[str], cutoffs: Cutoffs) -> _Old:
     return _Old(str(row["key"]), turn, fate(turn, references, cutoffs), at, int(str(row["seq"])))
 
 
-async def _delete_or_empty(run: AsyncTransaction, batch: Batch, old: list[_Old]) -> None:
+async def _delete_or_empty(run: Runner, batch: Batch, old: list[_Old]) -> None:
     if batch.place.part == "turns":
         going = [each.key for each in old if each.fate == "goes"]
         if going:
@@ -243,7 +241,7 @@ async def _delete_or_empty(run: AsyncTransaction, batch: Batch, old: list[_Old])
         await fetch(run, EMPTY_TURNS, turns=emptied)
 
 
-async def _delete_deltas(run: AsyncTransaction, batch: Batch) -> Cleaned:
+async def _delete_deltas(run: Runner, batch: Batch) -> Cleaned:
     state = await lock(run, batch.learner)
     if state is None or state.epoch is None:
         return Cleaned()
@@ -253,7 +251,7 @@ async def _delete_deltas(run: AsyncTransaction, batch: Batch) -> Cleaned:
     return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
 
 
-async def _mark_keys(run: AsyncTransaction, batch: Batch) -> None:
+async def _mark_keys(run: Runner, batch: Batch) -> None:
     if batch.cutoffs.records is not None:
         moment = batch.cutoffs.records.timestamp()
         await fetch(run, MARK_KEYS, uid=batch.learner, keys_from=moment)
@@ -268,7 +266,7 @@ async def begin_cleaning(connection: Neo4jConnection, link: Link, now: datetime,
     return bool(await connection.rows(link, BEGIN, now=now.timestamp(), every=every))
 
 
-async def list_learners(run: AsyncSession, limit: int, after: str) -> tuple[LearnerSummary, ...]:
+async def list_learners(run: Runner, limit: int, after: str) -> tuple[LearnerSummary, ...]:
     """Return learners in the order of their ids."""
     rows = await fetch(run, LEARNERS, limit=limit, after=after)
     return tuple(
@@ -283,7 +281,7 @@ async def list_learners(run: AsyncSession, limit: int, after: str) -> tuple[Lear
     )
 
 
-async def read_sizes(run: AsyncSession) -> StoreSizes:
+async def read_sizes(run: Runner) -> StoreSizes:
     """Return the numbers of nodes, which the server keeps."""
     (row,) = await fetch(run, SIZES)
     return StoreSizes(*(int(str(row[name])) for name in ("learners", "turns", "deltas", "pending")))

@@ -5,19 +5,25 @@ Retries after an error are made by the connection, the queue of commits is in th
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from neo4j import AsyncSession, AsyncTransaction
+from typing import LiteralString, NamedTuple
 
 from ace_graph.errors import CommitContention, LearnerForgotten, TrajectoryNotFound
+from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import Commit, CommitPlan, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
-from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, fetch
-from ace_graph.memory.stores.neo4j.rows import Properties, Reply, write_delta, write_state, write_turn
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Runner, fetch
+from ace_graph.memory.stores.neo4j.rows import (
+    Properties,
+    Reply,
+    write_delta,
+    write_entry,
+    write_state,
+    write_turn,
+)
 
 __all__ = ["CommitResult", "commit_once", "lock"]
 
@@ -32,7 +38,7 @@ class CommitResult(NamedTuple):
 
 
 async def lock(
-    transaction: AsyncTransaction, learner_id: str, known: Version | None = None, key: str = ""
+    transaction: Runner, learner_id: str, known: Version | None = None, key: str = ""
 ) -> Reply | None:
     """Take the learner's lock until the transaction ends; return the state that is read under it.
 
@@ -71,9 +77,7 @@ async def commit_once(
     raise CommitContention("each attempt met another writer: make the same commit again")
 
 
-async def _commit_locked(
-    transaction: AsyncTransaction, request: CommitRequest, held: Snapshot
-) -> CommitResult | None:
+async def _commit_locked(transaction: Runner, request: CommitRequest, held: Snapshot) -> CommitResult | None:
     """Lock, read, resolve, write. None when the learner was forgotten or created while this waited."""
     state = await lock(transaction, request.learner, held.version, request.key)
     current = (state and state.snapshot(held)) or Snapshot()
@@ -93,18 +97,23 @@ async def _commit_locked(
     return _result(request, plan, Reply.model_validate(row))
 
 
-async def _unknown(
-    transaction: AsyncTransaction, request: CommitRequest, current: Snapshot
-) -> frozenset[str]:
-    """Return the trajectories that the commit names and the learner has no record of."""
+async def _unknown(transaction: Runner, request: CommitRequest, current: Snapshot) -> frozenset[str]:
+    """Return the trajectories that the commit names and the learner, or the playbook's owner, has not."""
     named = request.references(current)
     if not named:
         return named
-    rows = await fetch(transaction, cypher.KNOWN_TURNS, uid=request.learner, ids=sorted(named))
+    ids = sorted(named)
+    if transaction.namespace == "learners":
+        rows = await fetch(transaction, cypher.KNOWN_TURNS, uid=request.learner, ids=ids)
+    else:
+        owner = None if request.entry is None else request.entry.owner
+        rows = await fetch(
+            transaction.of("learners"), cypher.OWNERS_TURNS, uid=request.learner, owner=owner, ids=ids
+        )
     return named - {str(row["turn_id"]) for row in rows}
 
 
-async def _complete_and_amend(transaction: AsyncTransaction, request: CommitRequest, *, absent: bool) -> None:
+async def _complete_and_amend(transaction: Runner, request: CommitRequest, *, absent: bool) -> None:
     """Complete the pending item and change the stored turn that this commit names, under the lock."""
     if isinstance(request.pending, PendingItem) and (
         absent or not await pending_items.complete(transaction, request.learner, request.pending)
@@ -119,13 +128,13 @@ async def _complete_and_amend(transaction: AsyncTransaction, request: CommitRequ
 
 
 async def _write_if_fresh(
-    run: AsyncSession | AsyncTransaction, request: CommitRequest, plan: CommitPlan, base: Snapshot
+    run: Runner, request: CommitRequest, plan: CommitPlan, base: Snapshot
 ) -> Reply | None:
     """Write the plan if the stored state is still `base`; None when there is no such learner any more."""
     version, clock = base.version, base.access.access_clock
     rows = await fetch(
         run,
-        cypher.CREATE if base.absent else cypher.UPDATE,
+        _statement(run, create=base.absent),
         key=request.key,
         epoch=version.epoch,
         etag=version.etag,
@@ -136,15 +145,26 @@ async def _write_if_fresh(
     return Reply.model_validate(rows[0]) if rows else None
 
 
+def _statement(run: Runner, *, create: bool) -> LiteralString:
+    if not create:
+        return cypher.UPDATE
+    return cypher.CREATE if run.namespace == "learners" else cypher.CREATE_PLAYBOOK
+
+
 def _parameters(request: CommitRequest, plan: CommitPlan, *, create: bool = False) -> Properties:
     in_history = plan.content_changed or request.new_turn is None
     return {
         "uid": request.learner,
-        "state": write_state(plan, request.learner, create=create),
+        "state": write_state(plan, request.learner, create=create) | _entry(request.entry, create=create),
         "deltas": [write_delta(plan, request.learner)] if in_history else [],
         "turns": [] if request.new_turn is None else [write_turn(plan, request.learner, request.new_turn)],
         "pending": pending_items.new_items(request.learner, request.pending, plan.effect.now),
     }
+
+
+def _entry(entry: PlaybookEntry | None, *, create: bool) -> Properties:
+    """Return the properties of the state that are the entry of a new playbook in the catalogue."""
+    return {} if entry is None or not create else write_entry(entry)
 
 
 def _result(request: CommitRequest, plan: CommitPlan, reply: Reply) -> CommitResult:

@@ -7,8 +7,9 @@ this project. The first call migrates the schema.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import LiteralString, TypeVar, cast
@@ -26,10 +27,11 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_r
 
 from ace_graph.memory.stores.commit_queue import CommitQueue
 from ace_graph.memory.stores.neo4j.errors import checked_uri, is_retryable, translated
+from ace_graph.memory.stores.neo4j.labels import Namespace, of_playbooks
 from ace_graph.memory.stores.neo4j.migrations import APPLIED, RECORD, Migration, missing_migrations
 from ace_graph.portal import Portal, portal
 
-__all__ = ["WRITE_SECONDS", "Link", "Login", "Neo4jConnection", "Row", "fetch"]
+__all__ = ["WRITE_SECONDS", "Link", "Login", "Neo4jConnection", "Row", "Runner", "fetch"]
 
 T = TypeVar("T")
 Row = dict[str, object]
@@ -71,21 +73,34 @@ class Login:
 
 @dataclass
 class Link:
-    """What belongs to one portal: the driver, the queue of commits, and what is known about the server."""
+    """What belongs to one portal: the driver, the queues of commits, and what is known about the server."""
 
     portal: Portal
     driver: AsyncDriver
-    queue: CommitQueue = field(default_factory=CommitQueue)
+    queues: Mapping[Namespace, CommitQueue] = field(
+        default_factory=lambda: {"learners": CommitQueue(), "playbooks": CommitQueue()}
+    )
     migrating: asyncio.Lock = field(default_factory=asyncio.Lock)
     answered: bool = False
     migrated: bool = False
 
 
-async def fetch(
-    run: AsyncSession | AsyncTransaction, query: LiteralString, /, **parameters: object
-) -> list[Row]:
+@dataclass(frozen=True)
+class Runner:
+    """A session or a transaction whose statements run on the nodes of one namespace."""
+
+    on: AsyncSession | AsyncTransaction
+    namespace: Namespace = "learners"
+
+    def of(self, namespace: Namespace) -> Runner:
+        """Return the same session or transaction, for a namespace."""
+        return Runner(self.on, namespace)
+
+
+async def fetch(run: Runner, query: LiteralString, /, **parameters: object) -> list[Row]:
     """Run one statement and return its rows."""
-    result = await run.run(query, {name: _hidden_in_logs(value) for name, value in parameters.items()})
+    statement = of_playbooks(query) if run.namespace == "playbooks" else query
+    result = await run.on.run(statement, {name: _hidden_in_logs(value) for name, value in parameters.items()})
     return await result.data()
 
 
@@ -119,8 +134,15 @@ class Neo4jConnection:
     def __init__(self, login: Login) -> None:
         """Raises StoreUrlError for an invalid address."""
         checked_uri(login.uri)
+        self.namespace: Namespace = "learners"
         self._login = login
         self._links: list[Link] = []
+
+    def of_playbooks(self) -> Neo4jConnection:
+        """Return a connection for the named playbooks, which shares the driver."""
+        other = copy(self)
+        other.namespace = "playbooks"
+        return other
 
     @property
     def link(self) -> Link:
@@ -152,23 +174,31 @@ class Neo4jConnection:
             raise translated(error, login.place, login.username, login.database) from error
 
     @asynccontextmanager
-    async def session(self, link: Link) -> AsyncGenerator[AsyncSession]:
+    async def session(self, link: Link) -> AsyncGenerator[Runner]:
         """Open a session for one task; sessions must not be shared."""
-        # The driver types its options for type checkers only by name; pyright finds the rest unknown.
-        async with link.driver.session(database=self._login.database) as session:  # pyright: ignore[reportUnknownMemberType]
-            yield session
+        async with self._session(link) as session:
+            yield Runner(session, self.namespace)
 
     async def rows(self, link: Link, query: LiteralString, /, **parameters: object) -> list[Row]:
         """Run one statement in a transaction of its own: one round trip."""
         async with self.session(link) as session:
             return await fetch(session, query, **parameters)
 
+    async def _schema_rows(self, link: Link, query: LiteralString, /, **parameters: object) -> list[Row]:
+        """Run one statement of a migration, which names the labels of both namespaces itself."""
+        async with self._session(link) as session:
+            return await fetch(Runner(session), query, **parameters)
+
     @asynccontextmanager
-    async def transaction(self, link: Link) -> AsyncGenerator[AsyncTransaction]:
+    async def transaction(self, link: Link) -> AsyncGenerator[Runner]:
         """Open a transaction that is committed at the end, and rolled back on an error."""
-        async with self.session(link) as session, await session.begin_transaction() as transaction:
-            yield transaction
+        async with self._session(link) as session, await session.begin_transaction() as transaction:
+            yield Runner(transaction, self.namespace)
             await transaction.commit()
+
+    def _session(self, link: Link) -> AsyncSession:
+        # The driver types its options for type checkers only by name; pyright finds the rest unknown.
+        return link.driver.session(database=self._login.database)  # pyright: ignore[reportUnknownMemberType]
 
     def _driver(self) -> AsyncDriver:
         login = self._login
@@ -216,18 +246,18 @@ class Neo4jConnection:
         link.migrated = True
 
     async def _applied(self, link: Link) -> frozenset[str]:
-        (row,) = await self.rows(link, APPLIED)
+        (row,) = await self._schema_rows(link, APPLIED)
         return frozenset(cast("list[str]", row["names"]))
 
     async def _apply(self, link: Link, migration: Migration) -> None:
         """Apply one migration. Another process or call may do the same at the same time."""
         for statement in migration.statements:
             await self._retried(link, partial(self._change_schema, link, statement))
-        await self._retried(link, lambda: self.rows(link, RECORD, name=migration.name))
+        await self._retried(link, lambda: self._schema_rows(link, RECORD, name=migration.name))
 
     async def _change_schema(self, link: Link, statement: LiteralString) -> None:
         try:
-            await self.rows(link, statement)
+            await self._schema_rows(link, statement)
         except ClientError as error:
             if error.code not in _ALREADY_EXISTS:
                 raise

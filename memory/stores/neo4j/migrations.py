@@ -76,6 +76,25 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE INDEX ace_pending_turn IF NOT EXISTS FOR (n:AcePending) ON (n.user_id, n.turn_id)",
         ),
     ),
+    Migration(
+        "0007_playbooks",
+        (
+            "CREATE CONSTRAINT ace_playbook_id IF NOT EXISTS FOR (n:AcePlaybook) REQUIRE n.user_id IS UNIQUE",
+            "CREATE CONSTRAINT ace_playbook_owner_name IF NOT EXISTS"
+            " FOR (n:AcePlaybook) REQUIRE n.owner_name IS UNIQUE",
+            "CREATE INDEX ace_playbook_owner IF NOT EXISTS FOR (n:AcePlaybook) ON (n.owner, n.name_key)",
+            "CREATE CONSTRAINT ace_playbook_lock IF NOT EXISTS"
+            " FOR (n:AcePlaybookLock) REQUIRE n.user_id IS UNIQUE",
+            "CREATE CONSTRAINT ace_playbook_delta IF NOT EXISTS"
+            " FOR (n:AcePlaybookDelta) REQUIRE n.key IS UNIQUE",
+            "CREATE CONSTRAINT ace_playbook_turn IF NOT EXISTS"
+            " FOR (n:AcePlaybookTurn) REQUIRE n.key IS UNIQUE",
+            "CREATE CONSTRAINT ace_playbook_pending IF NOT EXISTS"
+            " FOR (n:AcePlaybookPending) REQUIRE n.key IS UNIQUE",
+            "CREATE CONSTRAINT ace_playbook_duty IF NOT EXISTS"
+            " FOR (n:AcePlaybookDuty) REQUIRE n.name IS UNIQUE",
+        ),
+    ),
 )
 
 APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"

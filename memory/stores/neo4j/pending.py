@@ -13,13 +13,11 @@ from types import MappingProxyType
 from typing import LiteralString
 from zlib import crc32
 
-from neo4j import AsyncSession, AsyncTransaction
-
 from ace_graph.errors import TrajectoryNotFound
 from ace_graph.memory.commit import commit_key
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem, bounded_error
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Row, fetch
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.rows import Properties, turn_properties
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -214,18 +212,18 @@ def _rotated(candidates: list[Row], lease: str) -> list[Row]:
     return [*best[start:], *best[:start], *candidates[len(best) :]]
 
 
-async def complete(run: AsyncTransaction, learner: str, item: PendingItem) -> bool:
+async def complete(run: Runner, learner: str, item: PendingItem) -> bool:
     """Delete the item; False when it is gone."""
     return await _changed(run, COMPLETE, key=commit_key(learner, item.pending_id))
 
 
-async def renew_lease(run: AsyncTransaction, item: PendingItem, until: datetime) -> bool:
+async def renew_lease(run: Runner, item: PendingItem, until: datetime) -> bool:
     """Extend the lease if the caller still holds it."""
     key = commit_key(item.learner_id, item.pending_id)
     return await _changed(run, RENEW, key=key, lease=item.lease, until=until.timestamp())
 
 
-async def release(run: AsyncTransaction, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+async def release(run: Runner, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
     """Release the item with the error, or make it a dead letter."""
     return await _changed(
         run,
@@ -239,13 +237,13 @@ async def release(run: AsyncTransaction, item: PendingItem, error: str, retry_at
     )
 
 
-async def retry_dead(run: AsyncTransaction, learner: str, pending_id: str, now: datetime) -> bool:
+async def retry_dead(run: Runner, learner: str, pending_id: str, now: datetime) -> bool:
     """Make a dead letter pending again."""
     return await _changed(run, RETRY, key=commit_key(learner, pending_id), now=now.timestamp())
 
 
 async def read_items(
-    run: AsyncSession | AsyncTransaction, learner: str | None, dead: bool | None, limit: int
+    run: Runner, learner: str | None, dead: bool | None, limit: int
 ) -> tuple[PendingItem, ...]:
     """Return the items in the order of the queue."""
     states = ["pending", "dead"] if dead is None else ["dead" if dead else "pending"]
@@ -253,13 +251,13 @@ async def read_items(
     return tuple(map(_item, rows))
 
 
-async def count_items(run: AsyncSession) -> PendingCounts:
+async def count_items(run: Runner) -> PendingCounts:
     """Return how many items there are of each kind."""
     found = {str(row["state"]): int(str(row["items"])) for row in await fetch(run, COUNT)}
     return PendingCounts(found.get("pending", 0), found.get("dead", 0))
 
 
-async def amend_turn(run: AsyncTransaction, learner: str, amend: Amend) -> TurnRecord | None:
+async def amend_turn(run: Runner, learner: str, amend: Amend) -> TurnRecord | None:
     """Change the record of the newest attempt at the turn. Raises TrajectoryNotFound."""
     rows = await fetch(run, NEWEST, uid=learner, turn_id=amend.turn_id)
     if not rows:
@@ -272,7 +270,7 @@ async def amend_turn(run: AsyncTransaction, learner: str, amend: Amend) -> TurnR
 
 
 async def find_turns(
-    run: AsyncSession, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
+    run: Runner, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
 ) -> tuple[TurnRecord, ...]:
     """Return the turns that match, the newest first."""
     asked = {name: value for name, value in asdict(wanted).items() if value is not None}
@@ -283,7 +281,7 @@ async def find_turns(
     return tuple(load_record(str(row["record_json"])) for row in rows)
 
 
-async def _changed(run: AsyncTransaction, query: LiteralString, **parameters: object) -> bool:
+async def _changed(run: Runner, query: LiteralString, **parameters: object) -> bool:
     return bool(await fetch(run, query, **parameters))
 
 

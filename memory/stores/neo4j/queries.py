@@ -15,6 +15,7 @@ __all__ = [
     "BASE",
     "COMPACT",
     "CREATE",
+    "CREATE_PLAYBOOK",
     "DELETE_LEARNER",
     "DELTAS",
     "DESCRIBE",
@@ -22,24 +23,28 @@ __all__ = [
     "KNOWN_TURNS",
     "LOAD",
     "LOCK",
+    "OWNERS_TURNS",
+    "NEWER_CONTENT",
     "PROJECT",
+    "STATE",
     "TURNS",
     "UPDATE",
     "WRITE",
 ]
 
-_STATE = """
+STATE = """
 m.epoch AS epoch, m.version AS version, m.etag AS etag, m.checksum AS checksum,
+m.major AS major, m.minor AS minor,
 m.access_clock AS access_clock, m.access_json AS access_json,
 m.base_version AS base_version, m.next_base_version AS next_base_version, m.keys_from AS keys_from
 """
 
-_NEWER_CONTENT = """
+NEWER_CONTENT = """
 coalesce(m.epoch = $epoch AND m.etag = $etag, false) AS known,
 CASE WHEN m.epoch = $epoch AND m.etag = $etag THEN null ELSE m.memory_json END AS memory_json
 """
 
-LOAD = f"MATCH (m:AceMemoryState {{user_id: $uid}}) RETURN {_STATE}, {_NEWER_CONTENT}"
+LOAD = f"MATCH (m:AceMemoryState {{user_id: $uid}}) RETURN {STATE}, {NEWER_CONTENT}"
 """Read the state in one round trip; the content only where epoch or etag differ from those given."""
 
 _REPEATED = """
@@ -70,13 +75,28 @@ WITH m, repeated, l.seq AS seq, l.seq IS NOT NULL AND repeated IS NULL
 FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END | SET m += state)
 {_WRITE_HISTORY}
 WITH m, repeated, seq, fresh, fresh OR coalesce(m.epoch = $epoch AND m.etag = $etag, false) AS known
-RETURN fresh, repeated, seq, known, {_STATE},
+RETURN fresh, repeated, seq, known, {STATE},
   CASE WHEN known THEN null ELSE m.memory_json END AS memory_json
 """
 """Lock, compare, write in one round trip. On a conflict nothing is written, and the reply holds the newer
 state. A commit that is older than the stored keys is not written either. No row: there is no such learner."""
 
-CREATE = f"""
+_OWNED_BY_USER = """
+  MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
+  WITH l, u LIMIT 1
+  CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
+"""
+
+_AFTERSTATE = f"""
+  WITH m, l.seq AS seq, true AS fresh
+  {_WRITE_HISTORY}
+  RETURN count(m) > 0 AS fresh
+}}
+WITH l, old AS m, repeated, fresh
+RETURN fresh, repeated, l.seq AS seq, false AS known, {STATE}, m.memory_json AS memory_json
+"""
+
+_IF_ABSENT = f"""
 MERGE (l:AceLock {{user_id: $uid}}) ON CREATE SET l.seq = 0
 SET l.seq = l.seq + 1
 WITH l
@@ -86,18 +106,14 @@ WITH l, old AS m
 WITH l, m AS old, repeated
 CALL (l, old, repeated) {{
   WITH l WHERE old IS NULL AND repeated IS NULL AND l.seq IS NOT NULL
-  MERGE (u:User {{id: $uid}}) ON CREATE SET u.ace_created = true
-  WITH l, u LIMIT 1
-  CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
-  WITH m, l.seq AS seq, true AS fresh
-  {_WRITE_HISTORY}
-  RETURN count(m) > 0 AS fresh
-}}
-WITH l, old AS m, repeated, fresh
-RETURN fresh, repeated, l.seq AS seq, false AS known, {_STATE}, m.memory_json AS memory_json
 """
+
+CREATE = f"{_IF_ABSENT} {_OWNED_BY_USER} {_AFTERSTATE}"
 """The first commit of a learner. An existing User node is used as it is; one that is created here is marked,
 because only such a node may be deleted again."""
+
+CREATE_PLAYBOOK = f"{_IF_ABSENT} CREATE (m:AceMemoryState) SET m = $state {_AFTERSTATE}"
+"""The first commit of a named playbook. It names its owner and belongs to no User node."""
 
 LOCK = f"""
 MATCH (l:AceLock {{user_id: $uid}})
@@ -105,7 +121,7 @@ SET l.seq = l.seq + 1
 WITH l
 OPTIONAL MATCH (m:AceMemoryState {{user_id: $uid}})
 {_REPEATED}
-RETURN l.seq AS seq, repeated, {_STATE}, {_NEWER_CONTENT}
+RETURN l.seq AS seq, repeated, {STATE}, {NEWER_CONTENT}
 """
 """Take the lock until the transaction ends, and read the state under it."""
 
@@ -114,14 +130,14 @@ MATCH (m:AceMemoryState {{user_id: $uid}})
 SET m += $state
 WITH m, $seq AS seq, true AS fresh
 {_WRITE_HISTORY}
-RETURN fresh, seq, {_STATE}, null AS memory_json
+RETURN fresh, seq, {STATE}, null AS memory_json
 """
 """Write under the lock that the transaction holds. It does not match the lock node again: that would look it
 up in its unique index, whose entry the waiting transactions hold, and deadlock with them."""
 
 _DELTA = """
 d.version AS n, d.op_id AS op_id, d.at AS at, d.author AS author, d.reason AS reason, d.source AS source,
-d.report_json AS report_json, d.effect_json AS effect_json
+d.report_json AS report_json, d.effect_json AS effect_json, d.major AS major, d.minor AS minor
 """
 
 DELTAS = f"""
@@ -180,6 +196,15 @@ MATCH (t:AceTurn {user_id: $uid, turn_id: id})
 RETURN DISTINCT id AS turn_id
 """
 """Which of these trajectories the learner has a record of, deleted ones too."""
+
+OWNERS_TURNS = """
+OPTIONAL MATCH (p:AcePlaybook {user_id: $uid})
+WITH coalesce($owner, p.owner) AS owner
+UNWIND $ids AS id
+MATCH (t:AceTurn {user_id: owner, turn_id: id})
+RETURN DISTINCT id AS turn_id
+"""
+"""The same for the owner of a playbook; runs in the namespace of learners. `owner` is given for a new one."""
 
 DELETE_LEARNER = """
 MATCH (l:AceLock {user_id: $uid})

@@ -10,6 +10,9 @@ from uuid import uuid4
 from neo4j.time import DateTime
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.catalogue.label import stored_label
+from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.commit import CommitPlan, HistoryEntry, commit_key
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.serialization import (
@@ -33,9 +36,11 @@ __all__ = [
     "Reply",
     "checksum",
     "native",
+    "owner_name",
     "read_entry",
     "turn_properties",
     "write_delta",
+    "write_entry",
     "write_state",
     "write_turn",
 ]
@@ -79,6 +84,8 @@ class Reply(BaseModel):
     fresh: bool = False
     repeated: str | None = None
     keys_from: float | None = None
+    major: int | None = None
+    minor: int | None = None
 
     def snapshot(self, known: Snapshot) -> Snapshot | None:
         """Return the state; None for an inconsistent read, made while another transaction wrote it.
@@ -89,7 +96,8 @@ class Reply(BaseModel):
         """
         if self.epoch is None:
             return Snapshot()
-        version = Version(self.epoch, self.version or 0, self.etag or "")
+        n = self.version or 0
+        version = Version(self.epoch, n, self.etag or "", stored_label(n, self.major, self.minor))
         if self.known:
             return Snapshot(known.playbook, load_access(self.access_json), known.version)
         if not self.locked and self.checksum != checksum(version, self.memory_json or ""):
@@ -129,6 +137,7 @@ def write_state(plan: CommitPlan, learner_id: str, *, create: bool) -> Propertie
     if plan.content_changed or create:
         content = dump_playbook(plan.snapshot.playbook)
         state |= {"memory_json": content, "version": version.n, "etag": version.etag}
+        state |= version.label._asdict()
         state["checksum"] = checksum(version, content)
     if create:
         state |= {"id": str(uuid4()), "user_id": learner_id, "epoch": version.epoch, "created_at": now}
@@ -151,7 +160,27 @@ def write_delta(plan: CommitPlan, learner_id: str) -> Properties:
         "source": effect.source,
         "report_json": dump_report(effect.report),
         "effect_json": dump_effect(effect),
+        **plan.snapshot.version.label._asdict(),
     }
+
+
+def write_entry(entry: PlaybookEntry) -> Properties:
+    """Return the entry of a new playbook as properties of its state; `owner_name` is unique."""
+    return {
+        "owner": entry.owner or "",
+        "name": entry.name,
+        "name_key": entry.name_key,
+        "owner_name": owner_name(entry.ref),
+        "description": entry.description,
+        "scope": entry.scope,
+        "visibility": entry.visibility,
+    }
+
+
+def owner_name(ref: PlaybookRef) -> str:
+    """Return owner and name as one text; the length of the owner keeps two pairs from being one text."""
+    owner = ref.owner or ""
+    return f"{len(owner)}:{owner}:{ref.key}"
 
 
 def write_turn(plan: CommitPlan, learner_id: str, record: TurnRecord) -> Properties:
@@ -183,6 +212,8 @@ class _DeltaRow(BaseModel):
     source: str
     report_json: str
     effect_json: str | None
+    major: int | None = None
+    minor: int | None = None
 
 
 def read_entry(row: Row) -> HistoryEntry:
@@ -190,6 +221,7 @@ def read_entry(row: Row) -> HistoryEntry:
     delta = _DeltaRow.model_validate(row)
     effect = None if delta.effect_json is None else load_effect(delta.effect_json)
     report = load_report(delta.report_json)
+    label = stored_label(delta.n, delta.major, delta.minor)
     return HistoryEntry(
-        delta.n, delta.op_id, delta.at, delta.author, delta.reason, delta.source, report, effect
+        delta.n, delta.op_id, delta.at, delta.author, delta.reason, delta.source, report, effect, label
     )

@@ -6,7 +6,6 @@ lock is taken, and its version is compared under the lock.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
 from ace_graph.memory.stores.sqlite.connection import writing
 from ace_graph.memory.stores.sqlite.rows import Head, read_head, read_snapshot
+from ace_graph.memory.stores.sqlite.tables import Tables
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
@@ -71,55 +71,55 @@ class _Old(NamedTuple):
     at: str
 
 
-def clean_batch(connection: sqlite3.Connection, batch: Batch) -> Cleaned:
+def clean_batch(tables: Tables, batch: Batch) -> Cleaned:
     """Read one batch of rows and delete what is too old. Without any rows, no lock is taken."""
-    if not _is_anything_old(connection, batch):
+    if not _is_anything_old(tables, batch):
         return Cleaned(next=_next_part(batch.place))
-    known = _snapshot_for(connection, batch)
-    with writing(connection):
-        head = read_head(connection, batch.learner)
+    known = _snapshot_for(tables, batch)
+    with writing(tables.connection):
+        head = read_head(tables, batch.learner)
         if batch.place.part == "deltas":
-            done = _delete_deltas(connection, batch, head)
+            done = _delete_deltas(tables, batch, head)
         else:
             same = (known.version, known.access.access_clock) == (head.version, head.access_clock)
-            snapshot = known if same else _snapshot_for(connection, batch)
-            old, following = _old_turns(connection, batch, snapshot)
-            _delete_or_empty(connection, batch, old)
+            snapshot = known if same else _snapshot_for(tables, batch)
+            old, following = _old_turns(tables, batch, snapshot)
+            _delete_or_empty(tables, batch, old)
             done = _counted(batch, old, following)
         if batch.cutoffs.records is not None and (done.turns or done.deltas):
-            connection.execute(
+            tables.execute(
                 "UPDATE ace_learners SET keys_from = max(coalesce(keys_from, ?1), ?1) WHERE user_id = ?2",
                 (batch.cutoffs.records.timestamp(), batch.learner),
             )
     return done
 
 
-def count_batch(connection: sqlite3.Connection, batch: Batch) -> Cleaned:
+def count_batch(tables: Tables, batch: Batch) -> Cleaned:
     """Read the same rows and count what would be deleted; run it in one read transaction."""
-    if not _is_anything_old(connection, batch):
+    if not _is_anything_old(tables, batch):
         return Cleaned(next=_next_part(batch.place))
     if batch.place.part == "deltas":
-        values = _values(batch, read_head(connection, batch.learner))
-        return Cleaned(deltas=connection.execute(f"SELECT count(*) {_OLD_DELTAS}", values).fetchone()[0])
-    return _counted(batch, *_old_turns(connection, batch, _snapshot_for(connection, batch)))
+        values = _values(batch, read_head(tables, batch.learner))
+        return Cleaned(deltas=tables.execute(f"SELECT count(*) {_OLD_DELTAS}", values).fetchone()[0])
+    return _counted(batch, *_old_turns(tables, batch, _snapshot_for(tables, batch)))
 
 
-def _is_anything_old(connection: sqlite3.Connection, batch: Batch) -> bool:
+def _is_anything_old(tables: Tables, batch: Batch) -> bool:
     if batch.before is None:
         return False
     if batch.place.part == "deltas":
         query, values = (
             f"SELECT 1 {_OLD_DELTAS} LIMIT 1",
-            _values(batch, read_head(connection, batch.learner)),
+            _values(batch, read_head(tables, batch.learner)),
         )
     else:
         query, values = _OLD[batch.place.part], _values(batch, Head()) | {"most": 1}
-    return connection.execute(query, values).fetchone() is not None
+    return tables.execute(query, values).fetchone() is not None
 
 
-def _snapshot_for(connection: sqlite3.Connection, batch: Batch) -> Snapshot:
+def _snapshot_for(tables: Tables, batch: Batch) -> Snapshot:
     """The learner's memory, where this part of a cleaning needs to know which turns it names."""
-    return Snapshot() if batch.place.part == "deltas" else read_snapshot(connection, batch.learner, None)
+    return Snapshot() if batch.place.part == "deltas" else read_snapshot(tables, batch.learner, None)
 
 
 def _next_part(place: Place) -> Place | None:
@@ -127,11 +127,9 @@ def _next_part(place: Place) -> Place | None:
     return following.get(place.part)
 
 
-def _old_turns(
-    connection: sqlite3.Connection, batch: Batch, snapshot: Snapshot
-) -> tuple[list[_Old], Place | None]:
+def _old_turns(tables: Tables, batch: Batch, snapshot: Snapshot) -> tuple[list[_Old], Place | None]:
     """The rows of this batch with their fate, and the place after them."""
-    rows = connection.execute(_OLD[batch.place.part], _values(batch, Head())).fetchall()
+    rows = tables.execute(_OLD[batch.place.part], _values(batch, Head())).fetchall()
     old = list(_with_fate(rows, named_turns(snapshot), batch.cutoffs))
     if len(old) < batch.most:
         return old, _next_part(batch.place)
@@ -154,28 +152,28 @@ def _counted(batch: Batch, old: list[_Old], following: Place | None) -> Cleaned:
     return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
 
 
-def _delete_or_empty(connection: sqlite3.Connection, batch: Batch, old: list[_Old]) -> None:
+def _delete_or_empty(tables: Tables, batch: Batch, old: list[_Old]) -> None:
     if batch.place.part == "turns":
         going = [(each.seq,) for each in old if each.fate == "goes"]
-        connection.executemany("DELETE FROM ace_turns WHERE seq = ?", going)
+        tables.executemany("DELETE FROM ace_turns WHERE seq = ?", going)
         return
     emptied = [
         (dump_record(without_steps(each.turn, "retention")), each.seq)
         for each in old
         if each.fate == "loses steps"
     ]
-    connection.executemany("UPDATE ace_turns SET record_json = ?, has_steps = 0 WHERE seq = ?", emptied)
+    tables.executemany("UPDATE ace_turns SET record_json = ?, has_steps = 0 WHERE seq = ?", emptied)
     # Rows from before this column was added seem to have steps.
     none = [(each.seq,) for each in old if not each.turn.steps]
-    connection.executemany("UPDATE ace_turns SET has_steps = 0 WHERE seq = ?", none)
+    tables.executemany("UPDATE ace_turns SET has_steps = 0 WHERE seq = ?", none)
 
 
-def _delete_deltas(connection: sqlite3.Connection, batch: Batch, head: Head) -> Cleaned:
+def _delete_deltas(tables: Tables, batch: Batch, head: Head) -> Cleaned:
     statement = (
         "DELETE FROM ace_deltas WHERE seq IN "  # noqa: S608  constants
         f"(SELECT seq {_OLD_DELTAS} ORDER BY version, seq LIMIT :most)"
     )
-    deleted = connection.execute(statement, _values(batch, head)).rowcount
+    deleted = tables.execute(statement, _values(batch, head)).rowcount
     return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
 
 
@@ -192,11 +190,11 @@ def _values(batch: Batch, head: Head) -> dict[str, object]:
     }
 
 
-def begin_cleaning(connection: sqlite3.Connection, now: datetime, every: float) -> bool:
+def begin_cleaning(tables: Tables, now: datetime, every: float) -> bool:
     """Return whether a cleaning is due; if so, record its start. A clock set back blocks no cleaning."""
     moment = now.timestamp()
     return bool(
-        connection.execute(
+        tables.execute(
             "INSERT INTO ace_duties (name, began_at) VALUES ('cleaning', ?1) ON CONFLICT (name) DO UPDATE "
             "SET began_at = ?1 WHERE abs(?1 - began_at) >= ?2 RETURNING name",
             (moment, every),
@@ -204,9 +202,9 @@ def begin_cleaning(connection: sqlite3.Connection, now: datetime, every: float) 
     )
 
 
-def list_learners(connection: sqlite3.Connection, limit: int, after: str) -> tuple[LearnerSummary, ...]:
+def list_learners(tables: Tables, limit: int, after: str) -> tuple[LearnerSummary, ...]:
     """Return learners in the order of their ids."""
-    rows = connection.execute(
+    rows = tables.execute(
         "SELECT user_id, version, created_at, updated_at, (SELECT coalesce(t.completed_at, t.started_at) "
         "FROM ace_turns t WHERE t.user_id = l.user_id AND NOT t.deleted ORDER BY t.seq DESC LIMIT 1) "
         "FROM ace_learners l WHERE user_id > ? ORDER BY user_id LIMIT ?",
@@ -224,9 +222,9 @@ def list_learners(connection: sqlite3.Connection, limit: int, after: str) -> tup
     )
 
 
-def read_sizes(connection: sqlite3.Connection) -> StoreSizes:
+def read_sizes(tables: Tables) -> StoreSizes:
     """Return the numbers of rows, and the bytes of the file without its write-ahead log."""
-    row = connection.execute(
+    row = tables.execute(
         "SELECT (SELECT count(*) FROM ace_learners), (SELECT count(*) FROM ace_turns), "
         "(SELECT count(*) FROM ace_deltas), (SELECT count(*) FROM ace_pending), "
         "(SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)"

@@ -8,8 +8,9 @@ from contextlib import suppress
 from ace_graph.memory.commit import Commit, begun_at, check_age, check_not_forgotten, is_current
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport
+from ace_graph.memory.stores.base import LearnerExport, PlaybookExport
 from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.sqlite.catalogue import add_entry, delete_entries, read_entries, read_entry
 from ace_graph.memory.stores.sqlite.connection import writing
 from ace_graph.memory.stores.sqlite.pending import amend_turn, check_claimed, read_items, write_pending
 from ace_graph.memory.stores.sqlite.rows import (
@@ -24,38 +25,51 @@ from ace_graph.memory.stores.sqlite.rows import (
     unknown_turns,
     write,
 )
+from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = ["delete_all", "read_export", "write_commit"]
 
 
-def write_commit(connection: sqlite3.Connection, request: CommitRequest, start: Snapshot) -> Commit:
+def write_commit(tables: Tables, request: CommitRequest, start: Snapshot) -> Commit:
     """Commit. The first plan, made before the lock is taken, is from `start`, the newest in the queue.
 
     A delta that names older trajectories is planned under the lock, where they are looked up.
-    Raises LearnerForgotten, CommitTooOld, TrajectoryNotFound, and what an Amend raises.
+    Raises LearnerForgotten, CommitTooOld, TrajectoryNotFound, PlaybookExists, PlaybookChanged, and what an
+    Amend raises.
     """
     learner, delta = request.learner, request.delta
     planned = None if request.references(start) else SerializedPlan(request.plan(start), request.new_turn)
-    with writing(connection):
-        report = read_report(connection, learner, delta.op_id)
+    with writing(tables.connection):
+        report = read_report(tables, learner, delta.op_id)
         if report is not None:
-            now = read_snapshot(connection, learner, start)
+            now = read_snapshot(tables, learner, start)
             return Commit("repeated", now.version, report, now)
-        head = read_head(connection, learner)
+        head = read_head(tables, learner)
         if planned is None or not _is_current(request.base, start, head):
             check_not_forgotten(request.base.version, head.version)
-            newest = read_snapshot(connection, learner, start)
-            unknown = unknown_turns(connection, learner, request.references(newest))
+            newest = read_snapshot(tables, learner, start)
+            unknown = _unknown(tables, request, newest)
             planned = SerializedPlan(request.plan(newest, unknown), request.new_turn)
         if isinstance(request.pending, PendingItem):
-            check_claimed(connection, learner, request.pending)  # a stored item was never applied
+            check_claimed(tables, learner, request.pending)  # a stored item was never applied
         else:
             check_age(begun_at(delta, request.new_turn), head.keys_from)
         if isinstance(request.record, Amend):
-            amend_turn(connection, learner, request.record)
-        write(connection, learner, planned, head.marks, request.policy.history_kept)
-        write_pending(connection, learner, request.pending, delta.now)
+            amend_turn(tables, learner, request.record)
+        write(tables, learner, planned, head.marks, request.policy.history_kept)
+        write_pending(tables, learner, request.pending, delta.now)
+        if request.entry is not None:
+            add_entry(tables, request.entry)
     return planned.plan.commit()
+
+
+def _unknown(tables: Tables, request: CommitRequest, current: Snapshot) -> frozenset[str]:
+    """Return the trajectories that the commit names and the learner, or the playbook's owner, has not."""
+    named = request.references(current)
+    if not named or tables.namespace == "learners":
+        return unknown_turns(tables, request.learner, named)
+    entry = request.entry or read_entry(tables, request.learner)
+    return unknown_turns(tables.of("learners"), (entry and entry.owner) or "", named)
 
 
 def _is_current(base: Snapshot, start: Snapshot, head: Head) -> bool:
@@ -66,21 +80,29 @@ def _is_current(base: Snapshot, start: Snapshot, head: Head) -> bool:
     return is_current(start.version, head.version, base_clock=clock, clock=head.access_clock)
 
 
-def delete_all(connection: sqlite3.Connection, learner: str) -> bool:
-    """Delete the learner's rows, and empty the write-ahead log, which still holds older states of them."""
-    with writing(connection):
-        found = delete_learner(connection, learner)
+def delete_all(tables: Tables, learner: str) -> bool:
+    """Delete what is stored under the key, and empty the write-ahead log, which still holds older states.
+
+    With a learner go the playbooks that the learner owns, with a playbook its entry in the catalogue.
+    """
+    with writing(tables.connection):
+        found = delete_learner(tables, learner)
+        for playbook_id in delete_entries(tables, learner):
+            found = delete_learner(tables.of("playbooks"), playbook_id) or found
     with suppress(sqlite3.OperationalError):  # a reader is active: the log is overwritten later
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        tables.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return found
 
 
-def read_export(connection: sqlite3.Connection, learner: str) -> LearnerExport:
-    """Return everything stored about the learner; run it in one read transaction."""
+def read_export(tables: Tables, learner: str) -> LearnerExport:
+    """Return everything stored under the key; run it in one read transaction."""
+    named = tables.of("playbooks")
+    owned = read_entries(tables, learner) if tables.namespace == "learners" else ()
     return LearnerExport(
         learner,
-        read_snapshot(connection, learner, None),
-        read_history(connection, learner, everything=True),
-        read_turns(connection, learner, -1),
-        read_items(connection, learner, None, -1),
+        read_snapshot(tables, learner, None),
+        read_history(tables, learner, everything=True),
+        read_turns(tables, learner, -1),
+        read_items(tables, learner, None, -1),
+        tuple(PlaybookExport(entry, read_export(named, entry.playbook_id)) for entry in owned),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 
 from ace_graph.errors import NewerFormat
+from ace_graph.memory.stores.sqlite.tables import of_playbooks
 
 __all__ = ["MIGRATIONS", "migrate"]
 
@@ -97,7 +98,20 @@ CREATE TABLE ace_pending (
 )
 """
 
-MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+_CATALOGUE = """
+CREATE TABLE ace_named_catalogue (
+    playbook_id TEXT NOT NULL PRIMARY KEY,
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    description TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    visibility TEXT NOT NULL,
+    UNIQUE (owner, name_key)
+)
+"""
+
+_OF_LEARNERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0001_learners", (_LEARNERS, _PLAYBOOKS, _BASES)),
     (
         "0002_deltas",
@@ -146,6 +160,22 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE TABLE ace_duties (name TEXT PRIMARY KEY, began_at REAL NOT NULL)",
         ),
     ),
+)
+
+_LABELS = tuple(
+    f"ALTER TABLE {table} ADD COLUMN {column} INTEGER"
+    for table in ("ace_learners", "ace_deltas")
+    for column in ("major", "minor")
+)
+
+_OF_PLAYBOOKS = tuple(
+    of_playbooks(statement) for _, statements in (*_OF_LEARNERS, ("", _LABELS)) for statement in statements
+)
+"""The tables of learners once more, under the names of the other namespace."""
+
+MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    *_OF_LEARNERS,
+    ("0007_playbooks", (*_LABELS, *_OF_PLAYBOOKS, _CATALOGUE)),
 )
 """Name and statements of every migration, in order."""
 

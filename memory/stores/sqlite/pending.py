@@ -6,13 +6,13 @@ The caller begins and ends the transactions; whoever changes an item holds the w
 from __future__ import annotations
 
 import json
-import sqlite3
 from datetime import UTC, datetime, timedelta
 
 from ace_graph.errors import LearnerForgotten, TrajectoryNotFound
 from ace_graph.memory.commit import commit_key
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem, bounded_error
 from ace_graph.memory.serialization import dump_record, load_record
+from ace_graph.memory.stores.sqlite.tables import Tables
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 
@@ -49,16 +49,14 @@ ORDER BY p.priority DESC, p.seq LIMIT 1
 """  # noqa: S608  only the names of columns are filled in
 
 
-def write_pending(
-    connection: sqlite3.Connection, learner: str, pending: Pending | PendingItem | None, now: datetime
-) -> None:
+def write_pending(tables: Tables, learner: str, pending: Pending | PendingItem | None, now: datetime) -> None:
     """Store new work, or delete the item that the commit completes."""
     if isinstance(pending, PendingItem):
         key = commit_key(learner, pending.pending_id)
-        connection.execute("DELETE FROM ace_pending WHERE key = ?", (key,))
+        tables.execute("DELETE FROM ace_pending WHERE key = ?", (key,))
     elif pending is not None:
         moment = now.timestamp()
-        connection.execute(
+        tables.execute(
             f"INSERT INTO ace_pending (key, {_COLUMNS}) "  # noqa: S608  as above
             "VALUES (?, ?, ?, ?, ?, ?, 'pending', 0, ?, ?, NULL, NULL, NULL) ON CONFLICT (key) DO NOTHING",
             (
@@ -74,18 +72,18 @@ def write_pending(
         )
 
 
-def check_claimed(connection: sqlite3.Connection, learner: str, item: PendingItem) -> None:
+def check_claimed(tables: Tables, learner: str, item: PendingItem) -> None:
     """Raise LearnerForgotten when the item that a commit completes is gone."""
     key = commit_key(learner, item.pending_id)
-    if connection.execute("SELECT 1 FROM ace_pending WHERE key = ?", (key,)).fetchone() is None:
+    if tables.execute("SELECT 1 FROM ace_pending WHERE key = ?", (key,)).fetchone() is None:
         raise LearnerForgotten(
             "the learner was forgotten while a worker processed the item: nothing is stored"
         )
 
 
-def amend_turn(connection: sqlite3.Connection, learner: str, amend: Amend) -> TurnRecord | None:
+def amend_turn(tables: Tables, learner: str, amend: Amend) -> TurnRecord | None:
     """Change the record of the newest attempt at the turn. Raises TrajectoryNotFound."""
-    row = connection.execute(
+    row = tables.execute(
         "SELECT seq, record_json FROM ace_turns WHERE user_id = ? AND turn_id = ? ORDER BY seq DESC LIMIT 1",
         (learner, amend.turn_id),
     ).fetchone()
@@ -94,7 +92,7 @@ def amend_turn(connection: sqlite3.Connection, learner: str, amend: Amend) -> Tu
             return None
         raise TrajectoryNotFound(f"there is no trajectory {amend.turn_id}: trajectory list shows the ids")
     changed = amend.change(load_record(row[1]))
-    connection.execute(
+    tables.execute(
         "UPDATE ace_turns SET record_json = ?, status = ?, verdict = ?, completed_at = ?, agent = ?, "
         "task_type = ?, parent_id = ?, deleted = ?, has_steps = ? WHERE seq = ?",
         (
@@ -114,11 +112,11 @@ def amend_turn(connection: sqlite3.Connection, learner: str, amend: Amend) -> Tu
 
 
 def find_turns(
-    connection: sqlite3.Connection, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
+    tables: Tables, learner: str, wanted: TrajectoryFilter, limit: int, skip: int
 ) -> tuple[TurnRecord, ...]:
     """Return the turns that match, the newest first."""
     statement, values = turns_query(learner, wanted)
-    rows = connection.execute(f"{statement} LIMIT ? OFFSET ?", (*values, limit, skip))
+    rows = tables.execute(f"{statement} LIMIT ? OFFSET ?", (*values, limit, skip))
     return tuple(load_record(text) for (text,) in rows)
 
 
@@ -144,39 +142,39 @@ def _as_stored(moment: datetime | None) -> str | None:
 
 
 def claim_next(
-    connection: sqlite3.Connection, owner: str, now: datetime, seconds: float, learner: str | None, token: str
+    tables: Tables, owner: str, now: datetime, seconds: float, learner: str | None, token: str
 ) -> PendingItem | None:
     """Lease the next item."""
-    row = connection.execute(_NEXT, {"now": now.timestamp(), "learner": learner}).fetchone()
+    row = tables.execute(_NEXT, {"now": now.timestamp(), "learner": learner}).fetchone()
     if row is None:
         return None
     found, until = _item(row[1:]), now + timedelta(seconds=seconds)
     leased = found.model_copy(
         update={"lease": token, "owner": owner, "free_at": until, "attempts": found.attempts + 1}
     )
-    connection.execute(
+    tables.execute(
         "UPDATE ace_pending SET lease = ?, owner = ?, free_at = ?, attempts = ? WHERE seq = ?",
         (token, owner, until.timestamp(), leased.attempts, row[0]),
     )
     return leased
 
 
-def renew_lease(connection: sqlite3.Connection, item: PendingItem, until: datetime) -> bool:
+def renew_lease(tables: Tables, item: PendingItem, until: datetime) -> bool:
     """Extend the lease if the caller still holds it."""
-    return _changed(connection, item, "free_at = ?", until.timestamp())
+    return _changed(tables, item, "free_at = ?", until.timestamp())
 
 
-def release(connection: sqlite3.Connection, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+def release(tables: Tables, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
     """Release the item with the error, or make it a dead letter."""
     state = "dead" if retry_at is None else "pending"
     free_at = (retry_at or item.free_at).timestamp()
     what = "state = ?, error = ?, free_at = ?, attempts = ?, lease = NULL"
-    return _changed(connection, item, what, state, bounded_error(error), free_at, item.attempts)
+    return _changed(tables, item, what, state, bounded_error(error), free_at, item.attempts)
 
 
-def retry_dead(connection: sqlite3.Connection, learner: str, pending_id: str, now: datetime) -> bool:
+def retry_dead(tables: Tables, learner: str, pending_id: str, now: datetime) -> bool:
     """Make a dead letter pending again."""
-    done = connection.execute(
+    done = tables.execute(
         "UPDATE ace_pending SET state = 'pending', attempts = 0, free_at = ?, lease = NULL "
         "WHERE key = ? AND state = 'dead'",
         (now.timestamp(), commit_key(learner, pending_id)),
@@ -184,11 +182,9 @@ def retry_dead(connection: sqlite3.Connection, learner: str, pending_id: str, no
     return done.rowcount > 0
 
 
-def read_items(
-    connection: sqlite3.Connection, learner: str | None, dead: bool | None, limit: int
-) -> tuple[PendingItem, ...]:
+def read_items(tables: Tables, learner: str | None, dead: bool | None, limit: int) -> tuple[PendingItem, ...]:
     """Return the items in the order of the queue; a negative limit means all."""
-    rows = connection.execute(
+    rows = tables.execute(
         f"SELECT {_COLUMNS} FROM ace_pending "  # noqa: S608  as above
         "WHERE (?1 IS NULL OR user_id = ?1) AND (?2 IS NULL OR (state = 'dead') = ?2) "
         "ORDER BY priority DESC, seq LIMIT ?3",
@@ -197,16 +193,16 @@ def read_items(
     return tuple(map(_item, rows))
 
 
-def count_items(connection: sqlite3.Connection) -> PendingCounts:
+def count_items(tables: Tables) -> PendingCounts:
     """Return how many items there are of each kind."""
-    rows = connection.execute("SELECT state, count(*) FROM ace_pending GROUP BY state")
+    rows = tables.execute("SELECT state, count(*) FROM ace_pending GROUP BY state")
     found: dict[str, int] = dict(rows.fetchall())
     return PendingCounts(found.get("pending", 0), found.get("dead", 0))
 
 
-def _changed(connection: sqlite3.Connection, item: PendingItem, what: str, *values: object) -> bool:
+def _changed(tables: Tables, item: PendingItem, what: str, *values: object) -> bool:
     statement = f"UPDATE ace_pending SET {what} WHERE key = ? AND lease = ?"  # noqa: S608  `what` is ours
-    done = connection.execute(statement, (*values, commit_key(item.learner_id, item.pending_id), item.lease))
+    done = tables.execute(statement, (*values, commit_key(item.learner_id, item.pending_id), item.lease))
     return done.rowcount > 0
 
 

@@ -1,4 +1,7 @@
-"""The databases that the conformance suite runs on: two dictionaries and a SQLite file."""
+"""The databases that the conformance suite runs on: two dictionaries and a SQLite file.
+
+Each holds learners and named playbooks; the suite runs on either, as one specification.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.memory.stores.in_memory.store import InMemoryPlaybooks, InMemoryStore, Learners
+from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
+from ace_graph.memory.stores.sqlite.file import SQLiteFile
+from ace_graph.memory.stores.sqlite.namespace import SQLiteNamespace
+from ace_graph.memory.stores.sqlite.store import SQLitePlaybooks, SQLiteStore
 
-__all__ = ["MemorySubject", "SQLiteSubject"]
+__all__ = ["MemoryPlaybooks", "MemorySubject", "SQLitePlaybooksSubject", "SQLiteSubject"]
 
 
 class MemorySubject:
@@ -23,24 +29,46 @@ class MemorySubject:
         return InMemoryStore(policy, learners=self._learners)
 
 
+class MemoryPlaybooks:
+    """The namespaces of playbooks of such stores."""
+
+    def __init__(self) -> None:
+        self._learners = Learners()
+
+    def open(self, policy: Policy | None = None) -> InMemoryPlaybooks:
+        return InMemoryPlaybooks(self._learners, policy or Policy())
+
+
 class SQLiteSubject:
     """Stores on one file."""
+
+    content = "ace_playbooks"
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def open(self, policy: Policy | None = None) -> SQLiteStore:
+    def open(self, policy: Policy | None = None) -> SQLiteNamespace:
         return SQLiteStore(self.path, policy)
 
     async def read_content(self, learner_id: str) -> str | None:
         with closing(sqlite3.connect(self.path)) as connection:
             row = connection.execute(
-                "SELECT memory_json FROM ace_playbooks WHERE user_id = ?", (learner_id,)
+                f"SELECT memory_json FROM {self.content} WHERE user_id = ?", (learner_id,)
             ).fetchone()
         return None if row is None else row[0]
 
     async def write_content(self, learner_id: str, text: str) -> None:
         with closing(sqlite3.connect(self.path)) as connection, connection:
             connection.execute(
-                "UPDATE ace_playbooks SET memory_json = ? WHERE user_id = ?", (text, learner_id)
+                f"UPDATE {self.content} SET memory_json = ? WHERE user_id = ?", (text, learner_id)
             )
+
+
+class SQLitePlaybooksSubject(SQLiteSubject):
+    """The namespaces of playbooks on one file."""
+
+    content = "ace_named_contents"
+
+    def open(self, policy: Policy | None = None) -> SQLitePlaybooks:
+        file = SQLiteFile(self.path, make_folder=False, lock_timeout=LOCK_TIMEOUT)
+        return SQLitePlaybooks(file, policy or Policy())

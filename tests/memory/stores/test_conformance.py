@@ -1,4 +1,4 @@
-"""The in-memory and the SQLite store pass the conformance suite."""
+"""The in-memory and the SQLite store pass the conformance suite, their named playbooks as well."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ace_graph.testing.conformance import VERBS, Case, cases
-from tests.memory.stores.stores_under_test import MemorySubject, SQLiteSubject
+from ace_graph.testing.conformance import CORE_VERBS, VERBS, Case, cases
+from tests.memory.stores.stores_under_test import (
+    MemoryPlaybooks,
+    MemorySubject,
+    SQLitePlaybooksSubject,
+    SQLiteSubject,
+)
 
 _ALL_BUT_DAMAGE = [verb for verb in VERBS if verb != "damage"]  # values can't be damaged like text
 
@@ -20,3 +25,13 @@ async def test_in_memory_store(case: Case) -> None:
 @pytest.mark.parametrize("case", cases(), ids=str)
 async def test_sqlite_store(case: Case, tmp_path: Path) -> None:
     await case(SQLiteSubject(tmp_path / "ace.db"))
+
+
+@pytest.mark.parametrize("case", cases(*CORE_VERBS), ids=str)
+async def test_in_memory_playbooks(case: Case) -> None:
+    await case(MemoryPlaybooks())
+
+
+@pytest.mark.parametrize("case", cases(*CORE_VERBS, "damage"), ids=str)
+async def test_sqlite_playbooks(case: Case, tmp_path: Path) -> None:
+    await case(SQLitePlaybooksSubject(tmp_path / "ace.db"))

@@ -9,10 +9,11 @@ from typing import Any, LiteralString
 from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.neo4j.store import Neo4jStore
+from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection
+from ace_graph.memory.stores.neo4j.store import Neo4jPlaybooks, Neo4jStore
 from tests.plugins.neo4j_server import Neo4jServer
 
-__all__ = ["Neo4jSubject"]
+__all__ = ["Neo4jPlaybooksSubject", "Neo4jSubject"]
 
 Rows = list[dict[str, Any]]  # Any: whatever the test's own Cypher returns
 
@@ -58,3 +59,16 @@ class Neo4jSubject:
         await self.cypher(
             "MATCH (m:AceMemoryState {user_id: $uid}) SET m.memory_json = $text", uid=learner_id, text=text
         )
+
+
+class Neo4jPlaybooksSubject:
+    """The namespaces of playbooks on one server."""
+
+    def __init__(self, server: Neo4jServer) -> None:
+        self.server = server
+
+    def open(self, policy: Policy | None = None) -> Neo4jPlaybooks:
+        """Return one more store on the server; the test closes it."""
+        server = self.server
+        login = Login(server.uri, server.username, server.password, server.database)
+        return Neo4jPlaybooks(Neo4jConnection(login).of_playbooks(), policy or Policy())

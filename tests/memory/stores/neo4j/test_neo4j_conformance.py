@@ -1,14 +1,20 @@
-"""The Neo4j store passes the conformance suite, on each version of the server."""
+"""The Neo4j store passes the conformance suite, on each version; its playbooks on the oldest server."""
 
 from __future__ import annotations
 
 import pytest
 
-from ace_graph.testing.conformance import Case, cases
-from tests.memory.stores.neo4j.subject import Neo4jSubject
+from ace_graph.testing.conformance import CORE_VERBS, Case, cases
+from tests.memory.stores.neo4j.subject import Neo4jPlaybooksSubject, Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
 async def test_neo4j_store(case: Case, neo4j: Neo4jServer) -> None:
     await case(Neo4jSubject(neo4j))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("case", cases(*CORE_VERBS), ids=str)
+async def test_neo4j_playbooks(case: Case, neo4j: Neo4jServer) -> None:
+    await case(Neo4jPlaybooksSubject(neo4j))

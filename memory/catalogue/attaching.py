@@ -1,0 +1,36 @@
+"""Playbooks that a run reads beside the learner's memory: what a store is asked for, and what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.snapshot import Snapshot, Version
+
+__all__ = ["AttachedPlaybook", "Loaded", "Wanted"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A playbook to read; its content only where it is not that of `known`."""
+
+    ref: PlaybookRef
+    known: Version = Version()  # noqa: RUF009  a named tuple
+
+
+@dataclass(frozen=True)
+class AttachedPlaybook:
+    """A playbook that was read; without `playbook` where its content is known."""
+
+    entry: PlaybookEntry
+    playbook: Playbook | None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A learner's snapshot, and for each playbook that was wanted what was read, None for an unknown one."""
+
+    snapshot: Snapshot
+    attached: tuple[AttachedPlaybook | None, ...] = ()

@@ -1,0 +1,266 @@
+"""The catalogue of named playbooks in Neo4j, and their versions. With the Cypher for all of it.
+
+The entry of a playbook is on the node of its state. All statements but one run in the namespace of playbooks,
+so they name the labels of learners (labels.py). Where no owner is, `owner` is ''.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Final, LiteralString
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Wanted
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
+from ace_graph.memory.catalogue.label import stored_label
+from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.delta.effect import apply
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.serialization import dump_playbook, load_effect, load_playbook
+from ace_graph.memory.snapshot import Version
+from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch
+from ace_graph.memory.stores.neo4j.queries import NEWER_CONTENT, STATE
+from ace_graph.memory.stores.neo4j.rows import checksum, native, owner_name
+from ace_graph.memory.stores.playbooks import StoredVersion
+
+__all__ = [
+    "LOAD_ATTACHED",
+    "AttachedRow",
+    "delete_owned",
+    "find_entry",
+    "keep_contents",
+    "list_entries",
+    "read_content_at",
+    "read_entry",
+    "read_versions",
+    "wanted_rows",
+]
+
+_ENTRY = """
+m.user_id AS playbook_id, m.owner AS owner, m.name AS name, m.created_at AS created_at,
+m.updated_at AS updated_at, m.description AS description, m.scope AS scope, m.visibility AS visibility,
+m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
+"""
+
+FIND: Final = f"MATCH (m:AceMemoryState {{owner_name: $owner_name}}) RETURN {_ENTRY}"
+
+GET: Final = f"MATCH (m:AceMemoryState {{user_id: $uid}}) WHERE m.owner_name IS NOT NULL RETURN {_ENTRY}"
+
+ENTRIES: Final = f"""
+MATCH (m:AceMemoryState) WHERE m.owner = $owner AND m.name_key > $after
+RETURN {_ENTRY} ORDER BY m.name_key LIMIT $limit
+"""
+
+LOAD_ATTACHED: Final = f"""
+CALL () {{
+  UNWIND $wanted AS wanted
+  MATCH (p:AcePlaybook {{owner_name: wanted.owner_name}})
+  RETURN collect(p {{
+    .owner, .name, .created_at, .updated_at, .description, .scope, .visibility, .epoch, .version, .etag,
+    .major, .minor, .checksum, playbook_id: p.user_id, place: wanted.place,
+    memory_json: CASE WHEN p.epoch = wanted.epoch AND p.etag = wanted.etag THEN null ELSE p.memory_json END
+  }}) AS attached
+}}
+OPTIONAL MATCH (m:AceMemoryState {{user_id: $uid}})
+RETURN attached, {STATE}, {NEWER_CONTENT}
+"""
+"""Read a learner's state and named playbooks in one round trip; runs in the namespace of learners."""
+
+VERSIONS: Final = """
+MATCH (m:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta) WHERE d.content
+RETURN d.version AS n, d.major AS major, d.minor AS minor, d.at AS at, d.author AS author,
+  d.reason AS reason, d.op_id AS op_id ORDER BY d.version
+"""
+
+KEPT: Final = """
+MATCH (m:AceMemoryState {user_id: $uid})
+OPTIONAL MATCH (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint)
+RETURN m.version AS newest, m.base_version AS base, collect(c.version) AS kept
+"""
+
+CONTENT: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_CHECKPOINT]->(c:AceCheckpoint {version: $n})
+RETURN c.memory_json AS memory_json
+"""
+
+EFFECTS: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta)
+WHERE d.content AND d.version > $base AND d.version <= $n
+RETURN d.effect_json AS effect_json ORDER BY d.version
+"""
+
+KEEP: Final = """
+MATCH (m:AceMemoryState {user_id: $uid}) WHERE m.base_version <= $base AND $base <= m.version
+SET m.base_version = $base REMOVE m.next_base_version
+WITH m
+CALL (m) {
+  MATCH (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint) DETACH DELETE c
+}
+CALL (m) {
+  UNWIND $contents AS content
+  CREATE (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint) SET c = content
+}
+CALL (m) {
+  MATCH (m)-[:HAS_DELTA]->(d:AceDelta)
+  WHERE d.content AND d.version <= $base AND d.effect_json IS NOT NULL
+  REMOVE d.effect_json
+}
+"""
+"""Replace the contents that are kept; the caller holds the lock."""
+
+
+async def find_entry(run: Runner, ref: PlaybookRef) -> PlaybookEntry | None:
+    """Return the entry of an owner and a name."""
+    return _first(await fetch(run, FIND, owner_name=owner_name(ref)))
+
+
+async def read_entry(run: Runner, playbook_id: str) -> PlaybookEntry | None:
+    """Return the entry with an id."""
+    return _first(await fetch(run, GET, uid=playbook_id))
+
+
+async def list_entries(run: Runner, owner: str | None, limit: int, after: str) -> tuple[PlaybookEntry, ...]:
+    """Return entries of an owner in the order of their name keys."""
+    rows = await fetch(run, ENTRIES, owner=owner or "", limit=limit, after=after)
+    return tuple(_EntryRow.model_validate(row).entry() for row in rows)
+
+
+async def delete_owned(run: Runner, owner: str, statement: LiteralString) -> bool:
+    """Run the statement that deletes a playbook for each that a learner owns; whether there was any."""
+    ids = [entry.playbook_id for entry in await list_entries(run, owner, 2**31, "")]
+    for playbook_id in ids:
+        await fetch(run, statement, uid=playbook_id)
+    return bool(ids)
+
+
+def wanted_rows(wanted: Sequence[Wanted]) -> list[Row]:
+    """Return the parameter of LOAD_ATTACHED."""
+    return [
+        {
+            "place": place,
+            "owner_name": owner_name(each.ref),
+            "epoch": each.known.epoch,
+            "etag": each.known.etag,
+        }
+        for place, each in enumerate(wanted)
+    ]
+
+
+async def read_versions(run: Runner, key: str) -> tuple[StoredVersion, ...]:
+    """Return all versions, the oldest first."""
+    _, base, kept = await _kept(run, key)
+    rows = await fetch(run, VERSIONS, uid=key)
+    return tuple(_VersionRow.model_validate(row).version(base, kept) for row in rows)
+
+
+async def read_content_at(run: Runner, key: str, n: int) -> Playbook | None:
+    """Return the content of a version; None where it is not kept. The caller holds the lock."""
+    newest, base, kept = await _kept(run, key)
+    start = n if n in kept else base
+    if not start <= n <= newest:
+        return None
+    content = Playbook()
+    if start:
+        (row,) = await fetch(run, CONTENT, uid=key, n=start)
+        content = load_playbook(str(row["memory_json"]))
+    effects = await fetch(run, EFFECTS, uid=key, base=start, n=n)
+    return apply(content, *(load_effect(str(row["effect_json"])) for row in effects))
+
+
+async def keep_contents(run: Runner, key: str, base: int, contents: Mapping[int, Playbook]) -> None:
+    """Keep the versions from `base` on and those of `contents`; the caller holds the lock."""
+    rows = [
+        {"user_id": key, "version": n, "memory_json": dump_playbook(content)}
+        for n, content in contents.items()
+    ]
+    await fetch(run, KEEP, uid=key, base=base, contents=rows)
+
+
+async def _kept(run: Runner, key: str) -> tuple[int, int, frozenset[int]]:
+    """The newest version, the base of the history, and the versions whose content is stored whole."""
+    rows = await fetch(run, KEPT, uid=key)
+    found = [_KeptRow.model_validate(row) for row in rows] or [_KeptRow(newest=-1, base=0, kept=())]
+    return found[0].newest, found[0].base, frozenset(found[0].kept)
+
+
+def _first(rows: list[Row]) -> PlaybookEntry | None:
+    return _EntryRow.model_validate(rows[0]).entry() if rows else None
+
+
+class _KeptRow(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    newest: int
+    base: int
+    kept: tuple[int, ...]
+
+
+class _VersionRow(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int
+    major: int | None
+    minor: int | None
+    at: Annotated[datetime, BeforeValidator(native)]
+    author: str
+    reason: str
+    op_id: str
+
+    def version(self, base: int, kept: frozenset[int]) -> StoredVersion:
+        label = stored_label(self.n, self.major, self.minor)
+        readable = self.n >= base or self.n in kept
+        return StoredVersion(self.n, label, self.at, self.author, self.reason, self.op_id, readable)
+
+
+class _EntryRow(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    playbook_id: str
+    owner: str
+    name: str
+    created_at: Annotated[datetime, BeforeValidator(native)]
+    updated_at: Annotated[datetime, BeforeValidator(native)]
+    description: str
+    scope: Scope
+    visibility: Visibility
+    epoch: str
+    version: int
+    etag: str
+    major: int | None
+    minor: int | None
+
+    def entry(self) -> PlaybookEntry:
+        label = stored_label(self.version, self.major, self.minor)
+        return PlaybookEntry(
+            self.playbook_id,
+            self.owner or None,
+            self.name,
+            self.created_at,
+            self.updated_at,
+            self.description,
+            self.scope,
+            self.visibility,
+            Version(self.epoch, self.version, self.etag, label),
+        )
+
+
+class AttachedRow(_EntryRow):
+    """A playbook that was wanted, and its place among them. The content is missing where it is known."""
+
+    place: int
+    checksum: int | None
+    memory_json: str | None
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether another transaction wrote it while it was read; see `Reply.snapshot`."""
+        if self.memory_json is None:
+            return False
+        return self.checksum != checksum(self.entry().version, self.memory_json)
+
+    def attached(self) -> AttachedPlaybook:
+        """Return the playbook."""
+        text = self.memory_json
+        return AttachedPlaybook(self.entry(), None if text is None else load_playbook(text))

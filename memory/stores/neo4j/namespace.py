@@ -1,0 +1,270 @@
+"""The learners, or the named playbooks, of one database: what both namespaces do alike."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Self, TypeVar
+
+from ace_graph.errors import StoreError
+from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.commit import Commit, History, NewToken
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import (
+    LearnerExport,
+    LearnerSummary,
+    StoreSizes,
+    checked_learner_id,
+)
+from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.neo4j import cleaning
+from ace_graph.memory.stores.neo4j import pending as pending_items
+from ace_graph.memory.stores.neo4j import queries as cypher
+from ace_graph.memory.stores.neo4j.catalogue import delete_owned
+from ace_graph.memory.stores.neo4j.commit import commit_once, lock
+from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, Neo4jConnection, Runner, fetch
+from ace_graph.memory.stores.neo4j.history import read_export, read_history, read_turns
+from ace_graph.memory.stores.neo4j.rows import Reply
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.portal import portal
+
+__all__ = ["Neo4jNamespace"]
+
+T = TypeVar("T")
+_log = logging.getLogger("ace_graph")
+
+
+class Neo4jNamespace:
+    """A store over one namespace of the database; in that of playbooks, a learner's id is a playbook's id."""
+
+    name = "Neo4j"
+
+    def __init__(self, connection: Neo4jConnection, policy: Policy, new_token: NewToken) -> None:
+        self.policy = policy
+        self.connection = connection
+        self._new_token = new_token
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        """Return the newest snapshot; see `Store.load`."""
+        learner, held = checked_learner_id(learner_id), known or Snapshot()
+        return await self._on_portal(lambda link: self._read(link, learner, held))
+
+    async def commit(
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
+    ) -> Commit:
+        """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
+        learner = checked_learner_id(learner_id)
+        return await self._write_commit(learner, delta, base, record, pending)
+
+    async def _write_commit(
+        self,
+        learner: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
+        entry: PlaybookEntry | None = None,
+    ) -> Commit:
+        request = CommitRequest(learner, delta, base, record, pending, self.policy, self._new_token, entry)
+        return await portal().run(self._commit(request), shielded=True)
+
+    async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
+        """Change a turn's record; see `PendingStore.amend`."""
+        learner = checked_learner_id(learner_id)
+        return await self._locked(learner, lambda work: pending_items.amend_turn(work, learner, amend))
+
+    async def find_turns(
+        self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
+    ) -> tuple[TurnRecord, ...]:
+        """Return the turns that match; see `PendingStore.find_turns`."""
+        learner = checked_learner_id(learner_id)
+        most, start = max(0, limit), max(0, skip)
+        return await self._in_session(lambda run: pending_items.find_turns(run, learner, wanted, most, start))
+
+    async def claim(
+        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
+    ) -> PendingItem | None:
+        """Lease the next item; see `PendingStore.claim`."""
+        request = pending_items.ClaimRequest(owner, now, seconds, learner_id, self._new_token())
+        return await self._write(lambda link: pending_items.claim_next(self.connection, link, request))
+
+    async def renew(self, item: PendingItem, until: datetime) -> bool:
+        """Extend the lease; see `PendingStore.renew`."""
+        return await self._locked(item.learner_id, lambda work: pending_items.renew_lease(work, item, until))
+
+    async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+        """Release the item with the error; see `PendingStore.fail`."""
+        return await self._locked(
+            item.learner_id, lambda work: pending_items.release(work, item, error, retry_at)
+        )
+
+    async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
+        """Make a dead letter pending again; see `PendingStore.retry`."""
+        learner = checked_learner_id(learner_id)
+        return await self._locked(
+            learner, lambda work: pending_items.retry_dead(work, learner, pending_id, now)
+        )
+
+    async def list_pending(
+        self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
+    ) -> tuple[PendingItem, ...]:
+        """Return the items in order; see `PendingStore.list_pending`."""
+        return await self._in_session(
+            lambda run: pending_items.read_items(run, learner_id, dead, max(0, limit))
+        )
+
+    async def count_pending(self) -> PendingCounts:
+        """Return how many items there are; see `PendingStore.count_pending`."""
+        return await self._in_session(pending_items.count_items)
+
+    async def history(self, learner_id: str) -> History:
+        """Return the content changes whose effect is kept; see `Store.history`."""
+        learner = checked_learner_id(learner_id)
+
+        async def read(link: Link) -> History:
+            async with self.connection.transaction(link) as transaction:
+                await lock(transaction, learner)
+                return await read_history(transaction, learner)
+
+        return await self._write(read)
+
+    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
+        """Return the newest turn records; see `Store.turns`."""
+        learner = checked_learner_id(learner_id)
+        return await self._in_session(lambda run: read_turns(run, learner, limit))
+
+    async def export(self, learner_id: str) -> LearnerExport:
+        """Return everything stored about the learner, read under the learner's lock; see `Store.export`."""
+        learner = checked_learner_id(learner_id)
+
+        async def read(link: Link) -> LearnerExport:
+            async with self.connection.transaction(link) as transaction:
+                return await read_export(transaction, learner)
+
+        return await self._write(read)
+
+    async def forget(self, learner_id: str) -> bool:
+        """Delete everything stored about the learner; see `Store.forget`.
+
+        Deletes the learner's User node too if this store created it and nothing was added to it, and the
+        playbooks that the learner owns.
+        """
+        learner = checked_learner_id(learner_id)
+
+        async def delete(link: Link) -> bool:
+            async with self.connection.transaction(link) as transaction:
+                rows = await fetch(transaction, cypher.DELETE_LEARNER, uid=learner)
+                found = any(row["found"] is True for row in rows)
+                if transaction.namespace == "learners":
+                    named = transaction.of("playbooks")
+                    found = await delete_owned(named, learner, cypher.DELETE_LEARNER) or found
+                return found
+
+        return await self._write(delete)
+
+    async def clean(
+        self,
+        learner_id: str,
+        cutoffs: Cutoffs,
+        place: Place = START,
+        *,
+        most: int = 200,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Clean one batch, under the learner's lock; see `CleanableStore.clean`."""
+        batch = cleaning.Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most), dry_run)
+        return await self._write(lambda link: cleaning.clean_batch(self.connection, link, batch))
+
+    async def begin_cleaning(self, now: datetime, every: float) -> bool:
+        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
+        return await self._write(lambda link: cleaning.begin_cleaning(self.connection, link, now, every))
+
+    async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
+        """Return learners in the order of their ids; see `CleanableStore.learners`."""
+        return await self._in_session(lambda run: cleaning.list_learners(run, max(0, limit), after))
+
+    async def sizes(self) -> StoreSizes:
+        """Return how much is stored; see `CleanableStore.sizes`."""
+        return await self._in_session(cleaning.read_sizes)
+
+    async def close(self) -> None:
+        """Close the connections; the next call opens them again."""
+        await portal().run(self.connection.close(), shielded=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def _on_portal(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
+        return await portal().run(self.connection.work(attempt))
+
+    async def _write(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
+        return await portal().run(self.connection.work(attempt, seconds=WRITE_SECONDS), shielded=True)
+
+    async def _in_session(self, job: Callable[[Runner], Awaitable[T]]) -> T:
+        async def read(link: Link) -> T:
+            async with self.connection.session(link) as session:
+                return await job(session)
+
+        return await self._on_portal(read)
+
+    async def _locked(self, learner: str, job: Callable[[Runner], Awaitable[T]]) -> T:
+        """Run a job in a transaction that holds the learner's lock."""
+
+        async def attempt(link: Link) -> T:
+            async with self.connection.transaction(link) as transaction:
+                await lock(transaction, learner)
+                return await job(transaction)
+
+        return await self._write(attempt)
+
+    async def _read(self, link: Link, learner: str, known: Snapshot) -> Snapshot:
+        version = known.version
+        rows = await self.connection.rows(
+            link, cypher.LOAD, uid=learner, epoch=version.epoch, etag=version.etag
+        )
+        if not rows:
+            return Snapshot()
+        return Reply.model_validate(rows[0]).snapshot(known) or await self._read_locked(link, learner, known)
+
+    async def _read_locked(self, link: Link, learner: str, known: Snapshot) -> Snapshot:
+        """Read under the lock, after a read that another transaction had changed half of."""
+        async with self.connection.transaction(link) as transaction:
+            state = await lock(transaction, learner, known.version)
+            return (state and state.snapshot(known)) or Snapshot()
+
+    async def _commit(self, request: CommitRequest) -> Commit:
+        async with self.connection.link.queues[self.connection.namespace].slot(
+            request.learner, request.base
+        ) as slot:
+            result = await self.connection.work(
+                lambda link: commit_once(self.connection, link, request, slot.base), seconds=WRITE_SECONDS
+            )
+            if result.compaction_due:
+                await self._compact(request.learner)
+            slot.result = result.commit.snapshot
+            return result.commit
+
+    async def _compact(self, learner: str) -> None:
+        """Drop old effects. A failure does not affect the commit; a later commit compacts instead."""
+        kept = self.policy.history_kept
+        try:
+            await self.connection.work(
+                lambda link: self.connection.rows(link, cypher.COMPACT, uid=learner, kept=kept),
+                seconds=WRITE_SECONDS,
+            )
+        except StoreError as error:
+            _log.warning("[ACE Memory] the history was not compacted: %s", error)

@@ -1,0 +1,195 @@
+"""The catalogue of named playbooks in SQLite, their versions, and reading them beside a learner's memory.
+
+Statements on the catalogue are the same in both namespaces. Where no owner is, the column holds ''.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import cast
+
+from ace_graph.errors import PlaybookExists
+from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
+from ace_graph.memory.catalogue.label import stored_label
+from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.delta.effect import apply
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.serialization import dump_playbook, load_effect
+from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.sqlite.rows import read_base, read_head, read_snapshot
+from ace_graph.memory.stores.sqlite.tables import Tables
+
+__all__ = [
+    "add_entry",
+    "delete_entries",
+    "find_entry",
+    "keep_contents",
+    "list_entries",
+    "read_attached",
+    "read_content_at",
+    "read_entries",
+    "read_entry",
+    "read_versions",
+]
+
+_ENTRY = """
+SELECT c.playbook_id, c.owner, c.name, s.created_at, s.updated_at, c.description, c.scope, c.visibility,
+s.epoch, s.version, s.etag, s.major, s.minor
+FROM ace_named_catalogue c JOIN ace_named_states s ON s.user_id = c.playbook_id
+"""
+
+
+def add_entry(tables: Tables, entry: PlaybookEntry) -> None:
+    """Add the entry. Raises PlaybookExists."""
+    try:
+        tables.execute(
+            "INSERT INTO ace_named_catalogue (playbook_id, owner, name, name_key, description, scope, "
+            "visibility) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                entry.playbook_id,
+                entry.owner or "",
+                entry.name,
+                entry.name_key,
+                entry.description,
+                entry.scope,
+                entry.visibility,
+            ),
+        )
+    except sqlite3.IntegrityError as error:
+        raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name") from error
+
+
+def find_entry(tables: Tables, ref: PlaybookRef) -> PlaybookEntry | None:
+    """Return the entry of an owner and a name."""
+    found = tables.execute(f"{_ENTRY} WHERE c.owner = ? AND c.name_key = ?", (ref.owner or "", ref.key))
+    row = found.fetchone()
+    return None if row is None else _entry(row)
+
+
+def read_entry(tables: Tables, playbook_id: str) -> PlaybookEntry | None:
+    """Return the entry with an id."""
+    row = tables.execute(f"{_ENTRY} WHERE c.playbook_id = ?", (playbook_id,)).fetchone()
+    return None if row is None else _entry(row)
+
+
+def read_entries(tables: Tables, owner: str) -> tuple[PlaybookEntry, ...]:
+    """Return all entries of a learner."""
+    return list_entries(tables, owner, -1, "")
+
+
+def list_entries(tables: Tables, owner: str | None, limit: int, after: str) -> tuple[PlaybookEntry, ...]:
+    """Return entries of an owner in the order of their name keys; a negative limit means all."""
+    rows = tables.execute(
+        f"{_ENTRY} WHERE c.owner = ? AND c.name_key > ? ORDER BY c.name_key LIMIT ?",
+        (owner or "", after, limit),
+    )
+    return tuple(map(_entry, rows))
+
+
+def delete_entries(tables: Tables, key: str) -> tuple[str, ...]:
+    """Delete the entries of a learner, or the entry of a playbook; return the ids of the playbooks."""
+    column = "owner" if tables.namespace == "learners" else "playbook_id"
+    rows = tables.execute(
+        f"DELETE FROM ace_named_catalogue WHERE {column} = ? RETURNING playbook_id",  # noqa: S608  constants
+        (key,),
+    ).fetchall()
+    return tuple(playbook_id for (playbook_id,) in rows)
+
+
+def read_attached(tables: Tables, learner: str, known: Snapshot | None, wanted: Sequence[Wanted]) -> Loaded:
+    """Return a learner's snapshot and the playbooks; run it in one read transaction."""
+    named = tables.of("playbooks")
+    return Loaded(read_snapshot(tables, learner, known), tuple(_attached(named, each) for each in wanted))
+
+
+def _attached(tables: Tables, wanted: Wanted) -> AttachedPlaybook | None:
+    entry = find_entry(tables, wanted.ref)
+    if entry is None:
+        return None
+    if entry.version.same_content(wanted.known):
+        return AttachedPlaybook(entry, None)
+    return AttachedPlaybook(entry, read_snapshot(tables, entry.playbook_id, None).playbook)
+
+
+def read_versions(tables: Tables, key: str) -> tuple[StoredVersion, ...]:
+    """Return all versions, the oldest first; run it in one read transaction."""
+    kept = _kept(tables, key)
+    base = read_head(tables, key).marks.base
+    rows = tables.execute(
+        "SELECT version, major, minor, at, author, reason, op_id FROM ace_deltas "
+        "WHERE user_id = ? AND content_changed ORDER BY version",
+        (key,),
+    )
+    return tuple(
+        StoredVersion(
+            n,
+            stored_label(n, major, minor),
+            datetime.fromisoformat(at),
+            author,
+            reason,
+            op_id,
+            n >= base or n in kept,
+        )
+        for n, major, minor, at, author, reason, op_id in rows
+    )
+
+
+def read_content_at(tables: Tables, key: str, n: int) -> Playbook | None:
+    """Return the content of a version; None where it is not kept. Run it in one read transaction."""
+    head = read_head(tables, key)
+    if not 0 <= n <= head.version.n:
+        return None
+    start = n if n in _kept(tables, key) else head.marks.base
+    if n < start:
+        return None
+    content = read_base(tables, key, start)
+    rows = tables.execute(
+        "SELECT effect_json FROM ace_deltas WHERE user_id = ? AND content_changed AND version > ? "
+        "AND version <= ? ORDER BY version",
+        (key, start, n),
+    )
+    return apply(content, *(load_effect(text) for (text,) in rows))
+
+
+def keep_contents(tables: Tables, key: str, base: int, contents: Mapping[int, Playbook]) -> None:
+    """Keep the versions from `base` on and those of `contents`; the caller holds the write lock."""
+    head = read_head(tables, key)
+    if not head.marks.base <= base <= head.version.n:
+        return
+    for n in _kept(tables, key) - contents.keys():
+        tables.execute("DELETE FROM ace_bases WHERE user_id = ? AND version = ?", (key, n))
+    tables.executemany(
+        "INSERT INTO ace_bases (user_id, version, memory_json) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(key, n, dump_playbook(content)) for n, content in contents.items()],
+    )
+    tables.execute(
+        "UPDATE ace_deltas SET effect_json = NULL WHERE user_id = ? AND version <= ? AND content_changed",
+        (key, base),
+    )
+    tables.execute(
+        "UPDATE ace_learners SET base_version = ?, next_base_version = NULL WHERE user_id = ?", (base, key)
+    )
+
+
+def _kept(tables: Tables, key: str) -> set[int]:
+    return {n for (n,) in tables.execute("SELECT version FROM ace_bases WHERE user_id = ?", (key,))}
+
+
+def _entry(row: tuple[object, ...]) -> PlaybookEntry:
+    playbook_id, owner, name, created, updated, description, scope, visibility, *version = row
+    epoch, n, etag, major, minor = cast("tuple[str, int, str, int | None, int | None]", tuple(version))
+    return PlaybookEntry(
+        str(playbook_id),
+        str(owner) or None,
+        str(name),
+        datetime.fromisoformat(str(created)),
+        datetime.fromisoformat(str(updated)),
+        str(description),
+        cast("Scope", scope),
+        cast("Visibility", visibility),
+        Version(epoch, n, etag, stored_label(n, major, minor)),
+    )

@@ -1,0 +1,250 @@
+"""The learners, or the named playbooks, of one SQLite file: what both namespaces do alike.
+
+A commit is planned before the write lock is taken, from the newest snapshot that this process knows. Under
+the lock it is compared with the stored state, and planned again only where another process was faster
+(commit.py). SQL is in rows.py, pending.py, cleaning.py and catalogue.py, tables are in migrations.py.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Self, TypeVar
+
+from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.commit import Commit, History, NewToken
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import (
+    LearnerExport,
+    LearnerSummary,
+    StoreSizes,
+    checked_learner_id,
+)
+from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.sqlite.cleaning import (
+    Batch,
+    begin_cleaning,
+    clean_batch,
+    count_batch,
+    list_learners,
+    read_sizes,
+)
+from ace_graph.memory.stores.sqlite.commit import delete_all, read_export, write_commit
+from ace_graph.memory.stores.sqlite.connection import reading, writing
+from ace_graph.memory.stores.sqlite.file import SQLiteFile
+from ace_graph.memory.stores.sqlite.pending import (
+    amend_turn,
+    claim_next,
+    count_items,
+    find_turns,
+    read_items,
+    release,
+    renew_lease,
+    retry_dead,
+)
+from ace_graph.memory.stores.sqlite.rows import read_history, read_snapshot, read_turns
+from ace_graph.memory.stores.sqlite.tables import Namespace, Tables
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.portal import portal
+
+__all__ = ["SQLiteNamespace"]
+
+T = TypeVar("T")
+
+
+class SQLiteNamespace:
+    """A store over one namespace of the file; in that of playbooks, a learner's id is a playbook's id."""
+
+    name = "SQLite"
+
+    def __init__(self, file: SQLiteFile, namespace: Namespace, policy: Policy, new_token: NewToken) -> None:
+        self.policy = policy
+        self._file = file
+        self._namespace: Namespace = namespace
+        self._new_token = new_token
+
+    async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        """Return the newest snapshot; see `Store.load`."""
+        learner = checked_learner_id(learner_id)
+        return await self._read(lambda tables: read_snapshot(tables, learner, known))
+
+    async def commit(
+        self,
+        learner_id: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
+    ) -> Commit:
+        """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
+        learner = checked_learner_id(learner_id)
+        return await self._write_commit(learner, delta, base, record, pending)
+
+    async def _write_commit(
+        self,
+        learner: str,
+        delta: Delta,
+        base: Snapshot,
+        record: TurnRecord | Amend | None = None,
+        pending: Pending | PendingItem | None = None,
+        entry: PlaybookEntry | None = None,
+    ) -> Commit:
+        request = CommitRequest(learner, delta, base, record, pending, self.policy, self._new_token, entry)
+        return await portal().run(self._commit(request), shielded=True)
+
+    async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
+        """Change a turn's record; see `PendingStore.amend`."""
+        learner = checked_learner_id(learner_id)
+        return await self._write(lambda tables: amend_turn(tables, learner, amend))
+
+    async def find_turns(
+        self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
+    ) -> tuple[TurnRecord, ...]:
+        """Return the turns that match; see `PendingStore.find_turns`."""
+        learner = checked_learner_id(learner_id)
+        return await self._read(
+            lambda tables: find_turns(tables, learner, wanted, max(0, limit), max(0, skip))
+        )
+
+    async def claim(
+        self, owner: str, now: datetime, seconds: float, learner_id: str | None = None
+    ) -> PendingItem | None:
+        """Lease the next item; see `PendingStore.claim`."""
+        token = self._new_token()
+        return await self._write(lambda tables: claim_next(tables, owner, now, seconds, learner_id, token))
+
+    async def renew(self, item: PendingItem, until: datetime) -> bool:
+        """Extend the lease; see `PendingStore.renew`."""
+        return await self._write(lambda tables: renew_lease(tables, item, until))
+
+    async def fail(self, item: PendingItem, error: str, retry_at: datetime | None) -> bool:
+        """Release the item with the error; see `PendingStore.fail`."""
+        return await self._write(lambda tables: release(tables, item, error, retry_at))
+
+    async def retry(self, learner_id: str, pending_id: str, now: datetime) -> bool:
+        """Make a dead letter pending again; see `PendingStore.retry`."""
+        learner = checked_learner_id(learner_id)
+        return await self._write(lambda tables: retry_dead(tables, learner, pending_id, now))
+
+    async def list_pending(
+        self, learner_id: str | None = None, *, dead: bool | None = None, limit: int = 100
+    ) -> tuple[PendingItem, ...]:
+        """Return the items in order; see `PendingStore.list_pending`."""
+        return await self._read(lambda tables: read_items(tables, learner_id, dead, max(0, limit)))
+
+    async def count_pending(self) -> PendingCounts:
+        """Return how many items there are; see `PendingStore.count_pending`."""
+        return await self._read(count_items)
+
+    async def history(self, learner_id: str) -> History:
+        """Return the content changes whose effect is kept; see `Store.history`."""
+        learner = checked_learner_id(learner_id)
+        return await self._read(lambda tables: read_history(tables, learner, everything=False))
+
+    async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
+        """Return the newest turn records; see `Store.turns`."""
+        learner = checked_learner_id(learner_id)
+        return await self._read(lambda tables: read_turns(tables, learner, max(0, limit)))
+
+    async def export(self, learner_id: str) -> LearnerExport:
+        """Return everything stored about the learner; see `Store.export`."""
+        learner = checked_learner_id(learner_id)
+        return await self._read(lambda tables: read_export(tables, learner))
+
+    async def forget(self, learner_id: str) -> bool:
+        """Delete everything stored about the learner; see `Store.forget`."""
+        learner = checked_learner_id(learner_id)
+        return await portal().run(self._forget(learner), shielded=True)
+
+    async def clean(
+        self,
+        learner_id: str,
+        cutoffs: Cutoffs,
+        place: Place = START,
+        *,
+        most: int = 200,
+        dry_run: bool = False,
+    ) -> Cleaned:
+        """Clean one batch; see `CleanableStore.clean`."""
+        batch = Batch(checked_learner_id(learner_id), cutoffs, place, max(1, most))
+        if dry_run:
+            return await self._read(lambda tables: count_batch(tables, batch))
+
+        async def write() -> Cleaned:
+            return await self._file.connections().writer.run(
+                lambda link: clean_batch(self._tables(link), batch)
+            )
+
+        return await portal().run(write(), shielded=True)
+
+    async def begin_cleaning(self, now: datetime, every: float) -> bool:
+        """Return whether the caller should clean now; see `CleanableStore.begin_cleaning`."""
+        return await self._write(lambda tables: begin_cleaning(tables, now, every))
+
+    async def learners(self, limit: int = 100, after: str = "") -> tuple[LearnerSummary, ...]:
+        """Return learners in the order of their ids; see `CleanableStore.learners`."""
+        return await self._read(lambda tables: list_learners(tables, max(0, limit), after))
+
+    async def sizes(self) -> StoreSizes:
+        """Return how much is stored; see `CleanableStore.sizes`."""
+        return await self._read(read_sizes)
+
+    async def close(self) -> None:
+        """Close both connections when the current calls have ended; the next call opens them again."""
+        await portal().run(self._file.close(), shielded=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    def _tables(self, connection: sqlite3.Connection) -> Tables:
+        return Tables(connection, self._namespace)
+
+    async def _read(self, job: Callable[[Tables], T]) -> T:
+        async def read() -> T:
+            return await self._file.connections().reader.run(
+                lambda link: _within(reading, job, self._tables(link))
+            )
+
+        return await portal().run(read())
+
+    async def _write(self, job: Callable[[Tables], T]) -> T:
+        async def write() -> T:
+            return await self._file.connections().writer.run(
+                lambda link: _within(writing, job, self._tables(link))
+            )
+
+        return await portal().run(write(), shielded=True)
+
+    async def _commit(self, request: CommitRequest) -> Commit:
+        connections, began = self._file.connections(), time.monotonic()
+        async with connections.queues[self._namespace].slot(request.learner, request.base) as slot:
+            start = slot.base
+            commit = await connections.writer.run(
+                lambda link: write_commit(self._tables(link), request, start),
+                began=began,  # so that all commits queued for a locked file fail together, not one by one
+            )
+            slot.result = commit.snapshot
+        return commit
+
+    async def _forget(self, learner: str) -> bool:
+        return await self._file.connections().writer.run(lambda link: delete_all(self._tables(link), learner))
+
+
+def _within(
+    transaction: Callable[[sqlite3.Connection], AbstractContextManager[None]],
+    job: Callable[[Tables], T],
+    tables: Tables,
+) -> T:
+    with transaction(tables.connection):
+        return job(tables)
