@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-__all__ = ["DecayRates", "Policy"]
+__all__ = ["DecayRates", "Policy", "VersionRetention"]
 
 Rate = Annotated[float, AfterValidator(lambda rate: min(1.0, max(0.0, rate)))]
 
@@ -25,6 +25,20 @@ class DecayRates(BaseModel):
     procedural: Rate = 0.002
 
 
+class VersionRetention(BaseModel):
+    """Which versions of a named playbook stay readable: the union of the three, and always the current one.
+
+    `keep_latest`: so many of the newest. `keep_all_major`: those that begin a major version. `keep_days`:
+    those that are not older. Defaults from document 004, section 7.3.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    keep_latest: Annotated[int, Field(ge=1)] = 5
+    keep_all_major: bool = True
+    keep_days: Annotated[float, Field(ge=0, le=36_500)] = 90.0
+
+
 class Policy(BaseModel):
     """Limits and thresholds of one store.
 
@@ -38,6 +52,7 @@ class Policy(BaseModel):
     measured (trust.py); 0 turns that off. `max_turn_rewrites` is how many existing bullets a turn may edit,
     merge or remove. `max_turn_changes` is how many operations of one turn may change bullets.
     `history_kept` is how many effects of a learner can be read before older ones are compacted.
+    `versions` says which versions of a named playbook stay readable.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,6 +67,7 @@ class Policy(BaseModel):
     max_turn_rewrites: Annotated[int, Field(ge=0)] = 5
     max_turn_changes: Annotated[int, Field(ge=0)] = 20
     history_kept: Annotated[int, Field(ge=1)] = 500
+    versions: VersionRetention = VersionRetention()
 
     def of_playbooks(self) -> Policy:
         """Return the policy for named playbooks: their old versions are dropped by rules, not by number."""

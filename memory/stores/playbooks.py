@@ -23,7 +23,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store
 
-__all__ = ["NamingStore", "PlaybookStore", "StoredVersion", "keeps_playbooks", "naming"]
+__all__ = ["NamingStore", "PlaybookStore", "StoredVersion", "VersionedStore", "keeps_playbooks", "naming"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,19 @@ class StoredVersion:
     readable: bool = True
 
 
-class PlaybookStore(CleanableStore, Protocol):
+class VersionedStore(CleanableStore, Protocol):
+    """A store that lists the versions of what is under a key, and reads their content."""
+
+    async def versions(self, key: str) -> tuple[StoredVersion, ...]:
+        """Return all versions, the oldest first, also those whose content was dropped."""
+        ...
+
+    async def content_at(self, key: str, n: int) -> Playbook | None:
+        """Return the content of version `n`; None where it is not readable."""
+        ...
+
+
+class PlaybookStore(VersionedStore, Protocol):
     """The namespace of named playbooks. In the methods of `Store`, the learner's id is a playbook's id here.
 
     No history is compacted by itself: `keep_versions` decides what stays readable. `forget` deletes the entry
@@ -54,7 +66,10 @@ class PlaybookStore(CleanableStore, Protocol):
         ...
 
     async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
-        """Return the entry of that owner and name; the name's case and normal form do not matter."""
+        """Return the entry of that owner and name; the name's case and normal form do not matter.
+
+        `default` gives the owner's own memory, once there is one, with `default` as its id.
+        """
         ...
 
     async def entry(self, playbook_id: str) -> PlaybookEntry | None:
@@ -67,14 +82,6 @@ class PlaybookStore(CleanableStore, Protocol):
         """Return at most `limit` entries of one owner in the order of their name keys, after `after`."""
         ...
 
-    async def versions(self, playbook_id: str) -> tuple[StoredVersion, ...]:
-        """Return all versions, the oldest first, also those whose content was dropped."""
-        ...
-
-    async def content_at(self, playbook_id: str, n: int) -> Playbook | None:
-        """Return the content of version `n`; None where it is not readable."""
-        ...
-
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Keep the versions from `base` on, and before it only those of `contents`, which has `base` too.
 
@@ -83,7 +90,7 @@ class PlaybookStore(CleanableStore, Protocol):
         ...
 
 
-class NamingStore(CleanableStore, Protocol):
+class NamingStore(VersionedStore, Protocol):
     """A store with a namespace of named playbooks.
 
     `forget` deletes the learner's playbooks, `export` holds them.

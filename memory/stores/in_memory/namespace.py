@@ -15,6 +15,7 @@ from ace_graph.errors import LearnerForgotten
 from ace_graph.memory.commit import Commit, History, NewToken, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
@@ -27,6 +28,7 @@ from ace_graph.memory.stores.base import (
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.in_memory.learner import HeldLearner
 from ace_graph.memory.stores.in_memory.pending import Queue
+from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal
@@ -125,6 +127,14 @@ class InMemoryNamespace:
         """Return the content changes whose effect is kept; see `Store.history`."""
         learner = checked_learner_id(learner_id)
         return await self._on_portal(lambda: self._held(learner).history(everything=False))
+
+    async def versions(self, key: str) -> tuple[StoredVersion, ...]:
+        """Return all versions, the oldest first; see `VersionedStore.versions`."""
+        return await self._on_portal(lambda: self._held(key).versions())
+
+    async def content_at(self, key: str, n: int) -> Playbook | None:
+        """Return the content of a version; see `VersionedStore.content_at`."""
+        return await self._on_portal(lambda: self._held(key).content_at(n))
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
         """Return the newest turn records; see `Store.turns`."""

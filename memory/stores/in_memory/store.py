@@ -8,7 +8,7 @@ from dataclasses import replace
 from ace_graph.errors import PlaybookExists
 from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
 from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.catalogue.name import DEFAULT, PlaybookRef
 from ace_graph.memory.commit import Commit, NewToken
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
@@ -16,8 +16,8 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, checked_learner_id, random_token
 from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.in_memory.learner import HeldLearner
 from ace_graph.memory.stores.in_memory.namespace import Held, InMemoryNamespace
-from ace_graph.memory.stores.playbooks import StoredVersion
 
 __all__ = ["InMemoryPlaybooks", "InMemoryStore", "Learners"]
 
@@ -107,12 +107,17 @@ class InMemoryStore(InMemoryNamespace):
         return any([super()._forget(learner), *map(self.playbooks.deleted, owned)])
 
 
+def _own_memory(learner: str, held: HeldLearner) -> PlaybookEntry:
+    version = held.snapshot.version
+    return PlaybookEntry(DEFAULT, learner, DEFAULT, held.created_at, held.changed_at, version=version)
+
+
 class InMemoryPlaybooks(InMemoryNamespace):
     """A `PlaybookStore`: the named playbooks among the data of stores."""
 
     def __init__(self, learners: Learners, policy: Policy, new_token: NewToken = random_token) -> None:
         super().__init__(learners.named, policy, new_token)
-        self._named = learners.named
+        self._named, self._of_learners = learners.named, learners.by_id
 
     async def create(self, entry: PlaybookEntry, delta: Delta) -> Commit:
         """Store a new playbook; see `PlaybookStore.create`."""
@@ -122,7 +127,14 @@ class InMemoryPlaybooks(InMemoryNamespace):
 
     async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
         """Return the entry of an owner and a name; see `PlaybookStore.find`."""
-        return await self._on_portal(lambda: self._named.find(ref))
+
+        def find() -> PlaybookEntry | None:
+            if not ref.is_default:
+                return self._named.find(ref)
+            held = None if ref.owner is None else self._of_learners.get(ref.owner)
+            return None if held is None or ref.owner is None else _own_memory(ref.owner, held)
+
+        return await self._on_portal(find)
 
     async def entry(self, playbook_id: str) -> PlaybookEntry | None:
         """Return the entry with that id."""
@@ -134,14 +146,6 @@ class InMemoryPlaybooks(InMemoryNamespace):
         """Return the entries of an owner; see `PlaybookStore.entries`."""
         found = await self._on_portal(lambda: self._named.of(owner))
         return tuple(entry for entry in found if entry.name_key > after)[: max(0, limit)]
-
-    async def versions(self, playbook_id: str) -> tuple[StoredVersion, ...]:
-        """Return all versions, the oldest first; see `PlaybookStore.versions`."""
-        return await self._on_portal(lambda: self._held(playbook_id).versions())
-
-    async def content_at(self, playbook_id: str, n: int) -> Playbook | None:
-        """Return the content of a version; see `PlaybookStore.content_at`."""
-        return await self._on_portal(lambda: self._held(playbook_id).content_at(n))
 
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""

@@ -46,6 +46,14 @@ m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.mino
 
 FIND: Final = f"MATCH (m:AceMemoryState {{owner_name: $owner_name}}) RETURN {_ENTRY}"
 
+OWN: Final = """
+MATCH (m:AceMemoryState {user_id: $uid})
+RETURN 'default' AS playbook_id, m.user_id AS owner, 'default' AS name, m.created_at AS created_at,
+  m.updated_at AS updated_at, '' AS description, 'agent' AS scope, 'private' AS visibility,
+  m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor
+"""
+"""A learner's memory as an entry; runs in the namespace of learners."""
+
 GET: Final = f"MATCH (m:AceMemoryState {{user_id: $uid}}) WHERE m.owner_name IS NOT NULL RETURN {_ENTRY}"
 
 ENTRIES: Final = f"""
@@ -112,7 +120,9 @@ CALL (m) {
 
 
 async def find_entry(run: Runner, ref: PlaybookRef) -> PlaybookEntry | None:
-    """Return the entry of an owner and a name."""
+    """Return the entry of an owner and a name; `default` is the owner's memory."""
+    if ref.is_default:
+        return _first(await fetch(run.of("learners"), OWN, uid=ref.owner))
     return _first(await fetch(run, FIND, owner_name=owner_name(ref)))
 
 

@@ -12,6 +12,7 @@ from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import Commit, History, NewToken
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
@@ -25,11 +26,12 @@ from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.neo4j import cleaning
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
-from ace_graph.memory.stores.neo4j.catalogue import delete_owned
+from ace_graph.memory.stores.neo4j.catalogue import delete_owned, read_content_at, read_versions
 from ace_graph.memory.stores.neo4j.commit import commit_once, lock
 from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, Neo4jConnection, Runner, fetch
 from ace_graph.memory.stores.neo4j.history import read_export, read_history, read_turns
 from ace_graph.memory.stores.neo4j.rows import Reply
+from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal
@@ -138,6 +140,14 @@ class Neo4jNamespace:
                 return await read_history(transaction, learner)
 
         return await self._write(read)
+
+    async def versions(self, key: str) -> tuple[StoredVersion, ...]:
+        """Return all versions, the oldest first; see `VersionedStore.versions`."""
+        return await self._locked(key, lambda run: read_versions(run, key))
+
+    async def content_at(self, key: str, n: int) -> Playbook | None:
+        """Return the content of a version; see `VersionedStore.content_at`."""
+        return await self._locked(key, lambda run: read_content_at(run, key, n))
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
         """Return the newest turn records; see `Store.turns`."""

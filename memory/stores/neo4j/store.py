@@ -32,15 +32,12 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     find_entry,
     keep_contents,
     list_entries,
-    read_content_at,
     read_entry,
-    read_versions,
     wanted_rows,
 )
 from ace_graph.memory.stores.neo4j.connection import Link, Login, Neo4jConnection, Row
 from ace_graph.memory.stores.neo4j.namespace import Neo4jNamespace
 from ace_graph.memory.stores.neo4j.rows import Reply
-from ace_graph.memory.stores.playbooks import StoredVersion
 
 __all__ = ["Neo4jPlaybooks", "Neo4jStore"]
 
@@ -147,14 +144,6 @@ class Neo4jPlaybooks(Neo4jNamespace):
     ) -> tuple[PlaybookEntry, ...]:
         """Return the entries of an owner; see `PlaybookStore.entries`."""
         return await self._in_session(lambda run: list_entries(run, owner, max(0, limit), after))
-
-    async def versions(self, playbook_id: str) -> tuple[StoredVersion, ...]:
-        """Return all versions, the oldest first; see `PlaybookStore.versions`."""
-        return await self._locked(playbook_id, lambda run: read_versions(run, playbook_id))
-
-    async def content_at(self, playbook_id: str, n: int) -> Playbook | None:
-        """Return the content of a version; see `PlaybookStore.content_at`."""
-        return await self._locked(playbook_id, lambda run: read_content_at(run, playbook_id, n))
 
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""

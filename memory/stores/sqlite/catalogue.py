@@ -42,6 +42,11 @@ s.epoch, s.version, s.etag, s.major, s.minor
 FROM ace_named_catalogue c JOIN ace_named_states s ON s.user_id = c.playbook_id
 """
 
+_OWN = """
+SELECT 'default', user_id, 'default', created_at, updated_at, '', 'agent', 'private',
+epoch, version, etag, major, minor FROM ace_learners WHERE user_id = ?
+"""
+
 
 def add_entry(tables: Tables, entry: PlaybookEntry) -> None:
     """Add the entry. Raises PlaybookExists."""
@@ -64,7 +69,10 @@ def add_entry(tables: Tables, entry: PlaybookEntry) -> None:
 
 
 def find_entry(tables: Tables, ref: PlaybookRef) -> PlaybookEntry | None:
-    """Return the entry of an owner and a name."""
+    """Return the entry of an owner and a name; `default` is the owner's memory."""
+    if ref.is_default:
+        row = tables.of("learners").execute(_OWN, (ref.owner,)).fetchone()
+        return None if row is None else _entry(row)
     found = tables.execute(f"{_ENTRY} WHERE c.owner = ? AND c.name_key = ?", (ref.owner or "", ref.key))
     row = found.fetchone()
     return None if row is None else _entry(row)

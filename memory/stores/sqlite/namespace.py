@@ -18,6 +18,7 @@ from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import Commit, History, NewToken
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.snapshot import Snapshot
@@ -28,6 +29,8 @@ from ace_graph.memory.stores.base import (
     checked_learner_id,
 )
 from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.sqlite.catalogue import read_content_at, read_versions
 from ace_graph.memory.stores.sqlite.cleaning import (
     Batch,
     begin_cleaning,
@@ -148,6 +151,14 @@ class SQLiteNamespace:
         """Return the content changes whose effect is kept; see `Store.history`."""
         learner = checked_learner_id(learner_id)
         return await self._read(lambda tables: read_history(tables, learner, everything=False))
+
+    async def versions(self, key: str) -> tuple[StoredVersion, ...]:
+        """Return all versions, the oldest first; see `VersionedStore.versions`."""
+        return await self._read(lambda tables: read_versions(tables, key))
+
+    async def content_at(self, key: str, n: int) -> Playbook | None:
+        """Return the content of a version; see `VersionedStore.content_at`."""
+        return await self._read(lambda tables: read_content_at(tables, key, n))
 
     async def turns(self, learner_id: str, limit: int = 100) -> tuple[TurnRecord, ...]:
         """Return the newest turn records; see `Store.turns`."""

@@ -18,15 +18,12 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id, random_token
-from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.sqlite.catalogue import (
     find_entry,
     keep_contents,
     list_entries,
     read_attached,
-    read_content_at,
     read_entry,
-    read_versions,
 )
 from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.file import SQLiteFile
@@ -96,14 +93,6 @@ class SQLitePlaybooks(SQLiteNamespace):
     ) -> tuple[PlaybookEntry, ...]:
         """Return the entries of an owner; see `PlaybookStore.entries`."""
         return await self._read(lambda tables: list_entries(tables, owner, max(0, limit), after))
-
-    async def versions(self, playbook_id: str) -> tuple[StoredVersion, ...]:
-        """Return all versions, the oldest first; see `PlaybookStore.versions`."""
-        return await self._read(lambda tables: read_versions(tables, playbook_id))
-
-    async def content_at(self, playbook_id: str, n: int) -> Playbook | None:
-        """Return the content of a version; see `PlaybookStore.content_at`."""
-        return await self._read(lambda tables: read_content_at(tables, playbook_id, n))
 
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""

@@ -1,0 +1,44 @@
+"""Named playbooks: create, read, change and delete them, list their versions and go back (document 004, P2).
+
+    from ace_graph import open_store, playbooks
+
+    async with open_store() as store:
+        playbook_id = await playbooks.create(store, "api_client", ["Send the key in a header"], owner="ada")
+        await playbooks.update_playbook(store, ["Retry after 429"], "api_client", owner="ada")
+        for version in await playbooks.list_versions(store, "api_client", owner="ada"):
+            print(version.label, version.at, version.reason)
+
+A playbook belongs to an owner, a learner, or to the host application where no owner is named. The name
+`default` is the owner's own memory: it is there from the first thing learned, and can't be created or
+deleted.
+A graph run reads a named playbook when `ACEContext.playbooks` names it; a turn never writes one.
+"""
+
+from __future__ import annotations
+
+from ace_graph.playbooks.content import Content
+from ace_graph.playbooks.manage import (
+    NamedPlaybook,
+    create,
+    delete,
+    get_playbook,
+    list_playbooks,
+    update,
+    update_playbook,
+)
+from ace_graph.playbooks.versions import keep_versions, list_versions, restore, version_number
+
+__all__ = [
+    "Content",
+    "NamedPlaybook",
+    "create",
+    "delete",
+    "get_playbook",
+    "keep_versions",
+    "list_playbooks",
+    "list_versions",
+    "restore",
+    "update",
+    "update_playbook",
+    "version_number",
+]

@@ -1,0 +1,77 @@
+"""What a playbook can be filled with, as the operations that fill it.
+
+Nothing is taken over unseen: texts are checked and screened whether they are merged in or replace everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ace_graph.memory.bullet import Bullet, content_hash
+from ace_graph.memory.delta.effect import Rejection, apply
+from ace_graph.memory.delta.operations import Add, Delta, Reset
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.formats.json import JsonFormat
+from ace_graph.memory.formats.registry import read_bullets
+from ace_graph.memory.playbook import Playbook, id_number, mint_id
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+
+__all__ = ["Content", "Replacement", "adds_of", "replacement"]
+
+Content = Playbook | Iterable[str | Add]
+"""A playbook, or texts and Add operations."""
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """The operation that replaces everything, and what of the new content was refused."""
+
+    operation: Reset
+    refused: tuple[Rejection, ...] = ()
+
+
+def adds_of(content: Content) -> list[Add]:
+    """Return the operations that add this content. Raises `pydantic.ValidationError` for an empty text."""
+    if isinstance(content, Playbook):
+        return (
+            list(read_bullets(JsonFormat().write(content), JsonFormat.name).bullets) if len(content) else []
+        )
+    if isinstance(content, str):
+        content = [content]
+    return [Add(content=each) if isinstance(each, str) else each for each in content]
+
+
+def replacement(adds: Sequence[Add], present: Playbook, policy: Policy, now: datetime) -> Replacement:
+    """Return what replaces `present` by these bullets, judged as if they were added to an empty playbook.
+
+    A bullet keeps the id that it asks for. A plain text that is there already keeps its bullet, votes and
+    all; other bullets get ids that were never used.
+    """
+    known = {bullet.id: bullet for bullet in _known(adds, present)}
+    ids = {content_hash(bullet.content): name for name, bullet in known.items()}
+    numbered = _numbered(adds, ids, present.next_id)
+    effect = resolve(Snapshot(), Delta(op_id="replacement", now=now, operations=tuple(numbered)), policy)
+    bullets = [known.get(bullet.id, bullet) for bullet in apply(Playbook(), effect).bullets()]
+    return Replacement(Reset(bullets=tuple(bullets)), effect.report.rejected)
+
+
+def _known(adds: Iterable[Add], present: Playbook) -> Iterable[Bullet]:
+    """The bullets whose text is added again without saying more about it."""
+    for add in adds:
+        found = present.hashes.get(content_hash(add.content), ())
+        if found and add == Add(content=add.content):
+            yield present.entries[found[0]]
+
+
+def _numbered(adds: Iterable[Add], ids: Mapping[str, str], next_id: int) -> Iterator[Add]:
+    """The operations, each with an id to ask for: its own, that of a known text, or one never used."""
+    asked = list(adds)
+    number = max([next_id, *(1 + id_number(add.id) for add in asked if add.id is not None)])
+    for add in asked:
+        name = add.id or ids.get(content_hash(add.content))
+        if name is None:
+            name, number = mint_id(add.section, number), number + 1
+        yield add.model_copy(update={"id": name})

@@ -1,0 +1,222 @@
+"""Creating, reading, changing and deleting playbooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import uuid4
+
+from ace_graph.errors import ChangeRefused, InvalidPlaybook, LearnerForgotten
+from ace_graph.memory.catalogue.entry import PlaybookEntry, checked_entry
+from ace_graph.memory.catalogue.name import DEFAULT, PlaybookRef
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.effect import Rejection
+from ace_graph.memory.delta.operations import Delta, Operation
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store, checked_learner_id
+from ace_graph.memory.stores.playbooks import naming
+from ace_graph.playbooks.content import Content, adds_of, replacement
+from ace_graph.playbooks.target import Target, not_found, target_by_id, target_of
+from ace_graph.playbooks.versions import drop_old_versions
+
+__all__ = [
+    "Change",
+    "NamedPlaybook",
+    "Written",
+    "create",
+    "delete",
+    "get_playbook",
+    "list_playbooks",
+    "read",
+    "update",
+    "update_playbook",
+    "write",
+]
+
+
+@dataclass(frozen=True)
+class NamedPlaybook:
+    """A playbook with its entry; the version in both is the same."""
+
+    entry: PlaybookEntry
+    snapshot: Snapshot
+
+    @property
+    def playbook(self) -> Playbook:
+        """The bullets."""
+        return self.snapshot.playbook
+
+
+@dataclass(frozen=True)
+class Change:
+    """Who changes a playbook, when and why; and what else is asked of the commit.
+
+    `keeps_label`: the version has the label of the one before. With `expected_etag` the change is for the
+    content with that etag only.
+    """
+
+    author: str = "host"
+    reason: str = ""
+    now: datetime | None = None
+    keeps_label: bool = False
+    expected_etag: str | None = None
+
+    def delta(self, *operations: Operation) -> Delta:
+        """Return the operations as one delta with a new op id."""
+        return Delta(
+            op_id=uuid4().hex,
+            now=self.now or utc_now(),
+            operations=operations,
+            author=self.author,
+            reason=self.reason[:500],
+            keeps_label=self.keeps_label,
+            expected_etag=self.expected_etag,
+        )
+
+
+@dataclass(frozen=True)
+class Written:
+    """The commit of a change, and what of the content was refused."""
+
+    commit: Commit
+    refused: tuple[Rejection, ...] = ()
+
+
+async def create(
+    store: Store,
+    name: str,
+    content: Content = (),
+    *,
+    owner: str | None = None,
+    description: str = "",
+    scope: str = "agent",
+    visibility: str = "private",
+    change: Change | None = None,
+    new_id: Callable[[], str] = lambda: str(uuid4()),
+) -> str:
+    """Create a playbook at version 1.0 and return its id.
+
+    `scope` (agent, user, tenant, global) and `visibility` (private, shared) say who it is meant for; only the
+    owner can read it yet. Raises PlaybookExists for a name that the owner has, InvalidPlaybook for a field
+    that can't be used, ChangeRefused when all of the content is refused; then nothing is written.
+    """
+    change, ref = change or Change(reason="created"), PlaybookRef(_checked_owner(owner), name)
+    fields = {"description": description, "scope": scope, "visibility": visibility}
+    entry = checked_entry(new_id(), ref, change.now or utc_now(), **fields)
+    playbooks, adds = naming(store).playbooks, adds_of(content)
+    first = replacement(adds, Playbook(), store.policy, entry.created_at)
+    _check_any_accepted(len(adds), first.refused)
+    await playbooks.create(entry, change.delta(first.operation))
+    return entry.playbook_id
+
+
+async def get_playbook(store: Store, name: str = DEFAULT, owner: str | None = None) -> NamedPlaybook:
+    """Return an owner's playbook. Raises PlaybookNotFound, InvalidPlaybook."""
+    return await read(store, await target_of(store, name, owner))
+
+
+async def list_playbooks(
+    store: Store, owner: str | None = None, *, limit: int = 100, after: str = ""
+) -> tuple[PlaybookEntry, ...]:
+    """Return an owner's playbooks: the own memory, where there is one, then the others by name.
+
+    `after` is the `name_key` of the last one of the page before, which then begins after the own memory.
+    """
+    playbooks = naming(store).playbooks
+    own = await playbooks.find(PlaybookRef(owner, DEFAULT)) if owner is not None and not after else None
+    named = await playbooks.entries(owner, limit - (own is not None), after)
+    return named if own is None else (own, *named)
+
+
+async def update_playbook(
+    store: Store,
+    content: Content,
+    name: str = DEFAULT,
+    *,
+    owner: str | None = None,
+    merge: bool = True,
+    change: Change | None = None,
+) -> str:
+    """Add content to a playbook, or with `merge=False` replace all of it; return the playbook's id.
+
+    What is known already is reinforced, not doubled. A replacement is a new major version, in one commit; the
+    version before stays readable. Raises PlaybookNotFound, PlaybookChanged, and ChangeRefused when all of
+    the content is refused; then nothing is written.
+    """
+    target = await target_of(store, name, owner)
+    await write(target, content, merge=merge, change=change)
+    return DEFAULT if target.entry is None else target.entry.playbook_id
+
+
+async def update(
+    store: Store,
+    playbook_id: str,
+    content: Content,
+    *,
+    merge: bool = True,
+    increment_version: bool = True,
+    change: Change | None = None,
+) -> Commit:
+    """Do what `update_playbook` does, for the playbook with this id.
+
+    With `increment_version=False` the change is an amendment: the version keeps its label, and is listed.
+    """
+    change = change or Change()
+    amends = Change(change.author, change.reason, change.now, not increment_version, change.expected_etag)
+    written = await write(await target_by_id(store, playbook_id), content, merge=merge, change=amends)
+    return written.commit
+
+
+async def delete(store: Store, playbook_id: str) -> bool:
+    """Delete a playbook with all of its versions; False when there was none.
+
+    Raises InvalidPlaybook for `default`: `forget` deletes a learner's own memory.
+    """
+    if playbook_id == DEFAULT:
+        raise InvalidPlaybook("the own memory can't be deleted as a playbook: forget the learner instead")
+    return await naming(store).playbooks.forget(playbook_id)
+
+
+async def read(store: Store, target: Target) -> NamedPlaybook:
+    """Return the playbook at a target. Raises PlaybookNotFound where it is gone, or not there yet."""
+    entry = await naming(store).playbooks.find(target.ref)
+    snapshot = await target.store.load(target.key)
+    if entry is None or snapshot.absent:
+        raise not_found(target.ref.name)
+    return NamedPlaybook(replace(entry, version=snapshot.version), snapshot)
+
+
+async def write(
+    target: Target, content: Content, *, merge: bool = True, change: Change | None = None
+) -> Written:
+    """Commit content to the playbook at a target; see `update_playbook`."""
+    change, adds = change or Change(), adds_of(content)
+    base = await target.store.load(target.key)
+    refused: tuple[Rejection, ...] = ()
+    if merge:
+        delta = change.delta(*adds)
+    else:
+        new = replacement(adds, base.playbook, target.store.policy, change.now or utc_now())
+        delta, refused = change.delta(new.operation), new.refused
+        _check_any_accepted(len(adds), refused)
+    try:
+        commit = await target.store.commit(target.key, delta, base)
+    except LearnerForgotten as error:
+        raise not_found(target.ref.name) from error
+    refused += commit.report.rejected
+    _check_any_accepted(len(adds), refused)
+    await drop_old_versions(target, delta.now)
+    return Written(commit, refused)
+
+
+def _check_any_accepted(asked: int, refused: tuple[Rejection, ...]) -> None:
+    if asked and len(refused) >= asked:
+        first = refused[0]
+        raise ChangeRefused(f"{first.id}: {first.why}: nothing of the content was taken, correct it")
+
+
+def _checked_owner(owner: str | None) -> str | None:
+    return None if owner is None else checked_learner_id(owner)
