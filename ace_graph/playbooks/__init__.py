@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from ace_graph.playbooks.content import Content
 from ace_graph.playbooks.manage import (
+    Change,
     NamedPlaybook,
     create,
     delete,
@@ -29,6 +30,7 @@ from ace_graph.playbooks.manage import (
 from ace_graph.playbooks.versions import keep_versions, list_versions, restore, version_number
 
 __all__ = [
+    "Change",
     "Content",
     "NamedPlaybook",
     "create",

@@ -5,7 +5,7 @@ Nothing is taken over unseen: texts are checked and screened whether they are me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,8 +18,10 @@ from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.trajectory import TrajectoryFilter
 
-__all__ = ["Content", "Replacement", "adds_of", "replacement"]
+__all__ = ["Content", "Replacement", "adds_of", "replacement", "unknown_examples"]
 
 Content = Playbook | Iterable[str | Add]
 """A playbook, or texts and Add operations."""
@@ -44,16 +46,28 @@ def adds_of(content: Content) -> list[Add]:
     return [Add(content=each) if isinstance(each, str) else each for each in content]
 
 
-def replacement(adds: Sequence[Add], present: Playbook, policy: Policy, now: datetime) -> Replacement:
+async def unknown_examples(store: PendingStore, owner: str | None, adds: Iterable[Add]) -> frozenset[str]:
+    """Return the trajectories that the operations name and that the owner has no record of."""
+    named = frozenset(name for add in adds for name in add.examples)
+    if not named or owner is None:
+        return named
+    found = await store.find_turns(owner, TrajectoryFilter(turn_ids=named), limit=len(named) * 4)
+    return named - {turn.turn_id for turn in found}
+
+
+def replacement(
+    adds: Sequence[Add], present: Playbook, policy: Policy, now: datetime, unknown: Collection[str] = ()
+) -> Replacement:
     """Return what replaces `present` by these bullets, judged as if they were added to an empty playbook.
 
     A bullet keeps the id that it asks for. A plain text that is there already keeps its bullet, votes and
-    all; other bullets get ids that were never used.
+    all; other bullets get ids that were never used. `unknown` are trajectories that are not stored.
     """
     known = {bullet.id: bullet for bullet in _known(adds, present)}
     ids = {content_hash(bullet.content): name for name, bullet in known.items()}
     numbered = _numbered(adds, ids, present.next_id)
-    effect = resolve(Snapshot(), Delta(op_id="replacement", now=now, operations=tuple(numbered)), policy)
+    delta = Delta(op_id="replacement", now=now, operations=tuple(numbered))
+    effect = resolve(Snapshot(), delta, policy, unknown)
     bullets = [known.get(bullet.id, bullet) for bullet in apply(Playbook(), effect).bullets()]
     return Replacement(Reset(bullets=tuple(bullets)), effect.report.rejected)
 

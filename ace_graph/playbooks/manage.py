@@ -18,7 +18,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import naming
-from ace_graph.playbooks.content import Content, adds_of, replacement
+from ace_graph.playbooks.content import Content, adds_of, replacement, unknown_examples
 from ace_graph.playbooks.target import Target, not_found, target_by_id, target_of
 from ace_graph.playbooks.versions import drop_old_versions
 
@@ -107,7 +107,8 @@ async def create(
     fields = {"description": description, "scope": scope, "visibility": visibility}
     entry = checked_entry(new_id(), ref, change.now or utc_now(), **fields)
     playbooks, adds = naming(store).playbooks, adds_of(content)
-    first = replacement(adds, Playbook(), store.policy, entry.created_at)
+    unknown = await unknown_examples(naming(store), entry.owner, adds)
+    first = replacement(adds, Playbook(), store.policy, entry.created_at, unknown)
     _check_any_accepted(len(adds), first.refused)
     await playbooks.create(entry, change.delta(first.operation))
     return entry.playbook_id
@@ -147,7 +148,7 @@ async def update_playbook(
     the content is refused; then nothing is written.
     """
     target = await target_of(store, name, owner)
-    await write(target, content, merge=merge, change=change)
+    await write(store, target, content, merge=merge, change=change)
     return DEFAULT if target.entry is None else target.entry.playbook_id
 
 
@@ -166,8 +167,8 @@ async def update(
     """
     change = change or Change()
     amends = Change(change.author, change.reason, change.now, not increment_version, change.expected_etag)
-    written = await write(await target_by_id(store, playbook_id), content, merge=merge, change=amends)
-    return written.commit
+    target = await target_by_id(store, playbook_id)
+    return (await write(store, target, content, merge=merge, change=amends)).commit
 
 
 async def delete(store: Store, playbook_id: str) -> bool:
@@ -190,7 +191,7 @@ async def read(store: Store, target: Target) -> NamedPlaybook:
 
 
 async def write(
-    target: Target, content: Content, *, merge: bool = True, change: Change | None = None
+    store: Store, target: Target, content: Content, *, merge: bool = True, change: Change | None = None
 ) -> Written:
     """Commit content to the playbook at a target; see `update_playbook`."""
     change, adds = change or Change(), adds_of(content)
@@ -199,7 +200,8 @@ async def write(
     if merge:
         delta = change.delta(*adds)
     else:
-        new = replacement(adds, base.playbook, target.store.policy, change.now or utc_now())
+        unknown = await unknown_examples(naming(store), target.ref.owner, adds)
+        new = replacement(adds, base.playbook, target.store.policy, change.now or utc_now(), unknown)
         delta, refused = change.delta(new.operation), new.refused
         _check_any_accepted(len(adds), refused)
     try:

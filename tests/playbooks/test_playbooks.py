@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
+from typing import TypedDict
 from uuid import uuid4
 
 import pytest
@@ -28,11 +29,17 @@ from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.playbooks.manage import Change
-from ace_graph.testing.conformance.writing import NOON, adding, contents, write
+from ace_graph.testing.conformance.writing import NOON, adding, contents, record, touching, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 
 ADA = "ada"
+
+
+class _Fields(TypedDict, total=False):
+    scope: str
+    visibility: str
+    description: str
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -230,10 +237,23 @@ async def test_the_longest_name_is_taken(store: NamingStore) -> None:
     assert len((await playbooks.list_playbooks(store, ADA))[0].name) == 255
 
 
+async def test_bullets_name_trajectories_of_the_owner(store: NamingStore) -> None:
+    await write(store, ADA, touching(), record(1, turn_id="t1"))
+    await write(store, "ben", touching(), record(1, turn_id="theirs"))
+    foreign = Add(content="Use v2", examples=("t1", "theirs"), foreign=True)
+    made = await playbooks.create(store, "api_client", [foreign], owner=ADA)
+    (bullet,) = (await playbooks.get_playbook(store, "api_client", ADA)).playbook.bullets()
+    assert (bullet.examples, bullet.sources) == (("t1",), ("theirs",))
+    done = await playbooks.update(store, made, [Add(content="Retry after 429", examples=("t1",))])
+    assert done.report.rejected == ()
+    with pytest.raises(ChangeRefused, match="unknown trajectory theirs"):
+        await playbooks.update(store, made, [Add(content="Name the unit", examples=("theirs",))])
+
+
 @pytest.mark.parametrize(
     "field", [{"scope": "planet"}, {"visibility": "public"}, {"description": "x" * 2_001}]
 )
-async def test_a_bad_field_is_refused(store: NamingStore, field: dict[str, str]) -> None:
+async def test_a_bad_field_is_refused(store: NamingStore, field: _Fields) -> None:
     with pytest.raises(InvalidPlaybook):
         await playbooks.create(store, "api_client", owner=ADA, **field)
     assert await playbooks.list_playbooks(store, ADA) == ()
@@ -328,10 +348,14 @@ async def test_a_kept_version_is_restored_after_others_were_dropped(store: Namin
 async def test_neo4j_keeps_names_versions_and_contents(neo4j: Neo4jServer, learner: str) -> None:
     async with Neo4jSubject(neo4j).open() as store:
         made = await _made(store, learner)
+        await write(store, learner, touching(), record(1, turn_id="t1"))
+        named = Add(content="Name the unit", examples=("t1",))
+        assert (await playbooks.update(store, made, [named])).report.rejected == ()
+        assert await playbooks.delete(store, await playbooks.create(store, "other", [named], owner=learner))
         with pytest.raises(PlaybookExists):
             await playbooks.create(store, "API_client", owner=learner)
         versions = await playbooks.list_versions(store, "api_client", learner)
-        assert [str(each.label) for each in versions] == ["2.0", "1.1", "1.0"]
+        assert [str(each.label) for each in versions] == ["2.1", "2.0", "1.1", "1.0"]
         await playbooks.restore(store, "1.1", "api_client", owner=learner)
         assert await texts(store, "api_client", learner) == ["Retry after 429", "Use v1"]
         await write(store, learner, adding("Draw a bar"))
