@@ -97,6 +97,11 @@ ORDER = (
     ("In long division, estimate the result", "Estimate the result in long division"),
     ("For negative numbers, draw a number line", "Draw a number line for negative numbers"),
     ("With an example from football, explain every step", "Explain every step with an example from football"),
+    ("Label the axes in every chart", "In every chart label the axes"),
+    (
+        "Tap water in the north of the island is drinkable",
+        "In the north of the island, tap water is drinkable",
+    ),
     ("At sea level, water boils at 100 degrees", "Water boils at 100 degrees at sea level"),
     (
         "Until an empty page is returned, request the next page",

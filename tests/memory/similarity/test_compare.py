@@ -80,6 +80,11 @@ def bullet_or_none(text: str) -> Bullet | None:
         ("The capital of Australia is Sydney", "The capital of Australia is Canberra", "words"),
         ("The LCM of 4 and 6 is 12", "The LCM of 4 and 6 is 24", "number"),
         ("The dog chases the cat", "The cat chases the dog", "order"),
+        (
+            "Change money at a bank rather than at a hotel",
+            "Change money at a hotel rather than at a bank",
+            "direction",
+        ),
     ],
 )
 def test_another_claim_about_the_same_subject_is_a_rival(a: str, b: str, guard: str) -> None:
