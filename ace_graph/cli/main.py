@@ -14,7 +14,7 @@ from ace_graph.cli.app import AceGroup, debugging
 from ace_graph.cli.commands.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
 from ace_graph.cli.commands.learner import learner_commands
 from ace_graph.cli.commands.neo4j import neo4j
-from ace_graph.cli.commands.playbook_edit import playbook  # with the commands of both modules
+from ace_graph.cli.commands.playbook_named import playbook  # with the commands of all three modules
 from ace_graph.cli.commands.trajectory import trajectory
 from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
 from ace_graph.cli.terminal import tolerant_streams

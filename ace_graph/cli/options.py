@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
-__all__ = ["DEFAULT_LEARNER", "Base", "Json", "Learner", "StoreUrl"]
+__all__ = ["DEFAULT_LEARNER", "DEFAULT_NAME", "Base", "Json", "Learner", "Named", "StoreUrl", "Which"]
 
 DEFAULT_LEARNER = "local"
+DEFAULT_NAME = "default"
+"""The memory that turns read and write, among a learner's playbooks."""
+
+
+class Which(NamedTuple):
+    """Whose playbook, and which one."""
+
+    learner: str
+    name: str = DEFAULT_NAME
+
+    def __str__(self) -> str:
+        whose = f"learner {self.learner}"
+        return whose if self.name == DEFAULT_NAME else f"playbook {self.name} of {whose}"
+
 
 Learner = Annotated[str, typer.Option("--learner", "-l", metavar="ID", help="Whose playbook.")]
+Named = Annotated[
+    str, typer.Option("--name", "-n", metavar="NAME", help="A named playbook instead of the memory.")
+]
 StoreUrl = Annotated[
     str | None,
     typer.Option(

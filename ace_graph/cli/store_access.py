@@ -8,6 +8,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from ace_graph.cli.environment import load_settings
+from ace_graph.cli.options import DEFAULT_NAME, Which
 from ace_graph.errors import ChangeRefused, ConfigurationError
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
@@ -17,6 +18,8 @@ from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.stores.change import commit_checked
+from ace_graph.playbooks.target import target_of
+from ace_graph.playbooks.versions import drop_old_versions
 from ace_graph.stores import open_store
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "commit",
     "commit_json",
     "commit_operation",
+    "on_playbook",
     "on_store",
     "on_trajectories",
     "preview",
@@ -56,19 +60,33 @@ def on_trajectories(url: str | None, job: Callable[[PendingStore], Awaitable[T]]
     return on_store(url, checked)
 
 
-def change(url: str | None, learner: str, operation: Operation, reason: str) -> Commit:
-    """Commit one operation onto the newest state of the learner.
+def on_playbook(url: str | None, which: Which, job: Callable[[Store, str], Awaitable[T]]) -> T:
+    """Run `job` with the namespace and the key that a playbook is under. Raises PlaybookNotFound."""
+
+    async def run(store: Store) -> T:
+        if which.name == DEFAULT_NAME:
+            return await job(store, which.learner)
+        target = await target_of(store, which.name, which.learner)
+        result = await job(target.store, target.key)
+        await drop_old_versions(target, utc_now())
+        return result
+
+    return on_store(url, run)
+
+
+def change(url: str | None, which: Which, operation: Operation, reason: str) -> Commit:
+    """Commit one operation onto the newest state of a playbook.
 
     Raises ChangeRefused when it can't be applied; then nothing is written, not even the access clock.
     """
 
-    async def job(store: Store) -> Commit:
-        base = await store.load(learner)
+    async def job(store: Store, key: str) -> Commit:
+        base = await store.load(key)
         if base.absent and not isinstance(operation, Add):
-            raise ChangeRefused(f"nothing is stored for learner {learner}: check --learner")
-        return await commit_operation(store, learner, base, operation, reason)
+            raise ChangeRefused(f"nothing is stored for learner {which.learner}: check --learner")
+        return await commit_operation(store, key, base, operation, reason)
 
-    return on_store(url, job)
+    return on_playbook(url, which, job)
 
 
 async def commit_operation(

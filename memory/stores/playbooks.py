@@ -23,7 +23,15 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store
 
-__all__ = ["NamingStore", "PlaybookStore", "StoredVersion", "VersionedStore", "keeps_playbooks", "naming"]
+__all__ = [
+    "NamingStore",
+    "PlaybookStore",
+    "StoredVersion",
+    "VersionedStore",
+    "keeps_playbooks",
+    "keeps_versions",
+    "naming",
+]
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,11 @@ class NamingStore(VersionedStore, Protocol):
 def keeps_playbooks(store: Store) -> TypeGuard[NamingStore]:
     """Whether a store has the methods of NamingStore; a wrapper that forwards them counts as one."""
     return callable(getattr(store, "load_attached", None)) and hasattr(store, "playbooks")
+
+
+def keeps_versions(store: Store) -> TypeGuard[VersionedStore]:
+    """Whether a store has the methods of VersionedStore."""
+    return callable(getattr(store, "versions", None)) and callable(getattr(store, "content_at", None))
 
 
 def naming(store: Store | PendingStore) -> NamingStore:

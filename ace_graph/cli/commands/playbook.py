@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
+from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
 
 if TYPE_CHECKING:
     from ace_graph.memory.bullet import MemoryType
@@ -50,6 +50,7 @@ def _types(kinds: list[MemoryKind] | None) -> frozenset[MemoryType]:
 @playbook.command()
 def show(
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     limit: Annotated[int, typer.Option(min=0, help="Bullets in the table.")] = 50,
     everything: Annotated[bool, typer.Option("--all", help="Those in quarantine too.")] = False,
     quarantined: Annotated[
@@ -75,21 +76,27 @@ def show(
     if quarantined:
         statuses = ("quarantined",)
     shown = BulletFilter(frozenset(statuses), tuple(tag or ()), _types(memory_type))
-    playbook_view.show(store, learner, as_json=as_json, shown=shown, limit=limit)
+    playbook_view.show(store, Which(learner, named), as_json=as_json, shown=shown, limit=limit)
 
 
 @playbook.command()
-def stats(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
+def stats(
+    learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
     """Counts, votes, reliability and strength."""
     from ace_graph.cli.commands import playbook_view
 
-    playbook_view.stats(store, learner, as_json=as_json)
+    playbook_view.stats(store, Which(learner, named), as_json=as_json)
 
 
 @playbook.command()
 def search(
     text: Annotated[str, typer.Argument(help="One or more words; a bullet must hold all of them.")],
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     tag: Tags = None,
     memory_type: Kinds = None,
     as_json: Json = False,
@@ -105,7 +112,7 @@ def search(
     from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 
     wanted = BulletFilter(tags=tuple(tag or ()), memory_types=_types(memory_type), words=text)
-    playbook_view.search(store, learner, wanted, as_json=as_json)
+    playbook_view.search(store, Which(learner, named), wanted, as_json=as_json)
 
 
 @playbook.command()
@@ -134,6 +141,7 @@ def rescreen(
 @playbook.command()
 def history(
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     limit: Annotated[int, typer.Option(min=0, help="Versions shown.")] = 50,
     as_json: Json = False,
     store: StoreUrl = None,
@@ -141,7 +149,7 @@ def history(
     """The versions of a playbook, the newest first: who changed what, and why."""
     from ace_graph.cli.commands import playbook_history
 
-    playbook_history.history(store, learner, as_json=as_json, limit=limit)
+    playbook_history.history(store, Which(learner, named), as_json=as_json, limit=limit)
 
 
 @playbook.command()
@@ -149,6 +157,7 @@ def diff(
     before: Annotated[int, typer.Argument(metavar="A", min=0, help="A version; 0 is the empty playbook.")],
     after: Annotated[int, typer.Argument(metavar="B", min=0, help="Another one.")],
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -159,25 +168,27 @@ def diff(
     """
     from ace_graph.cli.commands import playbook_history
 
-    playbook_history.diff(store, learner, before, after, as_json=as_json)
+    playbook_history.diff(store, Which(learner, named), before, after, as_json=as_json)
 
 
 @playbook.command()
 def rollback(
     version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="One that `history` lists.")],
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
     """Go back to an earlier version, votes and all; that is a new version, and can be undone too."""
     from ace_graph.cli.commands import playbook_history
 
-    playbook_history.rollback(store, learner, version, as_json=as_json)
+    playbook_history.rollback(store, Which(learner, named), version, as_json=as_json)
 
 
 @playbook.command()
 def archived(
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     limit: Annotated[int, typer.Option(min=0, help="Bullets shown.")] = 50,
     as_json: Json = False,
     store: StoreUrl = None,
@@ -185,22 +196,27 @@ def archived(
     """The bullets that are no longer in the playbook, the latest first: since when, and why."""
     from ace_graph.cli.commands import playbook_history
 
-    playbook_history.archive(store, learner, as_json=as_json, limit=limit)
+    playbook_history.archive(store, Which(learner, named), as_json=as_json, limit=limit)
 
 
 @playbook.command()
 def restore(
-    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+    bullet_id: BulletId,
+    learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
+    as_json: Json = False,
+    store: StoreUrl = None,
 ) -> None:
     """Bring back one bullet that `archived` lists, as it was; `rollback` brings back a whole version."""
     from ace_graph.cli.commands import playbook_history
 
-    playbook_history.restore(store, learner, bullet_id, as_json=as_json)
+    playbook_history.restore(store, Which(learner, named), bullet_id, as_json=as_json)
 
 
 @playbook.command("export")
 def export_(
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     name: Annotated[str, typer.Option("--format", metavar="NAME", help="One of those named above.")] = "json",
     file: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
@@ -222,13 +238,14 @@ def export_(
     """
     from ace_graph.cli.commands import playbook_files
 
-    playbook_files.export_playbook(store, learner, name, file)
+    playbook_files.export_playbook(store, Which(learner, named), name, file)
 
 
 @playbook.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file, or - for stdin.")],
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     name: Annotated[
         str, typer.Option("--format", metavar="NAME", help="One that export knows, instead of finding out.")
     ] = "auto",
@@ -244,4 +261,4 @@ def import_(
     """
     from ace_graph.cli.commands import playbook_files
 
-    playbook_files.import_playbook(store, learner, file, name, as_json=as_json)
+    playbook_files.import_playbook(store, Which(learner, named), file, name, as_json=as_json)

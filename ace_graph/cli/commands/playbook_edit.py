@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ace_graph.cli.commands.playbook import BulletId, MemoryKind, playbook
-from ace_graph.cli.options import DEFAULT_LEARNER, Json, Learner, StoreUrl
+from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
 
 if TYPE_CHECKING:
     from ace_graph.memory.commit import Commit
@@ -33,6 +33,7 @@ class Vote(StrEnum):
 def add(
     text: Annotated[str, typer.Argument(help="What is to be remembered, in one sentence.")],
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     section: Annotated[
         str, typer.Option(help="profile, preferences and misconceptions are always in the prompt.")
     ] = "lessons",
@@ -69,7 +70,7 @@ def add(
         ttl_days=_checked_days(ttl_days),
         sources=("cli",),
     )
-    done = _change(store, learner, operation, "add")
+    done = _change(store, Which(learner, named), operation, "add")
     new_id = done.report.refs["new"]
     how = "added" if new_id in done.report.added else "known already, reinforced"
     _report(done, f"{new_id}: {how}{_quarantine_note(done, new_id)}", as_json=as_json, new_id=new_id)
@@ -83,6 +84,7 @@ def edit(
         float | None, typer.Option(help="Days without a change until no prompt holds it; 0: for good.")
     ] = None,
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -99,30 +101,38 @@ def edit(
     operation = Update(
         bullet_id=bullet_id, content=text, ttl_days="never" if ttl_days == 0 else _checked_days(ttl_days)
     )
-    done = _change(store, learner, operation, "edit")
+    done = _change(store, Which(learner, named), operation, "edit")
     how = "changed" if done.report.updated else "is so already"
     _report(done, f"{bullet_id}: {how}{_quarantine_note(done, bullet_id)}", as_json=as_json)
 
 
 @playbook.command()
 def pin(
-    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+    bullet_id: BulletId,
+    learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
+    as_json: Json = False,
+    store: StoreUrl = None,
 ) -> None:
     """Put a bullet into every prompt, and never archive it for room."""
     from ace_graph.memory.delta.operations import Pin
 
-    done = _change(store, learner, Pin(bullet_id=bullet_id), "pin")
+    done = _change(store, Which(learner, named), Pin(bullet_id=bullet_id), "pin")
     _report(done, f"{bullet_id}: pinned", as_json=as_json)
 
 
 @playbook.command()
 def unpin(
-    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+    bullet_id: BulletId,
+    learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
+    as_json: Json = False,
+    store: StoreUrl = None,
 ) -> None:
     """Undo a pin."""
     from ace_graph.memory.delta.operations import Unpin
 
-    done = _change(store, learner, Unpin(bullet_id=bullet_id), "unpin")
+    done = _change(store, Which(learner, named), Unpin(bullet_id=bullet_id), "unpin")
     _report(done, f"{bullet_id}: no longer pinned", as_json=as_json)
 
 
@@ -131,51 +141,66 @@ def quarantine(
     bullet_id: BulletId,
     why: Annotated[str, typer.Argument(help="Why no prompt may hold it.")],
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
     """Keep a bullet out of every prompt, with the reason."""
     from ace_graph.memory.delta.operations import Quarantine
 
-    done = _change(store, learner, Quarantine(bullet_id=bullet_id, why=why), "quarantine")
+    done = _change(store, Which(learner, named), Quarantine(bullet_id=bullet_id, why=why), "quarantine")
     _report(done, f"{bullet_id}: in quarantine", as_json=as_json)
 
 
 @playbook.command()
 def release(
-    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+    bullet_id: BulletId,
+    learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
+    as_json: Json = False,
+    store: StoreUrl = None,
 ) -> None:
     """Let a bullet out of quarantine, into prompts. Read it first: `show --quarantined`."""
     from ace_graph.memory.delta.operations import Release
 
-    done = _change(store, learner, Release(bullet_id=bullet_id), "release")
+    done = _change(store, Which(learner, named), Release(bullet_id=bullet_id), "release")
     _report(done, f"{bullet_id}: released, prompts may hold it", as_json=as_json)
 
 
 @playbook.command()
 def remove(
-    bullet_id: BulletId, learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None
+    bullet_id: BulletId,
+    learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
+    as_json: Json = False,
+    store: StoreUrl = None,
 ) -> None:
     """Archive a bullet; `restore` brings it back."""
     from ace_graph.memory.delta.operations import Remove
 
-    done = _change(store, learner, Remove(bullet_id=bullet_id), "remove")
+    done = _change(store, Which(learner, named), Remove(bullet_id=bullet_id), "remove")
     _report(done, f"{bullet_id}: removed; playbook restore {bullet_id} brings it back", as_json=as_json)
 
 
 @playbook.command()
-def clear(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
+def clear(
+    learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
     """Archive all bullets; `rollback` brings them back, `ace-graph learner forget` deletes for good."""
     from ace_graph.memory.delta.operations import Reset
 
-    done = _change(store, learner, Reset(), "clear")
-    _report(done, f"the playbook of learner {learner} is empty; {_undo_hint(done)}", as_json=as_json)
+    done = _change(store, Which(learner, named), Reset(), "clear")
+    _report(done, f"the playbook of {Which(learner, named)} is empty; {_undo_hint(done)}", as_json=as_json)
 
 
 @playbook.command()
 def merge(
     bullet_ids: Annotated[list[str], typer.Argument(metavar="ID ID...", help="Two bullets or more.")],
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     text: Annotated[str | None, typer.Option(help="What the one bullet is to say.")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Also where they don't say the same: you answer for it.")
@@ -195,7 +220,7 @@ def merge(
     if len(bullet_ids) < 2:
         raise UsageError("playbook merge takes the ids of two bullets or more")
     operation = Merge(bullet_ids=tuple(bullet_ids), content=text, force=force)
-    done = _change(store, learner, operation, "merge")
+    done = _change(store, Which(learner, named), operation, "merge")
     kept = done.report.merged[-1].kept
     gone = ", ".join(pair.gone for pair in done.report.merged)
     sentence = f"{kept}: holds what {gone} said{_quarantine_note(done, kept)}; {_undo_hint(done)}"
@@ -207,13 +232,14 @@ def supersede(
     bullet_id: BulletId,
     by: Annotated[str, typer.Argument(metavar="BY", help="The id of the bullet that takes its place.")],
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
     """Archive a bullet because another one corrects it; later votes on it are refused."""
     from ace_graph.memory.delta.operations import Supersede
 
-    done = _change(store, learner, Supersede(bullet_id=bullet_id, by=by), "supersede")
+    done = _change(store, Which(learner, named), Supersede(bullet_id=bullet_id, by=by), "supersede")
     _report(
         done, f"{bullet_id}: replaced by {by}; playbook restore {bullet_id} brings it back", as_json=as_json
     )
@@ -224,6 +250,7 @@ def tag(
     bullet_id: BulletId,
     vote: Annotated[Vote, typer.Argument(help="The counter that goes up.")],
     learner: Learner = DEFAULT_LEARNER,
+    named: Named = DEFAULT_NAME,
     by: Annotated[int, typer.Option(min=1, help="By how much.")] = 1,
     as_json: Json = False,
     store: StoreUrl = None,
@@ -231,7 +258,7 @@ def tag(
     """Vote on a bullet by hand, apart from any turn. What does more harm than good is not shown."""
     from ace_graph.memory.delta.operations import Tag
 
-    done = _change(store, learner, Tag(bullet_id=bullet_id, tag=vote.value, by=by), "tag")
+    done = _change(store, Which(learner, named), Tag(bullet_id=bullet_id, tag=vote.value, by=by), "tag")
     bullet = done.snapshot.playbook.get_bullet(bullet_id)
     counters = f"+{bullet.helpful}/-{bullet.harmful}" if bullet else "archived, as it did too much harm"
     _report(done, f"{bullet_id}: {counters}", as_json=as_json)
@@ -244,10 +271,10 @@ def _checked_days(days: float | None) -> float | None:
     return days
 
 
-def _change(url: str | None, learner: str, operation: Operation, command: str) -> Commit:
+def _change(url: str | None, which: Which, operation: Operation, command: str) -> Commit:
     from ace_graph.cli.store_access import change
 
-    return change(url, learner, operation, f"playbook {command}")
+    return change(url, which, operation, f"playbook {command}")
 
 
 def _report(done: Commit, sentence: str, *, as_json: bool, new_id: str | None = None) -> None:

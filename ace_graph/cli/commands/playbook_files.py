@@ -12,7 +12,8 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ace_graph.cli.app import say
-from ace_graph.cli.store_access import commit, on_store
+from ace_graph.cli.options import Which
+from ace_graph.cli.store_access import commit, on_playbook
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import FormatError
 from ace_graph.memory.commit import Commit
@@ -22,34 +23,34 @@ from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 
-__all__ = ["export_playbook", "import_playbook", "write_text"]
+__all__ = ["export_playbook", "import_playbook", "text_of", "write_text"]
 
 _SHOWN_REFUSALS = 20
 
 
-def export_playbook(url: str | None, learner: str, name: str, file: Path | None) -> None:
+def export_playbook(url: str | None, which: Which, name: str, file: Path | None) -> None:
     """Write the learner's bullets to `file`, or to stdout."""
     chosen = format_named(name)
-    snapshot = on_store(url, lambda store: store.load(learner))
+    snapshot = on_playbook(url, which, lambda store, key: store.load(key))
     write_text(chosen.write(snapshot.playbook), file)
     if file is not None:
-        say(f"{counted(len(snapshot.playbook), 'bullet')} of learner {learner} written to {file}")
+        say(f"{counted(len(snapshot.playbook), 'bullet')} of {which} written to {file}")
 
 
-def import_playbook(url: str | None, learner: str, file: Path, name: str, *, as_json: bool) -> None:
+def import_playbook(url: str | None, which: Which, file: Path, name: str, *, as_json: bool) -> None:
     """Add the bullets of `file` to the learner's, and say what became of each."""
     try:
-        reading = read_bullets(_text_of(file), name)
+        reading = read_bullets(text_of(file), name)
     except FormatError as error:
         raise FormatError(f"{file}: {error}") from error
     numbered = replace(
         reading, bullets=tuple(b.model_copy(update={"ref": f"b{n}"}) for n, b in enumerate(reading.bullets))
     )
 
-    async def job(store: Store) -> tuple[ImportOutcome, Snapshot]:
-        return await _add_all(store, learner, numbered, f"playbook import {file.name}")
+    async def job(store: Store, key: str) -> tuple[ImportOutcome, Snapshot]:
+        return await _add_all(store, key, numbered, f"playbook import {file.name}")
 
-    outcome, after = on_store(url, job)
+    outcome, after = on_playbook(url, which, job)
     if as_json:
         print_json(
             {
@@ -79,7 +80,8 @@ def write_text(text: str, file: Path | None) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-def _text_of(file: Path) -> str:
+def text_of(file: Path) -> str:
+    """Return the text of a file, or of stdin for -. Raises FormatError, OSError."""
     return read_stream(sys.stdin.buffer) if str(file) == "-" else read_text(file)
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 from typing import cast
 
 from ace_graph.cli.commands.playbook_view import bullet_json
-from ace_graph.cli.store_access import commit, commit_json, on_store
+from ace_graph.cli.options import DEFAULT_NAME, Which
+from ace_graph.cli.store_access import commit, commit_json, on_playbook
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import Commit, HistoryEntry, playbook_at
+from ace_graph.memory.commit import Commit, History, HistoryEntry, playbook_at
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.rollback import ArchivedBullet, archived, restore_of, rollback_to
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.playbooks import keeps_versions
 
 __all__ = ["archive", "diff", "history", "restore", "rollback"]
 
@@ -26,26 +28,29 @@ _COUNTED = (
 )  # fmt: skip
 
 
-def history(url: str | None, learner: str, *, as_json: bool, limit: int) -> None:
+def history(url: str | None, which: Which, *, as_json: bool, limit: int) -> None:
     """Print the content changes, the newest first."""
-    kept = on_store(url, lambda store: store.history(learner))
+    kept = on_playbook(url, which, lambda store, key: store.history(key))
     newest = [entry for entry in reversed(kept.entries) if entry.effect is None or entry.effect.changes]
     if as_json:
         print_json({"oldest": kept.base_n, "versions": [_entry_json(entry) for entry in newest[:limit]]})
         return
     out = console()
     if not newest:
-        console(error=True).print(f"Learner {printable(learner)} has no history yet.")
+        console(error=True).print(f"There is no history of {printable(str(which))} yet.")
     for entry in newest[:limit]:
         by = " ".join(part for part in (entry.author, entry.reason or entry.source) if part)
         line = f"{entry.n:>5}  {entry.at:%Y-%m-%d %H:%M}  {printable(by)}: {_summary(entry.report)}"
         out.print(line, soft_wrap=True)
 
 
-def diff(url: str | None, learner: str, before: int, after: int, *, as_json: bool) -> None:
+def diff(url: str | None, which: Which, before: int, after: int, *, as_json: bool) -> None:
     """Print the bullets that came, went or changed between two versions."""
-    kept = on_store(url, lambda store: store.history(learner))
-    old, new = playbook_at(kept, before), playbook_at(kept, after)
+
+    async def job(store: Store, key: str) -> tuple[Playbook, Playbook]:
+        return await _playbook_of(store, key, before), await _playbook_of(store, key, after)
+
+    old, new = on_playbook(url, which, job)
     added, removed = _missing(new, old), _missing(old, new)
     changed = [(was, now) for was in old.bullets() if (now := new.get_bullet(was.id)) and now != was]
     if as_json:
@@ -65,17 +70,20 @@ def diff(url: str | None, learner: str, before: int, after: int, *, as_json: boo
         console().print(printable(line), soft_wrap=True)
 
 
-def rollback(url: str | None, learner: str, version: int, *, as_json: bool) -> None:
+def rollback(url: str | None, which: Which, version: int, *, as_json: bool) -> None:
     """Make everything what it was at an earlier version, as a new version."""
 
-    async def job(store: Store) -> Commit:
-        base = await store.load(learner)
+    async def job(store: Store, key: str) -> Commit:
+        base = await store.load(key)
         if base.version.n == version:
-            raise ChangeRefused(f"learner {learner} is at version {version}: nothing to do")
-        back = rollback_to(await store.history(learner), base, version)
-        return await commit(store, learner, base, [back], f"playbook rollback {version}")
+            raise ChangeRefused(f"{which} is at version {version}: nothing to do")
+        history = await store.history(key)
+        if which.name != DEFAULT_NAME:
+            history = History(version, await _playbook_of(store, key, version), ())
+        back = rollback_to(history, base, version)
+        return await commit(store, key, base, [back], f"playbook rollback {version}")
 
-    done = on_store(url, job)
+    done = on_playbook(url, which, job)
     if as_json:
         print_json(commit_json(done))
         return
@@ -83,43 +91,50 @@ def rollback(url: str | None, learner: str, version: int, *, as_json: bool) -> N
     console().print(f"version {done.version.n} holds the {held} of version {version}", soft_wrap=True)
 
 
-def archive(url: str | None, learner: str, *, as_json: bool, limit: int) -> None:
+def archive(url: str | None, which: Which, *, as_json: bool, limit: int) -> None:
     """Print the bullets that left the playbook and are not back, the latest first."""
 
-    async def job(store: Store) -> list[ArchivedBullet]:
-        present = await store.load(learner)
-        return list(archived(await store.history(learner), present.playbook))
+    async def job(store: Store, key: str) -> list[ArchivedBullet]:
+        present = await store.load(key)
+        return list(archived(await store.history(key), present.playbook))
 
-    found = on_store(url, job)[:limit]
+    found = on_playbook(url, which, job)[:limit]
     if as_json:
         print_json({"bullets": [_left_json(left) for left in found]})
         return
     if not found:
-        console(error=True).print(f"No bullet of learner {printable(learner)} has left its playbook.")
+        console(error=True).print(f"No bullet of {printable(str(which))} has left its playbook.")
     for left in found:
         why = f"{left.why} (now {left.into})" if left.into else left.why
         line = f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, {why}: {left.bullet.content}"
         console().print(printable(line), soft_wrap=True)
 
 
-def restore(url: str | None, learner: str, bullet_id: str, *, as_json: bool) -> None:
+def restore(url: str | None, which: Which, bullet_id: str, *, as_json: bool) -> None:
     """Bring one archived bullet back as it was."""
 
-    async def job(store: Store) -> Commit:
-        base = await store.load(learner)
-        back = restore_of(await store.history(learner), base, bullet_id)
-        done = await commit(store, learner, base, [back], "playbook restore")
+    async def job(store: Store, key: str) -> Commit:
+        base = await store.load(key)
+        back = restore_of(await store.history(key), base, bullet_id)
+        done = await commit(store, key, base, [back], "playbook restore")
         if not done.report.restored:
             raise ChangeRefused(f"{bullet_id} is in the playbook again: somebody else brought it back")
         return done
 
-    done = on_store(url, job)
+    done = on_playbook(url, which, job)
     if as_json:
         print_json(commit_json(done))
         return
     bullet = done.snapshot.playbook.entries[bullet_id]
     hidden = "; it does more harm than good, so no prompt shows it" if bullet.harmful > bullet.helpful else ""
     console().print(printable(f"{bullet_id}: back{hidden}"), soft_wrap=True)
+
+
+async def _playbook_of(store: Store, key: str, n: int) -> Playbook:
+    """Return the content of a version. Raises HistoryTooShort where it is not kept."""
+    if keeps_versions(store) and n and (found := await store.content_at(key, n)) is not None:
+        return found
+    return playbook_at(await store.history(key), n)
 
 
 def _left_json(left: ArchivedBullet) -> dict[str, object]:

@@ -9,7 +9,8 @@ from typing import cast
 from rich.table import Table
 from rich.text import Text
 
-from ace_graph.cli.store_access import on_store
+from ace_graph.cli.options import Which
+from ace_graph.cli.store_access import on_playbook
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.decay import decay_score, mean_decay_score
@@ -26,41 +27,41 @@ _EMPTY: dict[str, object] = {"vouched": [], "examples": [], "evidence_count": 0}
 """The fields that are not null without a value, and that are not stored then."""
 
 
-def show(url: str | None, learner: str, *, as_json: bool, shown: BulletFilter, limit: int) -> None:
+def show(url: str | None, which: Which, *, as_json: bool, shown: BulletFilter, limit: int) -> None:
     """Print totals, sections and the bullets that pass `shown`, the strongest first."""
-    snapshot, policy = _load(url, learner)
+    snapshot, policy = _load(url, which)
     wanted = [b for b in snapshot.playbook.bullets() if shown.passes(b)]
     if as_json:
         print_json(bullets_json(snapshot, wanted))
         return
-    _print_totals(snapshot, learner)
+    _print_totals(snapshot, which)
     ranked = _ranked(wanted, snapshot, policy)
     print_bullets(ranked[:limit], snapshot, policy)
     if len(ranked) > limit:
         console().print(f"… and {len(ranked) - limit} more: --limit {len(ranked)} shows all", style="dim")
 
 
-def search(url: str | None, learner: str, wanted: BulletFilter, *, as_json: bool) -> None:
+def search(url: str | None, which: Which, wanted: BulletFilter, *, as_json: bool) -> None:
     """Print the bullets that pass `wanted`, the strongest first."""
-    snapshot, policy = _load(url, learner)
+    snapshot, policy = _load(url, which)
     found = [b for b in snapshot.playbook.bullets() if wanted.passes(b)]
     if as_json:
         print_json(bullets_json(snapshot, found))
     elif found:
         print_bullets(_ranked(found, snapshot, policy), snapshot, policy)
     else:
-        held = f"No bullet of learner {printable(learner)} holds {printable(wanted.words)!r}"
+        held = f"No bullet of {printable(str(which))} holds {printable(wanted.words)!r}"
         other = " with that tag and type" if wanted.tags or wanted.memory_types else ""
         console(error=True).print(f"{held}{other}.")
 
 
-def stats(url: str | None, learner: str, *, as_json: bool) -> None:
+def stats(url: str | None, which: Which, *, as_json: bool) -> None:
     """Print counts, and the mean of the strengths that decay leaves."""
-    snapshot, policy = _load(url, learner)
+    snapshot, policy = _load(url, which)
     totals = snapshot.playbook.stats()
     active = [b for b in snapshot.playbook.bullets() if b.status == "active"]
     figures: dict[str, object] = {
-        "learner": learner,
+        "learner": which.learner,
         "version": None if snapshot.absent else snapshot.version.n,
         **{name: dict(v) if hasattr(v, "items") else v for name, v in totals._asdict().items()},
         "core": sum(b.core for b in active),
@@ -140,22 +141,27 @@ def bullet_table(
     return table
 
 
-def _load(url: str | None, learner: str) -> tuple[Snapshot, Policy]:
-    async def job(store: Store) -> tuple[Snapshot, Policy]:
-        return await store.load(learner), store.policy
+def _load(url: str | None, which: Which) -> tuple[Snapshot, Policy]:
+    async def job(store: Store, key: str) -> tuple[Snapshot, Policy]:
+        return await store.load(key), store.policy
 
-    return on_store(url, job)
+    return on_playbook(url, which, job)
 
 
-def _print_totals(snapshot: Snapshot, learner: str) -> None:
+def _print_totals(snapshot: Snapshot, which: Which) -> None:
     totals = snapshot.playbook.stats()
     version = "nothing stored yet" if snapshot.absent else f"version {snapshot.version.n}"
     kept_back = f", {totals.quarantined} in quarantine (--quarantined)" if totals.quarantined else ""
     held = f"{counted(totals.bullets, 'bullet')}{kept_back}"
     out = console()
-    out.print(f"Learner {printable(learner)}: {version}, {held}", soft_wrap=True)
+    out.print(f"{_titled(which)}: {version}, {held}", soft_wrap=True)
     if totals.sections:
         out.print(f"Sections: {_told(dict(totals.sections))}", soft_wrap=True)
+
+
+def _titled(which: Which) -> str:
+    told = printable(str(which))
+    return told[0].upper() + told[1:]
 
 
 def _ranked(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> list[Bullet]:

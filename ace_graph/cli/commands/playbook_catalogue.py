@@ -1,0 +1,209 @@
+"""What `playbook create`, `list`, `get`, `update`, `delete` and `versions` do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ace_graph import playbooks
+from ace_graph.cli.commands.playbook_files import text_of
+from ace_graph.cli.commands.playbook_view import bullet_json, print_bullets
+from ace_graph.cli.options import Which
+from ace_graph.cli.store_access import AUTHOR, on_store
+from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.errors import ChangeRefused, FormatError
+from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.formats.base import Reading
+from ace_graph.memory.formats.registry import read_bullets
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.playbooks import Change, NamedPlaybook
+from ace_graph.playbooks.manage import Written, write
+from ace_graph.playbooks.target import target_of
+
+__all__ = ["Fields", "How", "create", "delete", "entry_json", "get", "list_all", "update", "versions"]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What is stored about a new playbook beside its name."""
+
+    description: str
+    scope: str
+    visibility: str
+
+
+@dataclass(frozen=True)
+class How:
+    """How a file changes a playbook."""
+
+    merge: bool
+    keeps_label: bool
+
+
+def create(url: str | None, which: Which, file: Path | None, fields: Fields, *, as_json: bool) -> None:
+    """Create a playbook, and say what it is."""
+    reading = Reading() if file is None else _reading(file)
+    reason = "playbook create" if file is None else f"playbook create from {file.name}"
+
+    async def job(store: Store) -> NamedPlaybook:
+        await playbooks.create(
+            store,
+            which.name,
+            reading.bullets,
+            owner=which.learner,
+            description=fields.description,
+            scope=fields.scope,
+            visibility=fields.visibility,
+            change=Change(author=AUTHOR, reason=reason),
+        )
+        return await playbooks.get_playbook(store, which.name, which.learner)
+
+    made = on_store(url, job)
+    if as_json:
+        print_json(entry_json(made.entry))
+        return
+    held = counted(len(made.playbook), "bullet")
+    _say(
+        f"{made.entry.name}: created, version {made.entry.version.label}, {held}; id {made.entry.playbook_id}"
+    )
+    _say_refused(reading, ())
+
+
+def list_all(url: str | None, learner: str, *, as_json: bool) -> None:
+    """Print a line for each playbook of a learner."""
+
+    async def job(store: Store) -> list[PlaybookEntry]:
+        found: list[PlaybookEntry] = []
+        page = await playbooks.list_playbooks(store, learner)
+        while page:
+            found += page
+            page = await playbooks.list_playbooks(store, learner, after=page[-1].name_key)
+        return found
+
+    found = on_store(url, job)
+    if as_json:
+        print_json({"playbooks": [entry_json(entry) for entry in found]})
+        return
+    if not found:
+        console(error=True).print(f"Learner {printable(learner)} has no playbook yet.")
+    for entry in found:
+        about = f"  {entry.description}" if entry.description else ""
+        _say(f"{entry.name}  {entry.version.label}  {entry.updated_at:%Y-%m-%d %H:%M}{about}")
+
+
+def get(url: str | None, which: Which, *, as_json: bool) -> None:
+    """Print everything about one playbook, and its bullets."""
+
+    async def job(store: Store) -> tuple[NamedPlaybook, Policy]:
+        return await playbooks.get_playbook(store, which.name, which.learner), store.policy
+
+    found, policy = on_store(url, job)
+    fields = entry_json(found.entry)
+    if as_json:
+        print_json({**fields, "bullets": [bullet_json(bullet) for bullet in found.playbook.bullets()]})
+        return
+    for name, value in fields.items():
+        _say(f"{name.replace('_', ' ')}: {value}")
+    print_bullets(found.playbook.bullets(), found.snapshot, policy)
+
+
+def update(url: str | None, which: Which, file: Path, how: How, *, as_json: bool) -> None:
+    """Change a playbook by a file, and say what changed."""
+    reading = _reading(file)
+    verb = "update" if how.merge else "update --replace"
+    change = Change(author=AUTHOR, reason=f"playbook {verb} {file.name}", keeps_label=how.keeps_label)
+
+    async def job(store: Store) -> Written:
+        target = await target_of(store, which.name, which.learner)
+        return await write(store, target, reading.bullets, merge=how.merge, change=change)
+
+    done = on_store(url, job)
+    version, held = done.commit.version, counted(len(done.commit.snapshot.playbook), "bullet")
+    if as_json:
+        print_json(
+            {
+                "version": version.n,
+                "label": str(version.label),
+                **done.commit.report.model_dump(mode="json", exclude={"refs", "rejected"}),
+                "rejected": [*(each.model_dump() for each in done.refused), *_refusals_json(reading)],
+            }
+        )
+        return
+    _say(f"{which.name}: version {version.n} ({version.label}), {held}")
+    _say_refused(reading, tuple(f"{each.id}: {each.why}" for each in done.refused))
+
+
+def delete(url: str | None, which: Which) -> None:
+    """Delete a playbook."""
+
+    async def job(store: Store) -> bool:
+        target = await target_of(store, which.name, which.learner)
+        return await playbooks.delete(store, which.name if target.entry is None else target.key)
+
+    if not on_store(url, job):
+        raise ChangeRefused(f"{which.name} was deleted by somebody else meanwhile")
+    _say(f"{which.name}: deleted")
+
+
+def versions(url: str | None, which: Which, limit: int, *, as_json: bool) -> None:
+    """Print the versions, the newest first."""
+    found = on_store(url, lambda store: playbooks.list_versions(store, which.name, which.learner))[:limit]
+    if as_json:
+        print_json({"versions": [version_json(version) for version in found]})
+        return
+    for each in found:
+        mark = " " if each.readable else "-"
+        _say(f"{each.n:>5}{mark} {each.label!s:>6}  {each.at:%Y-%m-%d %H:%M}  {each.author} {each.reason}")
+
+
+def entry_json(entry: PlaybookEntry) -> dict[str, object]:
+    """Return what is stored about a playbook beside its content."""
+    return {
+        "playbook_id": entry.playbook_id,
+        "owner": entry.owner,
+        "name": entry.name,
+        "description": entry.description,
+        "scope": entry.scope,
+        "visibility": entry.visibility,
+        "version": entry.version.n,
+        "label": str(entry.version.label),
+        "created_at": entry.created_at.isoformat(),
+        "updated_at": entry.updated_at.isoformat(),
+    }
+
+
+def version_json(version: StoredVersion) -> dict[str, object]:
+    """Return one version."""
+    return {
+        "version": version.n,
+        "label": str(version.label),
+        "at": version.at.isoformat(),
+        "author": version.author,
+        "reason": version.reason,
+        "readable": version.readable,
+    }
+
+
+def _reading(file: Path) -> Reading:
+    try:
+        reading = read_bullets(text_of(file), "auto")
+    except FormatError as error:
+        raise FormatError(f"{file}: {error}") from error
+    if reading.refused and not reading.bullets:
+        raise FormatError(f"{file}: every bullet was refused ({reading.refused[0].why}): correct the file")
+    return reading
+
+
+def _refusals_json(reading: Reading) -> list[dict[str, str]]:
+    return [{"op": "add", "id": each.what, "why": each.why} for each in reading.refused]
+
+
+def _say_refused(reading: Reading, refused: tuple[str, ...]) -> None:
+    for line in (*(f"{each.what}: {each.why}" for each in reading.refused), *refused):
+        _say(f"  refused {line}")
+
+
+def _say(line: str) -> None:
+    console().print(printable(line), soft_wrap=True)

@@ -1,0 +1,139 @@
+"""The commands `ace-graph playbook ...` for named playbooks: create, list, get, update, delete, versions.
+
+What a command needs is imported when it is called, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ace_graph.cli.commands.playbook_edit import playbook
+from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
+
+__all__ = ["playbook"]
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="In any format that import knows; - is stdin.")]
+
+
+class Scope(StrEnum):
+    """Whom a playbook is meant for, as a choice."""
+
+    agent = "agent"
+    user = "user"
+    tenant = "tenant"
+    everybody = "global"
+
+
+class Visibility(StrEnum):
+    """Whether a playbook is to be shared, as a choice."""
+
+    private = "private"
+    shared = "shared"
+
+
+@playbook.command()
+def create(
+    name: Annotated[str, typer.Argument(help="1 to 255 characters, no slash; case makes no difference.")],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="What to fill it with; - is stdin.")
+    ] = None,
+    learner: Learner = DEFAULT_LEARNER,
+    description: Annotated[str, typer.Option(help="What it is about.")] = "",
+    scope: Annotated[Scope, typer.Option(help="Whom it is meant for.")] = Scope.agent,
+    visibility: Annotated[Visibility, typer.Option(help="Stored; only you can read it yet.")] = (
+        Visibility.private
+    ),
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Create a named playbook, empty or from a file.
+
+    \b
+    ace-graph playbook create api_client
+    ace-graph playbook create api_client advice.json --learner ada
+    """
+    from ace_graph.cli.commands import playbook_catalogue
+
+    fields = playbook_catalogue.Fields(description, scope.value, visibility.value)
+    playbook_catalogue.create(store, Which(learner, name), file, fields, as_json=as_json)
+
+
+@playbook.command("list")
+def list_(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: StoreUrl = None) -> None:
+    """The playbooks of a learner; `default` is the memory that turns read and write."""
+    from ace_graph.cli.commands import playbook_catalogue
+
+    playbook_catalogue.list_all(store, learner, as_json=as_json)
+
+
+@playbook.command()
+def get(
+    named: Named = DEFAULT_NAME,
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """One playbook with all that is stored about it.
+
+    \b
+    ace-graph playbook get --name api_client --json
+    """
+    from ace_graph.cli.commands import playbook_catalogue
+
+    playbook_catalogue.get(store, Which(learner, named), as_json=as_json)
+
+
+@playbook.command()
+def update(
+    file: File,
+    named: Named = DEFAULT_NAME,
+    learner: Learner = DEFAULT_LEARNER,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put the file in the place of everything: a new major version.")
+    ] = False,
+    keep_label: Annotated[
+        bool, typer.Option("--keep-label", help="An amendment: the version keeps its label.")
+    ] = False,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Add the bullets of a file to a playbook, or replace all of its bullets, in one version.
+
+    \b
+    ace-graph playbook update advice.json --name api_client
+    ace-graph playbook update advice.json --name api_client --replace
+    """
+    from ace_graph.cli.commands import playbook_catalogue
+
+    how = playbook_catalogue.How(merge=not replace, keeps_label=keep_label)
+    playbook_catalogue.update(store, Which(learner, named), file, how, as_json=as_json)
+
+
+@playbook.command()
+def delete(
+    named: Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="The playbook to delete.")],
+    learner: Learner = DEFAULT_LEARNER,
+    store: StoreUrl = None,
+) -> None:
+    """Delete a named playbook with all of its versions, for good."""
+    from ace_graph.cli.commands import playbook_catalogue
+
+    playbook_catalogue.delete(store, Which(learner, named))
+
+
+@playbook.command()
+def versions(
+    named: Named = DEFAULT_NAME,
+    learner: Learner = DEFAULT_LEARNER,
+    limit: Annotated[int, typer.Option(min=0, help="Versions shown.")] = 50,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """All versions, the newest first: number, label, when, who and why; a - marks dropped content."""
+    from ace_graph.cli.commands import playbook_catalogue
+
+    playbook_catalogue.versions(store, Which(learner, named), limit, as_json=as_json)

@@ -1,0 +1,143 @@
+"""`ace-graph playbook create`, `list`, `get`, `update`, `delete`, `versions`, and `--name` elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import Commands
+
+
+@pytest.fixture
+def advice(tmp_path: Path) -> Path:
+    file = tmp_path / "advice.json"
+    texts = ("Send the key in a header", "Retry after 429")
+    file.write_text(json.dumps([{"content": text} for text in texts]))
+    return file
+
+
+def _texts(ace: Commands, name: str) -> list[str]:
+    return [b["content"] for b in ace.ok("playbook", "get", "--name", name, "--json").json["bullets"]]
+
+
+def test_get_shows_everything_about_a_playbook(ace: Commands, advice: Path) -> None:
+    options = ("--description", "calling the API", "--scope", "tenant", "--visibility", "shared")
+    ace.ok("playbook", "create", "api_client", str(advice), *options)
+    shown = ace.ok("playbook", "get", "--name", "api_client", "--json").json
+    assert {
+        name: shown[name] for name in ("owner", "name", "description", "scope", "visibility", "label")
+    } == {
+        "owner": "local",
+        "name": "api_client",
+        "description": "calling the API",
+        "scope": "tenant",
+        "visibility": "shared",
+        "label": "1.0",
+    }
+    assert len(shown["playbook_id"]) == 36
+    assert shown["version"] == 1
+    assert shown["created_at"] == shown["updated_at"]
+    assert len(shown["bullets"]) == 2
+    assert "description: calling the API" in ace.ok("playbook", "get", "--name", "api_client").out
+
+
+def test_a_playbook_is_listed_beside_the_memory(ace: Commands) -> None:
+    assert "no playbook" in ace.ok("playbook", "list").err
+    ace.ok("playbook", "create", "api_client")
+    ace.ok("playbook", "add", "Draw a picture first")
+    names = [each["name"] for each in ace.ok("playbook", "list", "--json").json["playbooks"]]
+    assert names == ["default", "api_client"]
+    assert [line.split()[:2] for line in ace.ok("playbook", "list").out.splitlines()] == [
+        ["default", "1.0"],
+        ["api_client", "1.0"],
+    ]
+    assert "no playbook" in ace.ok("playbook", "list", "--learner", "ben").err
+
+
+def test_a_file_is_merged_or_replaces_everything(ace: Commands, advice: Path, tmp_path: Path) -> None:
+    ace.ok("playbook", "create", "api_client", str(advice))
+    more = tmp_path / "more.md"
+    more.write_text("- Retry after 429\n- Use /v2\n")
+    done = ace.ok("playbook", "update", str(more), "--name", "api_client", "--json").json
+    assert (done["label"], len(done["added"]), len(done["reinforced"])) == ("1.1", 1, 1)
+    assert len(_texts(ace, "api_client")) == 3
+    told = ace.ok("playbook", "update", str(more), "--name", "api_client", "--replace").out
+    assert "version 3 (2.0), 2 bullets" in told
+    assert sorted(_texts(ace, "api_client")) == ["Retry after 429", "Use /v2"]
+    ace.ok("playbook", "rollback", "2", "--name", "api_client")
+    assert len(_texts(ace, "api_client")) == 3
+    versions = ace.ok("playbook", "versions", "--name", "api_client", "--json").json["versions"]
+    assert [(each["version"], each["label"]) for each in versions] == [
+        (4, "3.0"),
+        (3, "2.0"),
+        (2, "1.1"),
+        (1, "1.0"),
+    ]
+    assert versions[2]["reason"] == "playbook update more.md"
+
+
+def test_an_export_put_back_is_the_same_playbook(ace: Commands, advice: Path, tmp_path: Path) -> None:
+    ace.ok("playbook", "create", "api_client", str(advice))
+    ace.ok("playbook", "tag", "gen-00001", "helpful", "--name", "api_client")
+    before = ace.ok("playbook", "get", "--name", "api_client", "--json").json["bullets"]
+    file = tmp_path / "out.json"
+    ace.ok("playbook", "export", "--name", "api_client", "-o", str(file))
+    ace.ok("playbook", "update", str(file), "--name", "api_client", "--replace", "--keep-label")
+    assert ace.ok("playbook", "get", "--name", "api_client", "--json").json["bullets"] == before
+    labels = [
+        line.split()[1] for line in ace.ok("playbook", "versions", "--name", "api_client").out.splitlines()
+    ]
+    assert labels == ["1.1", "1.1", "1.0"]
+
+
+def test_the_commands_for_bullets_take_a_name(ace: Commands, advice: Path) -> None:
+    named = ("--name", "api_client")
+    ace.ok("playbook", "create", "api_client", str(advice))
+    ace.ok("playbook", "add", "Use /v2", *named)
+    ace.ok("playbook", "edit", "gen-00001", "Send the key as a bearer token", *named)
+    ace.ok("playbook", "remove", "gen-00002", *named)
+    assert sorted(_texts(ace, "api_client")) == ["Send the key as a bearer token", "Use /v2"]
+    ace.ok("playbook", "restore", "gen-00002", *named)
+    assert len(_texts(ace, "api_client")) == 3
+    assert ace.ok("playbook", "search", "bearer", *named).out.count("gen-00001") == 1
+    assert "playbook api_client of learner local" in ace.ok("playbook", "show", *named).out.lower()
+    added = ace.ok("playbook", "diff", "1", "2", *named, "--json").json["added"]
+    assert [bullet["content"] for bullet in added] == ["Use /v2"]
+    assert len(ace.ok("playbook", "history", *named, "--json").json["versions"]) == 5
+    assert ace.ok("playbook", "show", "--json").json == {"version": None, "bullets": []}
+
+
+def test_a_deleted_playbook_is_gone(ace: Commands) -> None:
+    ace.ok("playbook", "create", "api_client")
+    ace.ok("playbook", "delete", "--name", "API_CLIENT")
+    told = ace("playbook", "get", "--name", "api_client").err
+    assert "there is no playbook 'api_client'" in told
+    ace.ok("playbook", "create", "api_client")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("create", "a/b"), "slash"),
+        (("create", ""), "1 to 255"),
+        (("create", "default"), "own memory"),
+        (("delete", "--name", "default"), "forget the learner"),
+        (("versions", "--name", "none"), "no playbook"),
+        (("add", "Use /v2", "--name", "none"), "no playbook"),
+        (("show", "--name", "none"), "no playbook"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(ace: Commands, arguments: tuple[str, ...], told: str) -> None:
+    failed = ace("playbook", *arguments)
+    assert failed.code in (1, 2)
+    assert told in failed.err
+    assert "Traceback" not in failed.err
+    assert ace.ok("playbook", "list", "--json").json == {"playbooks": []}
+
+
+def test_forgetting_a_learner_deletes_the_playbooks_too(ace: Commands, advice: Path) -> None:
+    ace.ok("playbook", "create", "api_client", str(advice), "--learner", "ada")
+    ace.ok("learner", "forget", "ada", "--yes")
+    assert ace.ok("playbook", "list", "--learner", "ada", "--json").json == {"playbooks": []}
