@@ -20,6 +20,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from ace_graph.cli.main import app
+from tests.cli.terminal import Terminal
 from tests.plugins.warm_python import WarmPython, cold_python
 
 PROGRAM = "from ace_graph.cli.main import app; app(prog_name='ace-graph')"
@@ -77,6 +78,10 @@ class Commands:
             check=False,
         )
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def terminal(self, *args: str, **environment: str) -> Terminal:
+        """Run the program as a process of its own, on a terminal that the test types on."""
+        return Terminal(self.folder, self._python, *args, **environment)
 
 
 @cache

@@ -9,10 +9,11 @@ import os
 import pty
 import select
 import subprocess
-import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from tests.plugins.warm_python import WarmPython, cold_python
 
 LIMIT = 120.0
 """Seconds after which a program that shows nothing has failed."""
@@ -27,16 +28,16 @@ _PROGRAM = (
 class Terminal:
     """Runs `ace-graph` with all three streams on a pseudo-terminal of its own."""
 
-    def __init__(self, folder: Path, *args: str, **environment: str) -> None:
+    def __init__(self, folder: Path, python: WarmPython, *args: str, **environment: str) -> None:
         self._ours, theirs = pty.openpty()
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, *args],
+            python("-c", _PROGRAM, *args),
             cwd=folder,
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
-            preexec_fn=_take_terminal,
+            preexec_fn=_take_terminal if python is cold_python else None,  # a warm one takes it itself
             env={
                 **os.environ,
                 "TERM": "xterm",

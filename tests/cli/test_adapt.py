@@ -20,7 +20,6 @@ from tests.cli.adaptation_runs import (
     write_rows,
 )
 from tests.cli.commands import Commands
-from tests.cli.terminal import Terminal
 
 
 def use(server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,8 +198,8 @@ def test_a_folder_with_a_run_is_not_begun_again(ace: Commands, gemini: GeminiSer
 
 def test_a_terminal_gets_a_bar_with_the_accuracy(ace: Commands, gemini: GeminiServer, tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", 3)
-    with Terminal(
-        tmp_path, "adapt", "online", "--task", "formula", "--data", str(rows), "--out", "run"
+    with ace.terminal(
+        "adapt", "online", "--task", "formula", "--data", str(rows), "--out", "run"
     ) as terminal:
         shown = terminal.expect("run/playbook.json")
         assert terminal.end() == 0

@@ -17,7 +17,6 @@ from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
 from tests.cli.adaptation_runs import Json, apprentice, results, start, write_rows
 from tests.cli.commands import Commands
-from tests.cli.terminal import Terminal
 from tests.plugins.warm_python import WarmPython
 
 ROWS = 4
@@ -124,7 +123,7 @@ def test_ctrl_c_twice_stops_at_once_and_the_run_goes_on(
     ace: Commands, provider: Provider, command: tuple[str, ...], undisturbed: Json
 ) -> None:
     provider.at = 5
-    with Terminal(ace.folder, *command, "run") as terminal:
+    with ace.terminal(*command, "run") as terminal:
         assert provider.arrived.wait(120)
         terminal.type("\x03")
         terminal.expect("stopping when the answers under way are in")

@@ -11,7 +11,7 @@ import pytest
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
 from tests.cli.commands import Commands
-from tests.cli.terminal import LIMIT, Terminal
+from tests.cli.terminal import LIMIT
 
 
 class Hanging(GeminiServer):
@@ -208,7 +208,7 @@ def test_a_failed_question_is_told_without_the_key_and_the_next_one_is_answered(
 
 
 def test_at_a_terminal_it_prompts_answers_and_leaves_on_ctrl_d(ace: Commands) -> None:
-    with Terminal(ace.folder, "chat") as terminal:
+    with ace.terminal("chat") as terminal:
         assert "0 bullets remembered (offline, SQLite)" in terminal.expect("you>")
         terminal.type("What is 1/2 + 1/3?\r")
         terminal.expect("The answer is 5/6.")
@@ -218,7 +218,7 @@ def test_at_a_terminal_it_prompts_answers_and_leaves_on_ctrl_d(ace: Commands) ->
 
 
 def test_ctrl_c_clears_a_line_that_was_begun(ace: Commands) -> None:
-    with Terminal(ace.folder, "chat") as terminal:
+    with ace.terminal("chat") as terminal:
         terminal.expect("you>")
         terminal.type("Call me Zoe")
         terminal.expect("Zoe")
@@ -232,7 +232,7 @@ def test_ctrl_c_clears_a_line_that_was_begun(ace: Commands) -> None:
 
 
 def test_a_pasted_message_of_three_lines_is_one_turn(ace: Commands) -> None:
-    with Terminal(ace.folder, "chat") as terminal:
+    with ace.terminal("chat") as terminal:
         terminal.expect("you>")
         terminal.type("\x1b[200~Call me Ann.\nI prefer pictures.\nWhat is 1/2 + 1/3?\x1b[201~\r")
         terminal.expect("The answer is 5/6.")
@@ -244,7 +244,7 @@ def test_a_pasted_message_of_three_lines_is_one_turn(ace: Commands) -> None:
 
 
 def test_ctrl_c_at_the_prompt_leaves_cleanly(ace: Commands) -> None:
-    with Terminal(ace.folder, "chat") as terminal:
+    with ace.terminal("chat") as terminal:
         terminal.expect("you>")
         assert terminal.interrupt_to_the_end() == 0
 
@@ -252,7 +252,7 @@ def test_ctrl_c_at_the_prompt_leaves_cleanly(ace: Commands) -> None:
 def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(ace: Commands) -> None:
     with Hanging(default="the second answer") as server:
         settings = {"GEMINI_API_KEY": "any-key", "GOOGLE_GEMINI_BASE_URL": server.url}
-        with Terminal(ace.folder, "chat", **settings) as terminal:
+        with ace.terminal("chat", **settings) as terminal:
             terminal.expect("you>")
             terminal.type("Remember that I like tea.\r")
             assert server.asked.wait(LIMIT)

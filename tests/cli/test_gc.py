@@ -15,7 +15,6 @@ from ace_graph.server.conversations.repository import AcceptedTurn
 from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 from tests.cli.commands import Commands
-from tests.cli.terminal import Terminal
 from tests.server.serving import HandClock
 
 
@@ -69,7 +68,7 @@ def test_gc_goes_by_the_settings(ace: Commands, monkeypatch: pytest.MonkeyPatch)
 
 def test_gc_shows_a_bar_on_stderr_at_a_terminal(ace: Commands) -> None:
     _grown(ace)
-    with Terminal(ace.folder, "gc") as terminal:
+    with ace.terminal("gc") as terminal:
         terminal.expect("2/2")
         terminal.expect("Deleted the steps")
         assert terminal.end() == 0

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from tests.cli.commands import Commands
-from tests.cli.terminal import Terminal
 
 
 def _talk(ace: Commands, learner: str) -> None:
@@ -44,12 +43,12 @@ def test_forgetting_nobody_is_done_at_once(ace: Commands) -> None:
 
 def test_a_person_at_a_terminal_is_asked_first(ace: Commands) -> None:
     ace.ok("playbook", "add", "Draw it", "--learner", "ann")
-    with Terminal(ace.folder, "learner", "forget", "ann") as terminal:
+    with ace.terminal("learner", "forget", "ann") as terminal:
         terminal.expect("Delete everything stored about ann?")
         terminal.type("n\r")
         assert terminal.end() == 1
     assert len(ace.bullets("ann")) == 1
-    with Terminal(ace.folder, "learner", "forget", "ann", "--yes") as terminal:
+    with ace.terminal("learner", "forget", "ann", "--yes") as terminal:
         terminal.expect("Deleted everything")
         assert terminal.end() == 0
     assert ace.bullets("ann") == []

@@ -4,8 +4,8 @@
 milliseconds what takes a cold Python two seconds, for it is forked from one that has imported nearly all
 (see `warm_server`). With ACE_TEST_HEAVY=1 it is `[sys.executable, ...]`: a cold start for all of them.
 
-A test that kills the process from outside, sets its limits or gives it a terminal needs `cold_python`: what
-the test starts here only stands in for the process.
+A test that kills the process from outside or sets its limits needs `cold_python`: what the test starts here
+only stands in for the process.
 """
 
 from __future__ import annotations

@@ -3,14 +3,15 @@
     python -P tests/plugins/warm_server.py SOCKET OWNER
 
 A process is what `warm_client` asks for: arguments as Python takes them (`-c CODE ...` or `-m MODULE ...`),
-with the client's environment, folder and three streams. It ends as any Python does, and the client ends as
-it ended; if the client is gone, it is killed with all its group. Two processes share nothing but what was
-imported before either began. The server goes to the background once it listens, and ends when the process
-OWNER has ended.
+with the client's environment, folder and three streams; a terminal that no session has becomes its own. It
+ends as any Python does, and the client ends as it ended; if the client is gone, it is killed with all its
+group. Two processes share nothing but what was imported before either began. The server goes to the
+background once it listens, and ends when the process OWNER has ended.
 """
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import json
 import os
@@ -20,8 +21,10 @@ import shutil
 import signal
 import socket
 import sys
+import termios
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from types import FrameType, ModuleType
@@ -156,6 +159,8 @@ def _become(request: Request) -> None:
         )
         if old is not None
     )
+    with suppress(OSError):  # it is no terminal, or that of another session
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[:0] = ["", *filter(None, request.environment.get("PYTHONPATH", "").split(os.pathsep))]
