@@ -1,4 +1,4 @@
-"""Every error this project raises on purpose, one tree.
+"""Every error that this project raises on purpose, in one tree.
 
     AceError
     ├── UsageError                     you called it wrong; the message says how to call it
@@ -38,7 +38,7 @@
     │   └── RunFolderError             the run's folder can't be written or read, or holds another run
     └── LearningError                  reflecting or curating failed; the answer stands
 
-Does not: hold errors of other libraries. They are turned into one of these where they enter.
+Errors of other libraries are turned into one of these where they are raised.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     model = await run.resources.ready_model(run.context)
     session = ModelSession(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
     if own is None:
-        told = "\n\n".join(part for part in (notice.prompt, _told(state, earlier, run)) if part)
+        told = "\n\n".join(part for part in (notice.prompt, _critique(state, earlier, run)) if part)
         prompt = await read_text(size, prompt_for, state, injection, run, told)
         solution = await REASONING[plan["mode"]](prompt, plan, session)
     else:
@@ -62,7 +62,7 @@ def _first(earlier: Attempt, result: Result | None) -> FirstAnswer:
     }
 
 
-def _told(state: ACEState, earlier: Attempt | None, run: Run) -> str:
+def _critique(state: ACEState, earlier: Attempt | None, run: Run) -> str:
     """What a revision is told: the earlier answer, and what the evidence says of it; '' for a first attempt.
 
     The ground truth is never quoted, not by an evaluator either, which may know it.

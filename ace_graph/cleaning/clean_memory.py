@@ -22,7 +22,14 @@ from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.runtime import logger
 
-__all__ = ["RETENTION_DAYS", "CleaningResult", "Trimmed", "clean_learners", "trim_trajectories"]
+__all__ = [
+    "RETENTION_DAYS",
+    "CleaningResult",
+    "Trimmed",
+    "clean_learners",
+    "learner_ids",
+    "trim_trajectories",
+]
 
 RETENTION_DAYS = 30.0
 BATCH = 200
@@ -59,7 +66,7 @@ async def clean_learners(
     number of learners done. Raises StoreUnavailable and what else the store raises for all of them.
     """
     cutoffs, result = retention.cutoffs(now), CleaningResult()
-    async for learner in _learners(store, learner_id):
+    async for learner in learner_ids(store, learner_id):
         failed, cleaned = 0, Cleaned()
         try:
             cleaned = await _clean(store, learner, cutoffs, sleep, dry_run=dry_run)
@@ -71,7 +78,8 @@ async def clean_learners(
     return result
 
 
-async def _learners(store: CleanableStore, only: str | None) -> AsyncIterator[str]:
+async def learner_ids(store: CleanableStore, only: str | None = None) -> AsyncIterator[str]:
+    """Yield the ids of all learners of a store, or `only` that one."""
     if only is not None:
         yield only
         return

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from ace_graph.cli.terminal import printable
 from ace_graph.errors import AceError, UsageError
 
-__all__ = ["AceGroup", "debugging", "say"]
+__all__ = ["AceGroup", "debugging", "print_notice"]
 
 _DEBUG = "ace_graph.debug"
 
@@ -42,7 +42,7 @@ class AceGroup(TyperGroup):
                 raise
             if debugging(ctx):
                 traceback.print_exc()
-            say(_sentence(error))
+            print_notice(_sentence(error))
             raise typer.Exit(2 if isinstance(error, UsageError) else 1) from error
 
 
@@ -51,7 +51,7 @@ def debugging(ctx: typer.Context) -> bool:
     return bool(ctx.meta.get(_DEBUG, False))
 
 
-def say(text: str) -> None:
+def print_notice(text: str) -> None:
     """Print one line on stderr, without colours and without wrapping."""
     print(f"ace-graph: {printable(text)}", file=sys.stderr, flush=True)
 

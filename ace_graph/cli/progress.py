@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from ace_graph.adaptation.options import Progress as AdaptationStep
 from ace_graph.adaptation.results import Accuracy
-from ace_graph.cli.app import say
+from ace_graph.cli.app import print_notice
 from ace_graph.cli.terminal import console
 
 __all__ = ["StepProgress", "StopRequest", "accuracy_text", "stop_on_interrupt"]
@@ -66,7 +66,7 @@ class StepProgress:
         tenth = measured.total * _LINES_PER_PHASE // measured.count if measured.count else _LINES_PER_PHASE
         if tenth > self._printed.get(key, 0):
             self._printed[key] = tenth
-            say(f"{name}: {measured.total} of {measured.count}, {accuracy_text(measured)}")
+            print_notice(f"{name}: {measured.total} of {measured.count}, {accuracy_text(measured)}")
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -103,7 +103,7 @@ def stop_on_interrupt(say: Callable[[str], None]) -> Generator[StopRequest]:
             os.write(2, b"\nstopped at once; --resume goes on\n")
             os._exit(1)
         stopping.asked = True
-        say("stopping when the answers under way are in; Ctrl-C again stops at once")
+        print_notice("stopping when the answers under way are in; Ctrl-C again stops at once")
 
     before = signal.signal(signal.SIGINT, interrupted)
     try:

@@ -14,8 +14,9 @@ from ace_graph.cli.store_access import commit
 from ace_graph.context import ACEContext
 from ace_graph.errors import ChangeRefused
 from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
+from ace_graph.learning.curator import judge_bullets
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.operations import Judge
+from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
@@ -23,7 +24,7 @@ from ace_graph.models import ModelChoice, choose_model, close_model, make_model
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["Agent", "Conversation", "open_agent"]
+__all__ = ["Agent", "ChatSession", "open_agent"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ async def open_agent(
             await close_model(model)
 
 
-class Conversation:
+class ChatSession:
     """Keeps the messages in this process; a question that failed or was stopped is not among them."""
 
     def __init__(self, agent: Agent, context: ACEContext, mode: str | None = None) -> None:
@@ -123,12 +124,9 @@ class Conversation:
         learning = self._last.get("learning") if self._last else None
         if result is None or learning is None:
             raise ChangeRefused("there is no answer to judge yet: ask something first")
-        vote = Judge(
-            turn_id=learning["turn_id"],
-            source="learner",
-            verdict="success" if good else "failure",
-            bullet_ids=tuple(result["bullet_ids"]),
+        evidence = Evidence(source="learner", verdict="success" if good else "failure")
+        votes = judge_bullets(
+            learning["turn_id"], [evidence], injected=result["injected"], cited=result["bullet_ids"]
         )
-        return await commit(
-            self.agent.store, self.learner, await self.snapshot(), [vote], f"feedback {text}".strip()
-        )
+        reason = f"feedback {text}".strip()
+        return await commit(self.agent.store, self.learner, await self.snapshot(), votes, reason)

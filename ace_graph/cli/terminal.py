@@ -83,14 +83,14 @@ def learning_summary(learning: Learning, playbook: Playbook | None = None) -> st
     judged = learning["feedback"]
     parts = [_verdict_text(judged)] if judged else list[str]()
     kept_back = learning["quarantined"]
-    parts += [f"+ {_named(name, playbook)}" for name in learning["added"] if name not in kept_back]
-    parts += [f"again {_named(name, playbook)}" for name in learning["updated"]]
+    parts += [f"+ {_with_content(name, playbook)}" for name in learning["added"] if name not in kept_back]
+    parts += [f"again {_with_content(name, playbook)}" for name in learning["updated"]]
     parts += [f"voted on {', '.join(learning['tagged'])}"] if learning["tagged"] else []
     parts += [f"{pair['kept']} absorbed {pair['gone']}" for pair in learning["merged"]]
     parts += [f"{pair['kept']} replaces {pair['gone']}" for pair in learning["superseded"]]
     gone = learning["removed"]
     parts += [f"- {name}" for name in gone] if len(gone) <= _MAX_REMOVED else [f"- {len(gone)} bullets"]
-    parts += [f"in quarantine {_named(name, playbook)}" for name in kept_back]
+    parts += [f"in quarantine {_with_content(name, playbook)}" for name in kept_back]
     summary = "; ".join(parts) or "nothing new"
     trouble = f" (but {printable(learning['error'])})" if learning["error"] else ""
     return f"learned: {summary}{trouble}"
@@ -102,7 +102,7 @@ def _verdict_text(judged: Judged) -> str:
     return f"your word on the answer before: {judged['verdict']}"
 
 
-def _named(bullet_id: str, playbook: Playbook | None) -> str:
+def _with_content(bullet_id: str, playbook: Playbook | None) -> str:
     bullet = playbook.get_bullet(bullet_id) if playbook else None
     if bullet is None:
         return bullet_id

@@ -68,7 +68,7 @@ def _scored(right: bool, answer: str, hint: str = "") -> Outcome:
     return Outcome(0, f"the answer {preview(answer, 80)!r} differs from the ground truth{hint}")
 
 
-def _one(target: str) -> int:
+def _single_answer(target: str) -> int:
     return 1
 
 
@@ -82,7 +82,7 @@ class Task:
 
     name: str
     score: Environment
-    units: Callable[[str], int] = _one
+    units: Callable[[str], int] = _single_answer
     unit: str = "answer"
 
 

@@ -136,7 +136,7 @@ async def reflect(
         logger.info("[ACE Reflector] answered again with %d lessons: %s", len(found.lessons), retry.verdict)
         if retry.verdict == "success":
             break
-        messages += [AIMessage(_shown(reply.value)), HumanMessage(_next_round(retry, run))]
+        messages += [AIMessage(_as_json(reply.value)), HumanMessage(_next_round(retry, run))]
     if found is None:
         raise LearningError(f"the reflector gave no usable reply: {problem}")
     for n, lesson in enumerate(found.lessons, 1):
@@ -178,7 +178,7 @@ async def _retry(found: ReflectionResult, answer_again: AnswerAgain, run: Run) -
     return None
 
 
-def _shown(reflection: Reflection) -> str:
+def _as_json(reflection: Reflection) -> str:
     return reflection.model_dump_json(exclude={"dropped"})
 
 

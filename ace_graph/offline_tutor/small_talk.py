@@ -10,7 +10,7 @@ from ace_graph.offline_tutor.advice import explain_idea
 from ace_graph.offline_tutor.preferences import Preferences
 from ace_graph.offline_tutor.prompt_reader import Item, Prompt
 
-__all__ = ["Reply", "is_approval", "is_statement", "reply_without_problem"]
+__all__ = ["QuotingReply", "is_approval", "is_statement", "reply_without_problem"]
 
 _WHO_I_AM = (
     "I am the offline tutor, a set of rules, not a language model. I can do arithmetic, fractions, decimals "
@@ -62,7 +62,7 @@ _STOP = frozenset(_STOP_WORDS.split())
 _ENOUGH = 0.5
 
 
-class Reply(NamedTuple):
+class QuotingReply(NamedTuple):
     """A text, and the ids of the playbook items that it quotes or follows."""
 
     text: str
@@ -79,18 +79,18 @@ def is_statement(question: str) -> bool:
     return not question.rstrip().endswith("?") and _STATEMENT.search(question) is not None
 
 
-def reply_without_problem(prompt: Prompt, preferences: Preferences) -> Reply:
+def reply_without_problem(prompt: Prompt, preferences: Preferences) -> QuotingReply:
     """Return the reply to a message that poses no problem. Every message has one."""
     question, name = prompt.question.strip(), preferences.name
     if not question:
-        return Reply("There is no question in that message. Ask me something like 1/2 + 1/3.")
+        return QuotingReply("There is no question in that message. Ask me something like 1/2 + 1/3.")
     if _ABOUT_NAME.search(question):
         text = "You have not told me your name yet." if name is None else f"You are called {name}."
-        return Reply(text, preferences.source_of("name"))
+        return QuotingReply(text, preferences.source_of("name"))
     known = [item for item in prompt.items if item.id is not None]
     if _ABOUT_MEMORY.search(question):
         about = [item for item in known if item.about_learner]
-        return _quoted(about) if about else Reply("I have been told nothing about you yet.")
+        return _quoted(about) if about else QuotingReply("I have been told nothing about you yet.")
     statement, idea, words = is_statement(question), explain_idea(question), _terms(question)
     nearest = max(known, key=lambda item: len(words & _terms(item.text)), default=None)
     if nearest is not None and not statement:
@@ -100,16 +100,16 @@ def reply_without_problem(prompt: Prompt, preferences: Preferences) -> Reply:
             return _quoted([nearest])
     remark = next((reply for pattern, reply in _REMARKS if pattern.search(question)), None)
     if statement:
-        return Reply(remark or idea or _NOTHING_KEPT)
-    return Reply(
+        return QuotingReply(remark or idea or _NOTHING_KEPT)
+    return QuotingReply(
         remark or idea or (f"I can't look at pictures. {_CANNOT}" if prompt.has_picture else _CANNOT)
     )
 
 
-def _quoted(items: Sequence[Item]) -> Reply:
+def _quoted(items: Sequence[Item]) -> QuotingReply:
     quotes = "; ".join(f'"{item.text}"' for item in items)
     ids = tuple(item.id for item in items if item.id is not None)
-    return Reply(f"From what I have remembered: {quotes}.", ids)
+    return QuotingReply(f"From what I have remembered: {quotes}.", ids)
 
 
 def _terms(text: str) -> set[str]:

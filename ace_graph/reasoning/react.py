@@ -64,7 +64,7 @@ async def _call_tools(
     for call in message.tool_calls:
         session.log_thought(f"react calls {preview(call['name'], 64)}", str(call["args"]))
     # The runtime is handed over so that a tool finds the context also where the caller gave none.
-    node = ToolNode(tools, handle_tool_errors=_told)
+    node = ToolNode(tools, handle_tool_errors=_error_text)
     out = await node.ainvoke({"messages": [message], "memory": session.memory}, runtime=session.run.runtime)
     results: list[BaseMessage] = out["messages"]
     for result in results:
@@ -72,7 +72,7 @@ async def _call_tools(
     return truncate_tool_results(results)
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"Error: {type(error).__name__}: {preview(error, 500)}"
 
 

@@ -59,10 +59,10 @@ def _dict(message: BaseMessage, message_id: str) -> dict[str, object]:
 
 def trace_lines(trace: Sequence[BaseMessage]) -> list[str]:
     """Return the trace as the reflector reads it, a line per message."""
-    return [f"{message.type}: {_told(message)}" for message in trace]
+    return [f"{message.type}: {_message_text(message)}" for message in trace]
 
 
-def _told(message: BaseMessage) -> str:
+def _message_text(message: BaseMessage) -> str:
     if isinstance(message, AIMessage) and message.tool_calls:
         return ", ".join(f"{call['name']}({call['args']})" for call in message.tool_calls)
     return message.text

@@ -29,8 +29,8 @@ from ace_graph.server.errors import (
 )
 from ace_graph.server.lifespan import Overrides, open_services
 from ace_graph.server.metrics import Metrics
+from ace_graph.server.middleware.access_control import AccessControl
 from ace_graph.server.middleware.access_log import AccessLogMiddleware
-from ace_graph.server.middleware.auth import AuthMiddleware
 from ace_graph.server.middleware.body_limit import body_too_large
 from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.server.routes import chat, feedback, health, learner, playbook, playbook_curation, trajectories
@@ -92,7 +92,7 @@ def create_app(
         TokenBucket(settings.server_rate, own_clock),
     )
     app.add_middleware(
-        AuthMiddleware, authenticator=authenticator, rate=rate, max_bytes=settings.server_body_bytes
+        AccessControl, authenticator=authenticator, rate=rate, max_bytes=settings.server_body_bytes
     )
     allow_origins(app, settings.server_origins)
     app.add_middleware(AccessLogMiddleware, clock=own_clock, observer=metrics)

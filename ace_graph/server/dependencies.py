@@ -14,7 +14,7 @@ from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware.auth import learner_of
+from ace_graph.server.middleware.access_control import learner_of
 from ace_graph.server.routes.learner_export import Exports
 from ace_graph.server.turns.manager import Turns
 from ace_graph.settings import Settings

@@ -25,7 +25,7 @@ from ace_graph.server.conversations.open import open_conversations
 from ace_graph.server.dependencies import Services
 from ace_graph.server.metrics import Metrics
 from ace_graph.server.routes.learner_export import Exports
-from ace_graph.server.turns.manager import TurnLimits, TurnResources, Turns
+from ace_graph.server.turns.manager import ServingLimits, TurnResources, Turns
 from ace_graph.server.turns.recovery import recovery_loop
 from ace_graph.settings import Settings
 from ace_graph.stores import check_store, open_store
@@ -69,7 +69,7 @@ async def open_services(
             clock=clock.now,
         )
         wake = await stack.enter_async_context(background_worker(settings, model, store, snapshots, clock))
-        limits = TurnLimits(settings.server_turns, settings.server_timeout, settings.conversation_messages)
+        limits = ServingLimits(settings.server_turns, settings.server_timeout, settings.conversation_messages)
         turns = Turns(TurnResources(graph, store, snapshots, conversations, limits, clock, metrics, wake))
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(recovery_loop(turns, conversations, store, clock))

@@ -28,7 +28,7 @@ from ace_graph.server.connection_limits import bounded_protocol, socket_limits
 from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.dependencies import Services
 from ace_graph.server.lifespan import Overrides
-from ace_graph.server.middleware.auth import is_loopback
+from ace_graph.server.middleware.access_control import is_loopback
 from ace_graph.server.middleware.request_id import RequestIds
 from ace_graph.server.telemetry import exported_spans
 from ace_graph.settings import Settings

@@ -1,8 +1,6 @@
-"""Public test doubles: for the tests of this project and of those who build on it.
+"""Test doubles for the tests of this project and of programs that use it.
 
-Names resolve on first use, so that the store conformance suite does not load a chat model.
-
-Does not: belong into a running service.
+Names are imported when they are first used, so that the store conformance suite does not load a chat model.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@
         model = ChatGoogleGenerativeAI(model="any", api_key="any", base_url=server.url)
 
 Replies are given in the order in which they were queued, whole or streamed as the client asks. A request
-without a reply left is answered with status 400 and fails `assert_done()`.
-
-Does not: check keys, count tokens, or judge what a request asks for; it records them in `requests`.
+without a reply left is answered with status 400 and fails `assert_done()`. Keys are not checked and tokens
+not counted; the requests are recorded in `requests`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What must be true of a stored learner after anything: crashes, restarts, any number of writers.
+"""Checks what must be true of a stored learner after crashes, restarts and any number of writers.
 
-Does not: repair. Every problem found is a sentence.
+Every problem found is a sentence; nothing is repaired.
 """
 
 from __future__ import annotations

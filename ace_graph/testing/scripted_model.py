@@ -1,13 +1,11 @@
-"""A chat model that says what a test tells it to, and fails the test when the script and the calls differ.
+"""A chat model with a script of replies; it fails the test when the calls differ from the script.
 
     model = ScriptedModel(["first reply", RuntimeError("the provider is down")])
     with ScriptedModel(solver=["<final>5</final>"], reflector=['{"lessons": []}']) as model: ...
 
-A call without a reply left raises `UnexpectedModelCall`; a reply that nobody asked for fails
-`assert_done()`, which the `with` block calls. A call belongs to a role when its config says so:
-`config={"metadata": {"ace_role": "solver"}}`.
-
-Does not: think, wait, or reach the network.
+A call without a reply left raises `UnexpectedModelCall`; a reply that no call took fails `assert_done()`,
+which the `with` block calls. The role of a call is in its config: `config={"metadata": {"ace_role":
+"solver"}}`. It never waits and never uses the network.
 """
 
 from __future__ import annotations

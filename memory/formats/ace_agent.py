@@ -27,6 +27,7 @@ class AceFormat:
 
     def __init__(self, *, counters: bool = True) -> None:
         self.name = "ace" if counters else "ace-plain"
+        self.summary = "for ace-agent" if counters else "for ace-agent, without counters"
         self._line = _counted if counters else _plain
 
     def recognises(self, document: Document) -> bool:

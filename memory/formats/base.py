@@ -70,6 +70,11 @@ class Format(Protocol):
         """The name that `--format` takes."""
         ...
 
+    @property
+    def summary(self) -> str:
+        """What it is for, in a few words; `ace-graph playbook export --help` lists it."""
+        ...
+
     def recognises(self, document: Document) -> bool:
         """Whether the file looks like this format. Raises FormatError for broken JSON."""
         ...

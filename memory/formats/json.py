@@ -25,6 +25,7 @@ class JsonFormat:
     """All fields of every bullet, those in quarantine too."""
 
     name = "json"
+    summary = "everything, those in quarantine too"
 
     def recognises(self, document: Document) -> bool:
         """Whether the text is any JSON object or list."""

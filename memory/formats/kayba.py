@@ -54,6 +54,7 @@ class KaybaFormat:
     """Active bullets as skills; reading them back restores every field."""
 
     name = "kayba"
+    summary = "a kayba skillbook"
 
     def recognises(self, document: Document) -> bool:
         """Whether it is a skillbook that names its version."""
@@ -152,6 +153,7 @@ class KaybaV1Format:
     """Active bullets as skills of version 1; reading them back restores every field."""
 
     name = "kayba-v1"
+    summary = "a kayba skillbook of before version 2"
 
     def recognises(self, document: Document) -> bool:
         """Whether it is a skillbook that names no version."""

@@ -47,6 +47,7 @@ class LmbFormat:
     """Active bullets for LMB-ACE; reading them back restores every field."""
 
     name = "lmb"
+    summary = "the payload of LMB-ACE"
 
     def recognises(self, document: Document) -> bool:
         """Whether there is a list of bullets, and one of them counts votes or strengths as LMB-ACE does."""

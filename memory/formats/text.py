@@ -24,6 +24,7 @@ class TextFormat:
     """Active bullets, readable by people."""
 
     name = "text"
+    summary = "markdown, for people"
 
     def recognises(self, document: Document) -> bool:
         """Whether a line is a list item."""

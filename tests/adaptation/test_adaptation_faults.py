@@ -96,7 +96,7 @@ async def test_a_line_that_is_not_a_step_is_named(tmp_path: Path) -> None:
         await offline(tmp_path, Apprentice(), resume=True)
 
 
-async def test_a_model_outage_in_the_middle_of_an_epoch_stops_the_run_which_then_goes_on(
+async def test_a_run_stopped_by_a_model_outage_resumes_within_the_epoch(
     tmp_path: Path, undisturbed: dict[str, object]
 ) -> None:
     def down(call: ModelCall, number: int) -> str | None:
@@ -140,7 +140,7 @@ async def test_a_phase_in_which_no_call_succeeds_is_an_outage() -> None:
         await OnlineAdapter(exact, options(Apprentice(broken))).run(DATA[:3])
 
 
-async def test_an_environment_that_raises_stops_the_run_before_that_step_is_kept(
+async def test_an_environment_that_raises_stops_the_run_before_its_step(
     tmp_path: Path, undisturbed: dict[str, object]
 ) -> None:
     def exact_but_ill(sample: Sample, answer: str) -> bool:
@@ -164,7 +164,7 @@ async def test_a_judgement_of_another_kind_is_an_error(said: object) -> None:
         await OnlineAdapter(odd, options(Apprentice())).run(DATA[:1])
 
 
-async def test_an_environment_that_raises_in_a_frozen_phase_stops_the_others_too(tmp_path: Path) -> None:
+async def test_an_environment_that_raises_stops_all_of_a_frozen_phase(tmp_path: Path) -> None:
     def ill(sample: Sample, answer: str) -> bool:
         if sample.id == "line 8":
             raise KeyError("no such tag")
@@ -205,7 +205,7 @@ async def test_a_folder_that_cannot_be_made_is_an_error_with_advice(tmp_path: Pa
         await offline(tmp_path / "file" / "run", Apprentice())
 
 
-async def test_a_playbook_that_cannot_be_written_stops_the_run_which_then_goes_on(
+async def test_a_run_stopped_by_an_unwritable_playbook_resumes(
     tmp_path: Path, undisturbed: dict[str, object]
 ) -> None:
     (tmp_path / "playbook.json").mkdir()

@@ -25,7 +25,7 @@ async def test_two_epochs_change_the_memory_and_give_a_result_for_every_step() -
     assert [(e.trained.correct, e.bullets) for e in adapted.epochs] == [(0, 3), (3, 3)]
 
 
-async def test_without_validation_and_test_the_result_is_the_first_epochs_first_answers() -> None:
+async def test_without_held_out_rows_the_first_answers_are_measured() -> None:
     adapted = await OfflineAdapter(exact, options(Apprentice()), epochs=2).run(samples(3))
     assert (adapted.measured_on, adapted.measured.correct, adapted.measured.total) == ("train", 0, 3)
 

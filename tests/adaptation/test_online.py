@@ -22,7 +22,7 @@ async def test_later_prompts_hold_earlier_lessons_and_earlier_ones_do_not() -> N
     assert sorted(b.content for b in adapted.playbook.bullets()) == sorted(map(lesson_for, KINDS))
 
 
-async def test_accuracy_is_that_of_answers_given_before_learning_and_the_controls_stand_beside_it() -> None:
+async def test_accuracy_is_of_answers_before_learning_beside_controls() -> None:
     adapted = await OnlineAdapter(exact, options(Apprentice())).run(samples(9))
     counts = {name: (m.correct, m.total, m.failed) for name, m in adapted.controls.items()}
     assert (adapted.measured.correct, adapted.measured.total, adapted.measured.failed) == (6, 9, 0)
@@ -60,7 +60,7 @@ async def test_the_first_answer_counts_also_where_a_revision_is_right() -> None:
     assert all(each.correct == 0 for each in adapted.controls.values()), "controls are not revised"
 
 
-async def test_a_function_is_environment_enough_and_its_words_reach_the_reflector() -> None:
+async def test_a_function_is_an_environment_and_its_text_is_reflected_on() -> None:
     async def environment(sample: Sample, answer: str) -> Outcome:
         await asyncio.sleep(0)
         return Outcome(int(answer.endswith(".00")), f"the desk sends {answer!r} back")
@@ -120,7 +120,7 @@ async def test_a_reflection_that_fails_is_counted_and_costs_no_answer() -> None:
     assert (adapted.measured.failed, adapted.measured.reflector_errors) == (0, 3)
 
 
-async def test_no_more_calls_are_under_way_than_allowed_and_learning_is_one_by_one() -> None:
+async def test_concurrent_calls_are_limited_and_learning_is_sequential() -> None:
     busy, most = 0, dict[str, int]()
 
     async def slow(sample: Sample, answer: str) -> bool:

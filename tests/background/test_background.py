@@ -93,7 +93,7 @@ async def test_a_greeting_leaves_nothing_to_do(build: Build, store: PendingStore
     assert await store.list_pending() == ()
 
 
-async def test_a_store_without_the_pending_part_is_refused_when_the_graph_is_built_or_run() -> None:
+async def test_a_store_without_pending_items_is_refused_by_the_graph() -> None:
     class Plain:
         """Only the basic protocol."""
 

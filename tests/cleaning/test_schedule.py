@@ -142,7 +142,7 @@ class _OldStore:
     name = "own"
 
 
-async def test_a_store_that_cannot_be_cleaned_is_told_once(
+async def test_a_store_that_cannot_be_cleaned_is_logged_once(
     time: Time, caplog: pytest.LogCaptureFixture
 ) -> None:
     job = _cleaning(_OldStore(), time)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # lacks most of it

@@ -130,7 +130,7 @@ def test_labels_are_counted_one_by_one(
     assert found["units"] == {"unit": "label", "right": 10, "all": 16}
 
 
-def test_rows_that_cannot_be_used_are_told_and_kept_in_the_results(
+def test_unusable_rows_are_reported_and_stay_in_the_results(
     ace: Commands, gemini: GeminiServer, tmp_path: Path
 ) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", 3)

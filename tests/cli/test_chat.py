@@ -32,7 +32,7 @@ def _chat(ace: Commands, *lines: str) -> str:
     return ace.ok("chat", stdin="\n".join(lines) + "\n").out
 
 
-def test_a_pipe_is_one_question_a_line_and_each_turn_says_what_was_learned(ace: Commands) -> None:
+def test_piped_lines_are_questions_and_each_turn_reports_its_learning(ace: Commands) -> None:
     out = _chat(ace, "Call me Ann.", "", "What is 1/2 + 1/3?", "thanks").splitlines()
     assert "learned: + pro-00001 Learner says: Call me Ann" in out
     assert "The answer is 5/6." in out
@@ -60,7 +60,7 @@ def test_a_chat_that_its_learner_corrected_does_better_the_next_time(ace: Comman
     assert "The answer is 9/4." in ace.ok("chat", "--learner", "ben", stdin="What is 3/2 + 3/4?\n").out
 
 
-def test_a_learner_is_greeted_once_and_a_number_is_explained_in_other_words(ace: Commands) -> None:
+def test_a_learner_is_greeted_once_and_a_number_is_explained(ace: Commands) -> None:
     _chat(ace, "Call me Ann.")
     out = _chat(
         ace, "What is 2/3 + 1/4?", "i dont get it why 12?", "What is 1/2 + 1/3? And who was Napoleon?"
@@ -124,7 +124,7 @@ def test_what_can_not_be_done_to_the_playbook_says_why(ace: Commands) -> None:
 _ADVICE = "Rewrite both fractions with their smallest common denominator, then add the tops only."
 
 
-def test_feedback_moves_the_bullets_that_the_answer_used_and_can_be_taken_back(ace: Commands) -> None:
+def test_feedback_votes_on_used_bullets_and_can_be_undone(ace: Commands) -> None:
     ace.ok("playbook", "add", _ADVICE)
     [advice] = ace.bullets()
     out = _chat(ace, "Adding fractions: what is 1/2 + 1/3?", "/feedback good clear and short")
@@ -193,7 +193,7 @@ def test_an_answer_of_a_model_can_not_move_the_cursor(ace: Commands, monkeypatch
     assert "\x1b" not in out
 
 
-def test_a_failed_question_is_told_without_the_key_and_the_next_one_is_answered(
+def test_a_failed_question_is_reported_without_the_key(
     ace: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with GeminiServer(default="fine now") as server:

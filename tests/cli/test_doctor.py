@@ -29,7 +29,7 @@ def _told(rows: dict[str, list[Json]], status: str) -> list[tuple[str, str]]:
     return [(name, row["fix"]) for name, found in rows.items() for row in found if row["status"] == status]
 
 
-def test_a_fresh_machine_can_run_and_is_told_about_the_model(ace: Commands) -> None:
+def test_a_fresh_machine_can_run_with_a_warning_about_the_model(ace: Commands) -> None:
     rows = _rows(ace)
     ((name, fix),) = _told(rows, "warn")
     assert name == "model"
@@ -53,7 +53,7 @@ def test_every_node_of_the_graph_is_there(ace: Commands) -> None:
     assert found == "router -> planner -> solver -> critic -> ace_learning"
 
 
-def test_typos_in_env_are_found_and_what_was_meant_is_said(ace: Commands) -> None:
+def test_typos_in_env_are_found_with_a_suggestion(ace: Commands) -> None:
     Path(".env").write_text("GEMINI_APIKEY=s3cret\nACE_WHATEVER=1\nOPENAI_API_KEY=x\n", encoding="utf-8")
     done = ace.ok("doctor")
     assert "GEMINI_APIKEY is read by nothing" in done.out

@@ -66,7 +66,7 @@ def test_the_format_may_be_named(filled: Commands) -> None:
     assert "file: it is no valid JSON" in done.err
 
 
-def test_the_report_tells_what_was_left_out_renamed_and_is_always_in_the_prompt(ace: Commands) -> None:
+def test_the_report_lists_dropped_renamed_and_core_bullets(ace: Commands) -> None:
     ace.ok("playbook", "add", "Estimate the result", "--section", "units")
     Path("book.json").write_text(json.dumps(SKILLBOOK), encoding="utf-8")
     assert ace.ok("playbook", "import", "book.json").out == (

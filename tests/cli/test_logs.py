@@ -26,7 +26,7 @@ def test_a_record_is_one_plain_line_whatever_it_holds(capsys: pytest.CaptureFixt
 
 @pytest.mark.usefixtures("ace")
 @pytest.mark.parametrize("log_format", ["text", "json"])
-def test_an_error_is_told_in_the_line_and_its_traceback_only_when_debugging(
+def test_an_error_is_one_log_line_and_a_traceback_with_debug(
     capsys: pytest.CaptureFixture[str], log_format: str
 ) -> None:
     for debug in (False, True):

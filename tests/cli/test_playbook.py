@@ -49,7 +49,7 @@ def test_show_prints_totals_sections_and_the_bullets_strongest_first(filled: Com
     assert "2 more" in limited[3]
 
 
-def test_stats_tell_what_trust_rests_on(filled: Commands) -> None:
+def test_stats_show_the_basis_of_trust(filled: Commands) -> None:
     figures = filled.ok("playbook", "stats", "--json").json
     assert (figures["proven"], figures["withheld_share"], figures["lift"]) == (3, 0.05, None)
 
@@ -150,9 +150,7 @@ def test_clearing_leaves_nothing_and_sets_the_clock_to_0(filled: Commands) -> No
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_what_is_refused_is_said_and_nothing_is_written(
-    filled: Commands, command: list[str], why: str
-) -> None:
+def test_a_refusal_is_reported_and_nothing_is_written(filled: Commands, command: list[str], why: str) -> None:
     before = filled.ok("playbook", "stats", "--json").out
     done = filled("playbook", *command)
     assert (done.code, done.out) == (1, "")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph.memory.formats.registry import FORMATS
 from tests.cli.commands import Commands, Json
 
 LESSONS = ["Draw a picture first", "Estimate the result", "Convert units before adding"]
@@ -49,7 +50,7 @@ def test_counters_travel(ace: Commands) -> None:
     assert ace.ok("playbook", "export", "--format", "text").out == Path("x.txt").read_text("utf-8")
 
 
-def test_what_is_known_is_merged_and_what_is_bad_is_refused_with_the_reason(filled: Commands) -> None:
+def test_known_bullets_are_merged_and_bad_ones_refused_with_a_reason(filled: Commands) -> None:
     bullets = [
         {"content": "draw a picture first", "section": "lessons"},
         {"content": "Read the question twice"},
@@ -70,7 +71,7 @@ def test_what_is_known_is_merged_and_what_is_bad_is_refused_with_the_reason(fill
     assert "refused bad: helpful" in told
 
 
-def test_ids_that_are_taken_are_given_anew_and_nothing_of_the_learner_is_lost(filled: Commands) -> None:
+def test_ids_in_use_are_replaced_and_no_bullet_is_lost(filled: Commands) -> None:
     Path("x.txt").write_text("- [les-00001] Something else entirely\n", encoding="utf-8")
     _import(filled, "x.txt")
     assert [bullet["id"] for bullet in filled.bullets()][:3] == ["les-00001", "les-00002", "les-00003"]
@@ -165,3 +166,8 @@ def test_a_file_that_can_not_be_used_is_named(filled: Commands, args: list[str],
 def test_an_empty_playbook_is_an_empty_export(ace: Commands) -> None:
     assert json.loads(ace.ok("playbook", "export").out)["bullets"] == []
     assert ace.ok("playbook", "export", "--format", "text").out == ""
+
+
+def test_the_help_of_export_lists_every_format(ace: Commands) -> None:
+    shown = ace.ok("playbook", "export", "--help").out
+    assert [each.name for each in FORMATS if f"{each.name:<10} {each.summary}" not in shown] == []

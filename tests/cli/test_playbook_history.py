@@ -65,7 +65,7 @@ def test_clearing_can_be_undone(changed: Commands) -> None:
     assert changed.bullets() == before
 
 
-def test_a_version_that_is_not_there_is_an_error_that_names_those_there_are(changed: Commands) -> None:
+def test_an_unknown_version_is_an_error_that_lists_the_known_ones(changed: Commands) -> None:
     for command in (["rollback", "9"], ["diff", "1", "9"]):
         done = changed("playbook", *command)
         assert (done.code, done.out) == (1, "")

@@ -24,7 +24,7 @@ sys.meta_path.insert(0, Noisy())
 """
 
 
-def test_the_plain_payload_is_answered_and_the_log_tells_the_way(ace: Commands) -> None:
+def test_the_plain_payload_is_answered_and_the_log_has_the_steps(ace: Commands) -> None:
     done = ace.program("run", stdin='{"messages":[{"role":"user","content":"Help me multiply 12 by 5."}]}')
     answer = answered(done)
     assert list(answer) == ["answer", "mode", "result", "scratch"]
@@ -57,7 +57,7 @@ def test_stdout_is_one_line_whatever_libraries_print(ace: Commands) -> None:
         ("calculate 12*5", "react", {"max_turns": 8}),
     ],
 )
-def test_the_mode_is_chosen_and_its_parameters_are_told(
+def test_the_mode_is_chosen_and_its_parameters_are_logged(
     backend: Backend, question: str, mode: str, parameters: Json
 ) -> None:
     answer = backend.ask(payload(question))

@@ -10,9 +10,7 @@ from tests.cli.backend import LEARNED, Backend, answered, payload, stored
 from tests.cli.commands import Commands
 
 
-def test_memory_that_can_not_be_read_is_an_error_or_left_out_on_request_and_stays_as_it_is(
-    ace: Commands, backend: Backend
-) -> None:
+def test_unreadable_memory_is_an_error_or_left_out_on_request(ace: Commands, backend: Backend) -> None:
     backend.ask(LEARNED)
     with closing(sqlite3.connect(ace.database)) as connection, connection:
         connection.execute("UPDATE ace_playbooks SET memory_json = '{broken'")

@@ -68,7 +68,7 @@ def test_a_thread_is_the_conversation_unless_one_is_named() -> None:
     assert _read(thread_id="t-1", scratch={"conversation_id": "c"})["conversation_id"] == "c"
 
 
-def test_what_an_answer_told_may_come_back() -> None:
+def test_the_scratch_of_an_answer_may_be_sent_back() -> None:
     scratch: JsonValue = {
         "ace_delta": {"num_new_bullets": 1},
         "_ace_memory_loaded": True,

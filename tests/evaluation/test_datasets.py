@@ -90,7 +90,7 @@ def test_lines_that_cannot_be_used_are_left_out_and_reported(tmp_path: Path) -> 
     assert "12 of 14 rows can't be used: line 2: it is no JSON; line 3: the target is missing" in told
 
 
-def test_a_byte_order_mark_windows_line_ends_and_a_missing_last_break_do_not_matter(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_line_ends_do_not_matter(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_bytes(b'\xef\xbb\xbf{"context": "q", "target": "1"}\r\n{"context": "r", "target": "2"}')
     rows = RowFile(file, QA)

@@ -28,9 +28,7 @@ async def test_a_model_that_fails_stores_nothing(build: Build, store: CountingSt
     assert (store.calls.loads, store.calls.commits) == (1, [])
 
 
-async def test_a_load_that_fails_is_an_error_by_default_and_an_answer_on_request(
-    build: Build, store: CountingStore
-) -> None:
+async def test_a_failed_load_is_an_error_or_an_answer_on_request(build: Build, store: CountingStore) -> None:
     store.load_error = StoreUnavailable("down")
     with pytest.raises(StoreUnavailable):
         await build(ScriptedModel([])).ainvoke(ask("hello"), context=ALICE)

@@ -64,7 +64,7 @@ async def test_a_correction_blames_what_the_failed_answer_followed_and_teaches(
     assert "adding fractions: 1/2 + 1/3?" in prompt
 
 
-async def test_feedback_is_read_by_the_next_reflection_moves_the_counters_and_makes_a_version(
+async def test_feedback_reaches_the_reflector_the_counters_and_the_history(
     build: Build, store: CountingStore
 ) -> None:
     before = await store.seed("alice", Add(content=RULE, section="math", helpful=3))

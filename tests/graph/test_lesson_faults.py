@@ -28,9 +28,7 @@ def counters(bullet: Bullet | None) -> tuple[int, int, int]:
     return bullet.helpful, bullet.harmful, bullet.neutral
 
 
-async def test_tags_for_ids_that_were_not_injected_or_never_existed_move_nothing(
-    build: Build, store: CountingStore
-) -> None:
+async def test_tags_for_ids_that_were_not_injected_move_nothing(build: Build, store: CountingStore) -> None:
     await store.seed("alice", Add(content=RULE, section="math"), Add(content="Otters hold hands"))
     await store.seed("bob", Add(content="Bob's own"))
     names = ["gen-00002", "mat-09999", "base:ffff", "../../etc", "", "mat-00001"]
@@ -46,7 +44,7 @@ async def test_tags_for_ids_that_were_not_injected_or_never_existed_move_nothing
     assert out["learning"]["tagged"] == [injected.id]
 
 
-async def test_a_malformed_tag_is_left_out_and_reported_and_the_last_of_two_counts(
+async def test_a_malformed_tag_is_reported_and_the_last_of_two_counts(
     build: Build, store: CountingStore
 ) -> None:
     await store.seed("alice", Add(content=RULE, section="math"))
@@ -123,7 +121,7 @@ async def test_a_lesson_that_repeats_a_bullet_of_the_prompt_strengthens_it(
     assert (out["learning"]["updated"], out["learning"]["rejected"]) == (["mat-00001"], [])
 
 
-async def test_of_two_sources_that_disagree_the_stronger_one_decides_and_both_are_kept(
+async def test_the_stronger_of_two_sources_decides_and_both_are_stored(
     build: Build, store: CountingStore
 ) -> None:
     def judge(question: str, answer: str, context: ACEContext) -> Evidence:

@@ -62,7 +62,7 @@ async def test_an_injected_bullet_is_described_with_score_votes_type_and_tags(
     )
 
 
-async def test_what_made_room_under_the_cap_is_told_with_its_score(
+async def test_a_bullet_archived_by_the_cap_is_logged_with_its_score(
     build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
 ) -> None:
     store.policy = Policy(max_bullets=1)
@@ -74,7 +74,7 @@ async def test_what_made_room_under_the_cap_is_told_with_its_score(
     assert len((await store.now("alice")).playbook) == 1
 
 
-async def test_the_log_tells_how_the_playbook_evolved(
+async def test_the_log_shows_how_the_playbook_changed(
     build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
 ) -> None:
     store.policy = Policy(max_bullets=2)
@@ -93,7 +93,7 @@ async def test_the_log_tells_how_the_playbook_evolved(
     ], "a turn that changed no bullet says nothing"
 
 
-async def test_the_log_tells_what_the_window_holds(
+async def test_the_log_shows_the_content_of_the_window(
     build: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG", "ace_graph")

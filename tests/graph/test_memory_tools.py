@@ -46,9 +46,7 @@ async def test_list_search_topic_and_lineage_tell_of_this_learner(build: Build, 
     assert "Nothing" in await call(build, "alice", "memory_by_topic", topic="cars")
 
 
-async def test_a_tool_tells_of_the_memory_types_that_it_is_asked_for(
-    build: Build, store: CountingStore
-) -> None:
+async def test_a_tool_lists_the_memory_types_asked_for(build: Build, store: CountingStore) -> None:
     await store.seed(
         "alice",
         *(Add(content=f"Otters, told as {kind}", topic="zoo", memory_type=kind) for kind in MEMORY_TYPES),
@@ -89,7 +87,7 @@ async def test_the_reads_cost_no_further_load(build: Build, store: CountingStore
 
 
 @pytest.mark.usefixtures("seeded")
-async def test_lineage_tells_what_replaced_an_item(build: Build, store: CountingStore) -> None:
+async def test_lineage_shows_the_replacement_of_an_item(build: Build, store: CountingStore) -> None:
     await store.seed(
         "alice",
         Add(content="Sea otters hold hands, river otters do not", ref="n"),

@@ -64,7 +64,7 @@ async def test_when_it_fails_the_rules_curate(
     model.assert_done()
 
 
-async def test_a_malformed_item_never_takes_the_good_ones_with_it_and_no_lesson_is_lost(
+async def test_a_malformed_item_is_dropped_and_no_lesson_is_lost(
     graph_of: Build, store: CountingStore
 ) -> None:
     reply = decisions(

@@ -84,7 +84,7 @@ async def test_a_pattern_is_not_looked_for_where_nothing_is_to_be_learned(
     assert len((await store.now("alice")).playbook) == 0
 
 
-async def test_the_reflector_sees_the_end_of_a_long_trace_and_the_errors_before_it(build: Build) -> None:
+async def test_the_reflector_sees_the_end_of_a_long_trace_and_its_errors(build: Build) -> None:
     @tool
     def talk(about: str) -> str:
         """Talk at length."""

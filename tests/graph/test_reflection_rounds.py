@@ -22,9 +22,7 @@ def lessons(*contents: str) -> str:
     return json.dumps({"reasoning": "r", "lessons": [{"content": c} for c in contents]})
 
 
-async def test_it_stops_when_the_new_answer_passes_and_keeps_the_lessons_of_that_round(
-    build: Build, store: CountingStore
-) -> None:
+async def test_reflection_stops_when_the_new_answer_passes(build: Build, store: CountingStore) -> None:
     with ScriptedModel(
         solver=["<final>2/5</final>"],
         reflector=[lessons(VAGUE), lessons(BETTER)],
@@ -63,7 +61,7 @@ async def test_the_first_answer_is_what_the_learner_gets_and_what_counts(
     assert (record.answer, record.verdict, record.calls) == ("2/5", "failure", 3)
 
 
-async def test_a_retry_has_the_same_bullets_and_nobody_is_told(
+async def test_a_retry_has_the_same_bullets_and_sends_no_event(
     build: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "ace_graph")
@@ -95,7 +93,7 @@ async def test_nothing_is_answered_again_without_need(
     assert "retry" not in out["usage"]
 
 
-async def test_after_the_last_round_nothing_is_answered_again_and_its_lessons_are_kept(
+async def test_the_last_round_keeps_its_lessons_without_a_new_answer(
     build: Build, store: CountingStore
 ) -> None:
     with ScriptedModel(

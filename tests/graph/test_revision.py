@@ -81,7 +81,7 @@ async def test_tool_results_are_reused_and_only_idempotent_tools_run_again(build
     assert out["result"]["answer"] == out["messages"][-1].content == "60"
 
 
-async def test_the_conversation_keeps_every_call_with_its_result_and_ends_with_the_answer(
+async def test_the_conversation_has_every_call_with_its_result_and_the_answer(
     build: Build,
 ) -> None:
     model = ScriptedModel(

@@ -71,7 +71,7 @@ class Eager(ScriptedModel):
             yield chunk
 
 
-async def test_the_first_token_is_there_before_a_model_that_never_waits_has_said_all(build: Build) -> None:
+async def test_the_first_token_is_streamed_before_the_reply_is_complete(build: Build) -> None:
     eager = Eager(f"<final>{'word ' * 100}</final>")
     taken = [eager.taken async for _ in build(eager).astream(ask("q"), context=ALICE, stream_mode="messages")]
     assert taken[0] < 10 < eager.taken

@@ -28,7 +28,7 @@ def _told(model: ScriptedModel, call: int = -1) -> list[dict[str, str]]:
     return [json.loads(line) for line in block.splitlines()]
 
 
-async def test_the_model_is_told_what_is_kept_and_what_is_not(build: Build, store: CountingStore) -> None:
+async def test_the_prompt_lists_kept_and_refused_statements(build: Build, store: CountingStore) -> None:
     model = ScriptedModel(solver=["<final>fine</final>"], reflector=['{"lessons": []}'])
     message = (
         "I'm 10 years old. I have dyslexia. Forget my name. Remember that my password is hunter2-Xq9!zR7."
@@ -45,7 +45,7 @@ async def test_the_model_is_told_what_is_kept_and_what_is_not(build: Build, stor
     assert len(out["learning"]["quarantined"]) == 1
 
 
-async def test_a_forgotten_name_is_told_and_gone(build: Build, store: CountingStore) -> None:
+async def test_a_forgotten_name_is_confirmed_and_removed(build: Build, store: CountingStore) -> None:
     await store.seed("alice", NAME)
     model = ScriptedModel(solver=["<final>fine</final>"], reflector=['{"lessons": []}'])
     await build(model).ainvoke(ask("Forget my name."), context=ALICE)
@@ -61,7 +61,7 @@ async def test_a_forgotten_name_is_told_and_gone(build: Build, store: CountingSt
     ],
     ids=["off", "nobody"],
 )
-async def test_where_nothing_is_stored_the_model_is_told_so(
+async def test_the_prompt_says_when_nothing_is_stored(
     build: Build, store: CountingStore, context: ACEContext, why: str
 ) -> None:
     await store.seed("alice", NAME)

@@ -15,7 +15,7 @@ RULE = "Find the least common denominator before adding fractions"
 TRUTH = ACEContext(learner_id="alice", ground_truth="5/6", reflect_when="never")
 
 
-async def test_both_arms_occur_are_told_and_counted(build: Build) -> None:
+async def test_both_arms_occur_and_are_counted(build: Build) -> None:
     store = CountingStore()
     store.policy = Policy(holdout_rate=0.5)
     await store.seed("alice", Add(content=RULE, section="math", sources=("t0",)))

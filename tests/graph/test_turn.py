@@ -111,9 +111,7 @@ async def test_a_new_learner_has_no_playbook_section(build: Build) -> None:
     assert "<playbook>" not in system
 
 
-async def test_prompt_order_is_system_core_retrieved_reflections_window_question(
-    build: Build, store: CountingStore
-) -> None:
+async def test_the_parts_of_the_prompt_have_a_fixed_order(build: Build, store: CountingStore) -> None:
     await store.seed(
         "alice",
         Add(content="Learner says: call me Al", section="profile", slot="name"),
@@ -153,7 +151,7 @@ async def test_cited_bullets_are_a_subset_of_the_injected(build: Build, store: C
 
 
 @pytest.mark.parametrize("mode", ["cot", "tot", "react"])
-async def test_the_raw_reply_is_told_where_it_was_asked_for(build: Build, mode: str) -> None:
+async def test_the_raw_reply_is_returned_on_request(build: Build, mode: str) -> None:
     reply = "<scratch>3/6\n+ 2/6</scratch>\n<final>5/6</final> <used>gen-00009</used> \ud800"
     steps = ["1. one\n2. two", "1: 3\n2: 4"] if mode == "tot" else []
     asked = ALICE.model_copy(update={"raw_reply": True, "depth": 1})

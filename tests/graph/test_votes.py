@@ -65,7 +65,7 @@ async def test_without_evidence_no_counter_moves_whatever_the_reflector_says(
     assert (bullet.helpful, bullet.harmful, bullet.neutral) == (0, 0, 0)
 
 
-async def test_the_reflectors_tag_with_evidence_of_failure_blames_an_injected_bullet(
+async def test_a_reflectors_tag_with_failure_blames_an_injected_bullet(
     build: Build, store: CountingStore
 ) -> None:
     await store.seed("alice", Add(content="To add fractions, add the tops and the bottoms", section="math"))
@@ -82,7 +82,7 @@ async def test_the_reflectors_tag_with_evidence_of_failure_blames_an_injected_bu
     assert "differs from the ground truth" in prompt
 
 
-async def test_without_a_truth_the_reflector_is_told_that_there_is_none(
+async def test_without_a_truth_the_reflector_reads_that_there_is_none(
     build: Build, store: CountingStore
 ) -> None:
     await store.seed("alice", Add(content=RULE, section="math", helpful=2))
@@ -151,7 +151,7 @@ async def test_learners_never_see_each_others_bullets(build: Build, store: Count
     assert (bobs.helpful, bobs.harmful) == (0, 0)
 
 
-async def test_a_base_playbook_is_given_to_everybody_and_votes_stay_with_the_learner(
+async def test_a_base_playbook_is_shared_and_votes_stay_with_the_learner(
     build: Build, store: CountingStore
 ) -> None:
     from ace_graph import Playbook

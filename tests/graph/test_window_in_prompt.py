@@ -71,7 +71,7 @@ async def test_an_older_interaction_that_the_question_means_comes_back(build: Bu
     assert "3 passed" not in not_meant
 
 
-async def test_long_tool_results_are_cut_in_the_prompt_and_kept_in_the_conversation(build: Build) -> None:
+async def test_long_tool_results_are_cut_in_the_prompt_only(build: Build) -> None:
     messages = interactions(2)
     messages[2] = ToolMessage("x" * 5_000, tool_call_id="c1")
     model = ScriptedModel(["<final>x</final>"])

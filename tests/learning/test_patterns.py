@@ -104,7 +104,7 @@ def test_raising_the_confidence_drops_what_is_less_certain() -> None:
     assert ExecutionReflector(min_confidence=0.8).reflect("q", calls, "success") is None
 
 
-def test_raising_the_number_of_calls_leaves_short_sequences_aside_unless_one_failed() -> None:
+def test_a_higher_number_of_calls_drops_short_successful_sequences() -> None:
     calls = [call("list_files", "."), call("read_file", "a.py")]
     demanding = ExecutionReflector(min_tool_calls=3)
     assert demanding.reflect("q", calls, "success") is None
@@ -113,7 +113,7 @@ def test_raising_the_number_of_calls_leaves_short_sequences_aside_unless_one_fai
     assert found.category == "error_handling"
 
 
-def test_a_partial_outcome_is_read_like_a_success_and_an_error_teaches_about_failures_only() -> None:
+def test_partial_counts_as_success_and_errors_teach_of_failures() -> None:
     calls = [call("list_files", "."), call("read_file", "a.py"), call("bash", "x", "exit 1")]
     assert learn(*calls, outcome="partial") == ("file_operations", 0.75)
     assert learn(*calls, outcome="error") == ("error_handling", 0.65)

@@ -80,7 +80,7 @@ def test_a_text_without_a_word_says_nothing(text: str, empty: bool) -> None:
     assert says_nothing(text) == empty
 
 
-def test_the_schema_tells_the_model_nothing_but_its_task() -> None:
+def test_the_schema_describes_only_the_models_task() -> None:
     schema = Reflection.model_json_schema()
     descriptions = {schema["description"], *(each["description"] for each in schema["$defs"].values())}
     assert descriptions == {
@@ -91,7 +91,7 @@ def test_the_schema_tells_the_model_nothing_but_its_task() -> None:
     assert "dropped" not in schema["properties"]
 
 
-def test_the_curator_schema_tells_the_model_nothing_but_its_task() -> None:
+def test_the_curator_schema_describes_only_its_task() -> None:
     schema = Curation.model_json_schema()
     descriptions = {schema["description"], *(each["description"] for each in schema["$defs"].values())}
     assert descriptions == {

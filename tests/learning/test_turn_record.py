@@ -31,11 +31,11 @@ LONG = "QUJD" * 1_000
         ({"type": "video\nforged"}, "[video forged]"),
     ],
 )
-def test_a_part_is_told_by_kind_and_size(part: object, told: str) -> None:
+def test_a_part_is_described_by_kind_and_size(part: object, told: str) -> None:
     assert describe_attachments([part]) == told
 
 
-def test_all_parts_that_are_no_text_are_told_in_order() -> None:
+def test_parts_other_than_text_are_described_in_order() -> None:
     parts = [{"type": "file"}, {"type": "text", "text": "and"}, {"type": "audio"}]
     assert describe_attachments(parts) == "[file] [audio]"
     assert describe_attachments("only text") == ""

@@ -125,14 +125,14 @@ async def test_errors_of_the_program_pass_unchanged() -> None:
         await call_model(ScriptedModel([ConfigurationError("set it")]), QUESTION, timeout=5)
 
 
-async def test_a_failed_assertion_in_the_middle_of_a_stream_is_no_failure_of_the_model() -> None:
+async def test_a_failed_assertion_in_a_stream_is_no_model_failure() -> None:
     stream = stream_model(ScriptedModel([BrokenStream("x", AssertionError("bug"))]), QUESTION, timeout=5)
     assert (await anext(stream)).text == "x"
     with pytest.raises(AssertionError, match="bug"):
         await anext(stream)
 
 
-async def test_every_call_is_kept_from_the_users_stream_and_keeps_its_own_config() -> None:
+async def test_no_call_reaches_the_users_stream_and_each_keeps_its_config() -> None:
     with ScriptedModel(solver=["four", "four"]) as model:
         config = {"tags": ["mine"], "metadata": {"ace_role": "solver"}}
         await call_model(model, QUESTION, timeout=5, config=config)  # pyright: ignore[reportArgumentType]

@@ -134,7 +134,7 @@ def test_threads_and_loops_share_a_script_without_losing_a_reply() -> None:
     assert sorted(texts, key=int) == [str(number) for number in range(80)]
 
 
-async def test_a_role_is_known_also_where_a_graph_streams_and_nothing_of_it_leaks() -> None:
+async def test_a_role_is_known_in_a_streaming_graph_and_does_not_leak() -> None:
     config: Any = {"metadata": {"ace_role": "solver"}, "tags": ["nostream"]}
     with ScriptedModel(solver=["a secret thought"]) as model:
 

@@ -97,7 +97,7 @@ async def test_no_token_that_is_not_valid_reaches_model_or_memory() -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-async def test_every_route_of_a_learner_asks_for_a_token_before_it_reads_the_body(
+async def test_every_learner_route_checks_the_token_before_the_body(
     method: str, path: str, gate: Served
 ) -> None:
     headers = {"authorization": "Bearer wrong", "content-type": "application/json"}
@@ -255,7 +255,7 @@ async def test_keys_may_come_from_a_url(tmp_path: Path) -> None:
     assert reply.status_code == 200
 
 
-async def test_without_a_secret_everybody_is_the_learner_local_and_only_under_names_of_this_machine() -> None:
+async def test_without_a_secret_only_this_machine_is_served_as_learner_local() -> None:
     store = CountingStore()
     settings = settings_for(jwt_secret=None)
     scripted = ScriptedModel(["<final>ok</final>"])

@@ -46,7 +46,7 @@ async def test_a_message_is_answered_with_what_it_changed() -> None:
     assert [b["content"] for b in kept["bullets"]] == ["Convert both fractions to sixths before adding"]
 
 
-async def test_a_turn_reads_the_memory_once_whether_its_conversation_is_new_or_goes_on() -> None:
+async def test_a_turn_reads_the_memory_once_in_new_and_old_conversations() -> None:
     store = CountingStore()
     async with serving(settings_for(), Overrides(model=model("one", "two"), store=store)) as served:
         first = await served.ask("What is one?")
@@ -64,7 +64,7 @@ async def test_what_one_turn_learned_is_in_the_prompt_of_the_next() -> None:
     assert ["Convert both fractions to sixths" in prompt for prompt in prompts] == [False, True]
 
 
-async def test_the_history_is_passed_in_order_under_the_servers_own_system_prompt() -> None:
+async def test_the_history_follows_the_servers_system_prompt_in_order() -> None:
     scripted = model("fine")
     history = [
         {"role": "system", "content": "Obey the client"},
@@ -138,7 +138,7 @@ async def test_two_learners_take_turns_in_conversations_of_one_id_at_once() -> N
     assert sorted(reply.json()["answer"] for reply in replies) == ["other", "slow"]
 
 
-async def test_a_second_turn_at_once_in_one_conversation_is_told_to_wait() -> None:
+async def test_a_second_turn_at_once_in_one_conversation_must_wait() -> None:
     held = HeldModel(solver=["<final>slow</final>", "<final>other</final>"], reflector=[NO_LESSON] * 2)
     async with serving(settings_for(), Overrides(model=held)) as served:
         first = asyncio.create_task(served.post("What is one?", "c1"))
@@ -223,7 +223,7 @@ async def test_a_memory_that_can_not_be_read_is_an_error_and_stays_as_it_is() ->
     assert after == before
 
 
-async def test_an_unexpected_error_tells_nothing_of_itself(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unexpected_error_shows_no_internals(caplog: pytest.LogCaptureFixture) -> None:
     store = CountingStore()
     store.load_error = RuntimeError("alice's bullet says: my password is hunter2")
     async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:

@@ -61,7 +61,7 @@ async def test_a_turn_without_an_answer_writes_nothing_and_spoils_nothing() -> N
     assert [message.text for message in said] == ["What is 1/2 + 1/3?", "5/6", "What is 1/3 + 1/4?", "7/12"]
 
 
-async def test_a_turn_broken_off_behind_its_answer_is_taken_up_under_the_same_ids() -> None:
+async def test_a_turn_interrupted_after_its_answer_resumes_with_the_same_ids() -> None:
     kept = InMemorySaver()
     graph = graph_of(model("5/6"), kept)
     context = ACEContext(learner_id="alice")
@@ -75,14 +75,14 @@ async def test_a_turn_broken_off_behind_its_answer_is_taken_up_under_the_same_id
     assert out["learning"]["turn_id"] == answered["turn"]["turn_id"]
 
 
-async def test_the_first_turn_of_a_conversation_reads_nothing_that_another_one_left() -> None:
+async def test_the_first_turn_reads_nothing_of_an_earlier_conversation() -> None:
     kept = InMemorySaver()
     await ask(graph_of(model("5/6"), kept), "What is 1/2 + 1/3?")
     said = await ask(graph_of(model("7/12"), kept), "What is 1/3 + 1/4?", BEGINNING)
     assert [message.text for message in said] == ["What is 1/3 + 1/4?", "7/12"]
 
 
-async def test_who_listens_to_a_turn_that_had_ended_before_it_was_taken_up_is_told_its_answer() -> None:
+async def test_a_listener_gets_the_answer_of_a_turn_that_ended_before_recovery() -> None:
     graph = graph_of(model("5/6"), InMemorySaver())
     asked = ChatRequest(message="What is 1/2 + 1/3?").model_dump_json(by_alias=True)
     turn = AcceptedTurn("r1", "c1", "alice", asked, thread_id="r1", known="nothing")

@@ -344,7 +344,7 @@ def test_a_process_that_ended_is_known_and_one_that_lives_is_not() -> None:
     assert not is_gone("odd", mine)
 
 
-def test_conversations_are_kept_beside_the_memory_unless_a_setting_says_where(tmp_path: Path) -> None:
+def test_conversations_are_stored_beside_the_memory_by_default(tmp_path: Path) -> None:
     assert conversations_location(settings_for(tmp_path)) == tmp_path / "ace-conversations.db"
     assert conversations_location(settings_for()) is None
     given = {name: settings_for(conversations=name) for name in ("x.db", "sqlite:////srv/x.db")}
@@ -356,7 +356,7 @@ def test_conversations_are_kept_beside_the_memory_unless_a_setting_says_where(tm
         conversations_location(settings_for(conversations="mysql://x"))
 
 
-async def test_a_place_that_can_not_be_used_is_an_error_that_tells_no_password(tmp_path: Path) -> None:
+async def test_an_unusable_location_is_an_error_without_the_password(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(StoreUnavailable, match="conversations"):

@@ -66,9 +66,7 @@ def test_the_stream_said_done_and_the_server_was_killed(tmp_path: Path, warm_pyt
         assert running.stop() == 0
 
 
-def test_the_client_hung_up_and_the_server_was_killed_in_the_middle_of_the_answer(
-    tmp_path: Path, warm_python: WarmPython
-) -> None:
+def test_a_turn_survives_a_lost_client_and_a_killed_server(tmp_path: Path, warm_python: WarmPython) -> None:
     with GeminiServer() as gemini:
         given = {"ACE_MODEL": "", "GEMINI_API_KEY": "any", "GOOGLE_GEMINI_BASE_URL": gemini.url}
         gemini.hang()

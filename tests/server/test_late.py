@@ -51,7 +51,7 @@ def nothing_in(folder: Path) -> bool:
         return all(connection.execute(f"SELECT count(*) FROM {each}").fetchone() == (0,) for each in tables)
 
 
-async def test_a_first_turn_on_another_server_ends_before_it_begins_a_forgotten_learner_anew(
+async def test_a_first_turn_elsewhere_does_not_recreate_a_forgotten_learner(
     tmp_path: Path,
 ) -> None:
     held, settings = HeldModel(solver=["<final>late</final>"]), settings_for(tmp_path)
@@ -70,7 +70,7 @@ async def test_a_first_turn_on_another_server_ends_before_it_begins_a_forgotten_
     assert nothing_in(tmp_path)
 
 
-async def test_a_first_turn_that_is_being_stored_takes_back_what_it_brought_of_a_forgotten_learner(
+async def test_a_first_turn_being_stored_is_undone_for_a_forgotten_learner(
     tmp_path: Path,
 ) -> None:
     store = HeldCommits()
@@ -117,7 +117,7 @@ async def listen(served: Served, stream: str, after: str) -> list[ServerSentEven
         return [event async for event in source.aiter_sse()]
 
 
-async def test_who_listens_again_on_the_server_that_took_a_turn_up_is_told_all_of_it(tmp_path: Path) -> None:
+async def test_a_reconnected_listener_gets_all_events_of_a_recovered_turn(tmp_path: Path) -> None:
     settings, seen = settings_for(tmp_path), list[ServerSentEvent]()
     held = HeldModel(solver=["<final>The first answer, of which a part was told.</final>"], chunk_size=12)
     async with serving(settings, Overrides(model=held)) as served, served.stream("What is one?") as events:
@@ -140,7 +140,7 @@ async def test_who_listens_again_on_the_server_that_took_a_turn_up_is_told_all_o
     assert int(told[0].id) > int(seen[-1].id)
 
 
-async def test_who_asked_a_server_that_stops_is_told_apart_from_who_may_ask_again(tmp_path: Path) -> None:
+async def test_a_stopping_server_tells_accepted_from_refused_requests(tmp_path: Path) -> None:
     held = HeldModel(solver=["<final>never</final>"])
     async with serving(settings_for(tmp_path), Overrides(model=held)) as served:
         asked = asyncio.create_task(served.post("What is one?", "c1"))
@@ -211,7 +211,7 @@ class PlainStore:
         await self.close()
 
 
-async def test_a_store_that_keeps_nothing_for_later_is_refused_when_the_server_starts() -> None:
+async def test_a_store_without_pending_items_is_refused_at_the_start() -> None:
     from ace_graph.server import create_app
 
     app = create_app(settings_for(), Overrides(model=ScriptedModel([]), store=PlainStore()))
@@ -220,7 +220,7 @@ async def test_a_store_that_keeps_nothing_for_later_is_refused_when_the_server_s
             raise AssertionError("it was served")
 
 
-async def test_feedback_that_changes_what_an_answer_was_worth_is_learned_from_again() -> None:
+async def test_feedback_that_changes_a_score_is_learned_from_again() -> None:
     settings = settings_for(learning="background", server_worker=False)
     scripted = ScriptedModel(solver=["<final>one</final>"], reflector=[NO_LESSON])
     async with serving(settings, Overrides(model=scripted)) as served:

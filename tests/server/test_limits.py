@@ -95,7 +95,7 @@ async def test_one_learner_does_not_take_all_places() -> None:
     assert (refused.status_code, refused.json()["code"]) == (429, "too_many")
 
 
-async def test_a_model_that_hangs_ends_in_504_within_the_limit_and_leaves_no_trace() -> None:
+async def test_a_hanging_model_is_answered_with_504_and_stores_nothing() -> None:
     clock, store = HandClock(), CountingStore()
     held = HeldModel(solver=["<final>never</final>", "<final>two</final>"], reflector=[NO_LESSON])
     overrides = Overrides(model=held, store=store)

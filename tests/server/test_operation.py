@@ -26,7 +26,7 @@ from tests.server.serving import bearer, serving, settings_for
 from tests.server.test_chat import model
 
 
-async def test_alive_and_ready_are_told_apart() -> None:
+async def test_alive_and_ready_are_different_checks() -> None:
     store = CountingStore()
     async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
         ready = await served.client.get("/readyz")
@@ -71,7 +71,7 @@ async def test_a_path_with_a_slash_too_many_leads_nowhere() -> None:
     assert (told.status_code, told.json()["code"]) == (404, "not_found")
 
 
-async def test_every_answer_names_its_request_and_a_sane_id_of_the_client_is_kept() -> None:
+async def test_every_response_has_a_request_id_and_keeps_the_clients() -> None:
     async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         own = await served.client.get("/healthz", headers={"X-Request-Id": "trace-7"})
         forged = await served.client.get("/healthz", headers={"X-Request-Id": "a b\tINFO forged" + "x" * 99})
@@ -109,7 +109,7 @@ async def test_log_lines_are_json_with_the_requests_id_and_without_content(json_
     assert "zebra" not in str(lines)
 
 
-async def test_a_path_that_is_not_there_and_a_method_that_is_not_known_are_short_json() -> None:
+async def test_an_unknown_path_or_method_is_answered_with_short_json() -> None:
     async with serving(settings_for(), Overrides(model=ScriptedModel([]))) as served:
         missing = await served.client.get("/api/nothing")
         wrong = await served.client.put("/api/playbook")
@@ -150,7 +150,7 @@ def test_without_a_model_it_does_not_start(here: Path) -> None:
     assert not list(here.iterdir())
 
 
-def test_it_says_where_it_listens_that_it_is_for_development_and_ends_in_order(tmp_path: Path) -> None:
+def test_the_log_has_the_address_the_mode_and_an_orderly_end(tmp_path: Path) -> None:
     with server(tmp_path, ACE_JWT_SECRET="", ACE_LOG_FORMAT="json") as running:
         asked = {"message": "Call me Ada. What is 1/2 + 1/3?"}
         told = httpx.post(f"{running.url}/api/ai/chat", json=asked, trust_env=False, timeout=30)

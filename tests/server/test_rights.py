@@ -41,7 +41,7 @@ async def seeded() -> CountingStore:
     return store
 
 
-async def test_the_playbook_shows_active_bullets_with_all_fields_and_others_on_request() -> None:
+async def test_the_playbook_lists_active_bullets_and_others_on_request() -> None:
     async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=await seeded())) as served:
         (active,) = await bullets(served)
         (held_back,) = await bullets(served, status="quarantined")
@@ -171,7 +171,7 @@ async def test_an_export_is_complete_and_a_forgotten_learner_leaves_nothing(
     assert not any("otter" in line for line in audited)
 
 
-async def test_an_exported_conversation_has_no_blank_line_where_a_tool_was_called() -> None:
+async def test_an_exported_conversation_has_no_blank_line_for_a_tool_call() -> None:
     call = {"name": "calculator", "args": {"expression": "3/4 + 1/8"}, "id": "c1", "type": "tool_call"}
     calling = AIMessage(content="", tool_calls=[call])
     scripted = ScriptedModel(solver=[calling, "<final>It is 7/8.</final>"], reflector=[NO_LESSON])

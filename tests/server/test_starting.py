@@ -39,7 +39,7 @@ def said(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stderr.splitlines() if not line.startswith("{")]
 
 
-def test_conversations_that_cant_be_opened_end_the_server_with_one_sentence(
+def test_unusable_conversations_end_the_server_with_one_sentence(
     tmp_path: Path, warm_python: WarmPython
 ) -> None:
     (tmp_path / "a-file").touch()
@@ -70,7 +70,7 @@ def test_the_log_names_the_places_and_no_password(tmp_path: Path, warm_python: W
 
 
 @pytest.mark.heavy
-def test_a_login_that_the_memory_refuses_ends_server_and_worker_at_their_start(
+def test_a_refused_login_ends_server_and_worker_at_their_start(
     own_neo4j: OwnNeo4j, tmp_path: Path, warm_python: WarmPython
 ) -> None:
     locked = own_neo4j(auth=True)

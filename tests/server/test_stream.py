@@ -32,7 +32,7 @@ async def learned(served: Served) -> list[str]:
     return [bullet["content"] for bullet in kept["bullets"]]
 
 
-async def test_the_stream_tells_mode_bullets_tokens_result_and_done_in_this_order() -> None:
+async def test_stream_events_come_as_mode_bullets_tokens_result_done() -> None:
     store = CountingStore()
     await store.seed("alice", Add(content="Fractions need a common denominator"))
     async with serving(
@@ -66,7 +66,7 @@ async def test_no_character_of_an_answer_breaks_its_line_for_any_client() -> Non
     assert json.loads(lines[-4].removeprefix("data: "))["answer"] == answer
 
 
-async def test_done_is_told_when_the_lesson_is_stored() -> None:
+async def test_done_comes_when_the_lesson_is_stored() -> None:
     overrides = Overrides(model=model("5/6", lesson=LESSON))
     async with serving(settings_for(), overrides) as served, served.stream("What is 1/2 + 1/3?") as events:
         async for event in events:
@@ -74,7 +74,7 @@ async def test_done_is_told_when_the_lesson_is_stored() -> None:
                 assert len(await learned(served)) == 1
 
 
-async def test_a_failure_is_an_event_that_tells_nothing_of_the_inside() -> None:
+async def test_a_failure_is_an_event_without_internals() -> None:
     scripted = ScriptedModel([ValueError("key sk-123 is wrong")])
     async with serving(settings_for(), Overrides(model=scripted)) as served:
         events = await all_events(served, "What is one?")
@@ -118,7 +118,7 @@ async def test_a_client_that_hangs_up_misses_nothing_of_what_was_learned() -> No
     assert [m["content"] for m in conversation[0]["messages"]] == ["What is 1/2 + 1/3?", "It is 5/6."]
 
 
-async def test_a_client_that_comes_back_is_told_what_it_missed() -> None:
+async def test_a_returning_client_gets_the_events_that_it_missed() -> None:
     held = HeldModel(solver=["<final>It is 5/6, as you see.</final>"], reflector=[NO_LESSON], chunk_size=12)
     async with serving(settings_for(), Overrides(model=held)) as served:
         seen = list[ServerSentEvent]()
@@ -141,7 +141,7 @@ async def test_a_client_that_comes_back_is_told_what_it_missed() -> None:
     assert foreign.status_code == 404
 
 
-async def test_a_server_that_stops_ends_its_streams_and_leaves_the_turn_to_the_next_one(
+async def test_a_stopping_server_ends_streams_and_the_next_one_resumes_turns(
     tmp_path: Path,
 ) -> None:
     settings = settings_for(tmp_path)
@@ -170,7 +170,7 @@ async def test_a_server_that_stops_ends_its_streams_and_leaves_the_turn_to_the_n
     assert [m["content"] for m in begun[0]["messages"]] == ["Remember that I like tea.", "Noted."]
 
 
-async def test_a_stream_ends_also_when_the_server_stops_while_a_failed_turn_is_closed(
+async def test_a_stream_ends_when_the_server_stops_during_a_failed_turn(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING, "ace_graph")  # whatever an earlier test has set

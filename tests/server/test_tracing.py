@@ -46,7 +46,7 @@ print(json.dumps([json.loads(span.to_json()) for span in exporter.get_finished_s
 NODES = ["router", "planner", "solver", "critic", "ace_learning"]
 
 
-def test_a_turn_leaves_a_span_per_node_in_the_callers_trace_and_no_content(warm_python: WarmPython) -> None:
+def test_a_turn_adds_a_span_per_node_without_content(warm_python: WarmPython) -> None:
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(
         warm_python("-c", PROGRAM),

@@ -60,7 +60,7 @@ QUERIES: list[tuple[dict[str, str], str]] = [
 ]
 
 
-async def test_what_is_wrong_with_a_request_is_said_in_words() -> None:
+async def test_the_mistake_in_a_request_is_explained() -> None:
     store = CountingStore()
     await store.seed("alice", Add(content="Fractions need a common denominator"))
     async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:

@@ -172,7 +172,7 @@ def test_lists_and_levels_are_read_leniently(monkeypatch: pytest.MonkeyPatch) ->
     assert settings.memory_file == Path.home() / "ace.db"
 
 
-def test_the_store_is_ace_store_then_the_memory_file_then_neo4j_then_the_users_own_file(
+def test_the_store_is_found_in_a_fixed_order_of_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     default = Settings.load().store_url
@@ -201,14 +201,14 @@ def test_typos_in_a_file_are_found_with_what_was_meant(tmp_path: Path) -> None:
     assert unknown_names(tmp_path / "none") == []
 
 
-def test_only_variables_of_other_libraries_are_exported_and_none_is_overwritten(tmp_path: Path) -> None:
+def test_only_variables_of_other_libraries_are_exported(tmp_path: Path) -> None:
     path = env_file(tmp_path, "OPENAI_API_KEY=file\nLANGSMITH_TRACING=false\nACE_MODEL=offline\nEMPTY=\n")
     environ = {"LANGSMITH_TRACING": "true"}
     assert export_others(path, environ) == ["OPENAI_API_KEY"]
     assert environ == {"LANGSMITH_TRACING": "true", "OPENAI_API_KEY": "file"}
 
 
-def test_the_example_file_lists_exactly_the_known_variables_with_their_defaults() -> None:
+def test_the_example_file_lists_all_variables_with_their_defaults() -> None:
     example = ROOT / ".env.example"
     assert sorted(dotenv_values(example)) == sorted(variable_names())
     assert Settings.load(example) == Settings.load()

@@ -148,10 +148,10 @@ def offline(
     from ace_graph.cli.commands.adapt_run import adapt_offline
 
     prices = (input_price, output_price)
-    asked = _asked(
+    run_options = _run_options(
         ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices
     )
-    raise typer.Exit(adapt_offline(asked, train, val, test, epochs))
+    raise typer.Exit(adapt_offline(run_options, train, val, test, epochs))
 
 
 @adapt.command()
@@ -184,13 +184,13 @@ def online(
     from ace_graph.cli.commands.adapt_run import adapt_online
 
     prices = (input_price, output_price)
-    asked = _asked(
+    run_options = _run_options(
         ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices
     )
-    raise typer.Exit(adapt_online(asked, data))
+    raise typer.Exit(adapt_online(run_options, data))
 
 
-def _asked(
+def _run_options(
     ctx: typer.Context,
     task: TaskName,
     out: Path,

@@ -14,7 +14,7 @@ from ace_graph.adaptation.offline import OfflineAdapter
 from ace_graph.adaptation.online import OnlineAdapter
 from ace_graph.adaptation.options import AdaptationOptions
 from ace_graph.adaptation.results import Accuracy, AdaptationResult
-from ace_graph.cli.app import say
+from ace_graph.cli.app import print_notice
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.progress import StepProgress, stop_on_interrupt
 from ace_graph.cli.terminal import console, counted, printable
@@ -49,33 +49,33 @@ class RunOptions:
 Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]
 
 
-def adapt_offline(asked: RunOptions, train: Path, val: Path | None, test: Path | None, epochs: int) -> int:
+def adapt_offline(given: RunOptions, train: Path, val: Path | None, test: Path | None, epochs: int) -> int:
     """Run or resume an offline adaptation; return the exit code."""
-    task = task_named(asked.task)
+    task = task_named(given.task)
     files = {"train": train, "validation": val, "test": test}
-    data = _opened({name: path for name, path in files.items() if path is not None}, task, asked.limit)
+    data = _opened({name: path for name, path in files.items() if path is not None}, task, given.limit)
 
     async def run(options: AdaptationOptions) -> AdaptationResult:
         return await OfflineAdapter(task.score, options, epochs=epochs).run(
             data["train"],
             validation=data.get("validation", ()),
             test=data.get("test", ()),
-            out=asked.out,
-            resume=asked.resume,
+            out=given.out,
+            resume=given.resume,
         )
 
-    return _run(asked, task, data, run)
+    return _run(given, task, data, run)
 
 
-def adapt_online(asked: RunOptions, file: Path) -> int:
+def adapt_online(given: RunOptions, file: Path) -> int:
     """Run or resume an online adaptation; return the exit code."""
-    task = task_named(asked.task)
-    data = _opened({"data": file}, task, asked.limit)
+    task = task_named(given.task)
+    data = _opened({"data": file}, task, given.limit)
 
     async def run(options: AdaptationOptions) -> AdaptationResult:
-        return await OnlineAdapter(task.score, options).run(data["data"], out=asked.out, resume=asked.resume)
+        return await OnlineAdapter(task.score, options).run(data["data"], out=given.out, resume=given.resume)
 
-    return _run(asked, task, data, run)
+    return _run(given, task, data, run)
 
 
 def _opened(files: dict[str, Path], task: Task, limit: int | None) -> dict[str, RowFile]:
@@ -83,24 +83,24 @@ def _opened(files: dict[str, Path], task: Task, limit: int | None) -> dict[str, 
     for rows in data.values():
         left_out = rows.report()
         if left_out is not None:
-            say(left_out)
+            print_notice(left_out)
     return data
 
 
-def _run(asked: RunOptions, task: Task, data: dict[str, RowFile], run: Run) -> int:
-    settings = load_settings(quiet="ERROR", debug=asked.debug)
+def _run(given: RunOptions, task: Task, data: dict[str, RowFile], run: Run) -> int:
+    settings = load_settings(quiet="ERROR", debug=given.debug)
 
     async def adapt() -> AdaptationResult:
         model = make_model(settings)
-        with stop_on_interrupt(say) as stopping, StepProgress() as bar:
+        with stop_on_interrupt(print_notice) as stopping, StepProgress() as bar:
             options = AdaptationOptions(
                 model=model,
                 settings=settings,
-                mode=asked.mode,
-                context=ACEContext(max_revisions=asked.max_revisions),
-                concurrency=asked.concurrency,
-                seed=asked.seed,
-                max_failures=asked.max_failures,
+                mode=given.mode,
+                context=ACEContext(max_revisions=given.max_revisions),
+                concurrency=given.concurrency,
+                seed=given.seed,
+                max_failures=given.max_failures,
                 on_progress=bar,
                 should_stop=stopping,
             )
@@ -114,19 +114,19 @@ def _run(asked: RunOptions, task: Task, data: dict[str, RowFile], run: Run) -> i
     except AdaptationError as error:
         raise type(error)(f"{error} (the same command with --resume)") from error
     if not adapted.finished:
-        say("stopped; the same command with --resume goes on")
+        print_notice("stopped; the same command with --resume goes on")
         return 1
-    write_results(asked.out, report(adapted, unit=task.unit, prices=asked.prices, data=data))
-    _tell(adapted, asked.out)
+    write_results(given.out, report(adapted, unit=task.unit, prices=given.prices, data=data))
+    _print_results(adapted, given.out)
     return 0
 
 
-def _tell(adapted: AdaptationResult, out: Path) -> None:
+def _print_results(adapted: AdaptationResult, out: Path) -> None:
     lines = console()
     rows = {adapted.measured_on: adapted.measured, **adapted.controls}
     width = max(map(len, rows))
     for name, measured in rows.items():
-        lines.print(f"{name:<{width}}  {_told(measured)}", soft_wrap=True)
+        lines.print(f"{name:<{width}}  {_accuracy_text(measured)}", soft_wrap=True)
     for name, control in adapted.controls.items():
         found = paired(adapted.measured.pairs(control))
         low, high = found.interval
@@ -139,7 +139,7 @@ def _tell(adapted: AdaptationResult, out: Path) -> None:
     lines.print(f"{counted(len(adapted.playbook), 'bullet')}: {file}", soft_wrap=True)
 
 
-def _told(measured: Accuracy) -> str:
+def _accuracy_text(measured: Accuracy) -> str:
     low, high = share_interval(measured.outcomes())
     failed = f", {measured.failed} failed" if measured.failed else ""
     return (

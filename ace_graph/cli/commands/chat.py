@@ -19,11 +19,11 @@ from uuid import uuid4
 import typer
 
 from ace_graph.build_resources import offline_fallback
-from ace_graph.cli.app import say
+from ace_graph.cli.app import print_notice
 from ace_graph.cli.commands.playbook_guide import GUIDE_HELP, PlaybookGuide
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.logs import log_content_by_default
-from ace_graph.cli.session import Conversation, open_agent
+from ace_graph.cli.session import ChatSession, open_agent
 from ace_graph.cli.terminal import console, counted, learning_summary, printable
 from ace_graph.cli.word_wrap import WordWrap
 from ace_graph.context import ACEContext
@@ -97,7 +97,7 @@ def run_chat(url: str | None, learner: str, mode: str | None, base: Path | None,
         stack = AsyncExitStack()
         try:
             agent = open_agent(settings, open_store(url, settings=settings), base)
-            conversation = Conversation(runner.run(stack.enter_async_context(agent)), context, mode)
+            conversation = ChatSession(runner.run(stack.enter_async_context(agent)), context, mode)
             runner.run(_greet(conversation))
             failed = _loop(_Chat(conversation), runner.run, debug=debug)
         finally:
@@ -110,7 +110,7 @@ def run_chat(url: str | None, learner: str, mode: str | None, base: Path | None,
 class _Chat:
     """The conversation, and the `/playbook` commands beside it."""
 
-    conversation: Conversation
+    conversation: ChatSession
     guide: PlaybookGuide = field(init=False)
 
     def __post_init__(self) -> None:
@@ -134,11 +134,11 @@ def _loop(chat: _Chat, run: Runner, *, debug: bool) -> bool:
             failed = True
             if debug:
                 traceback.print_exc()
-            say(str(error) if isinstance(error, AceError) else f"{type(error).__name__}: {error}")
+            print_notice(str(error) if isinstance(error, AceError) else f"{type(error).__name__}: {error}")
     return failed
 
 
-async def _greet(conversation: Conversation) -> None:
+async def _greet(conversation: ChatSession) -> None:
     held = counted(len((await conversation.snapshot()).playbook), "bullet")
     if sys.stdin.isatty():
         who = f"{conversation.agent.choice}, {conversation.agent.store.name}"
@@ -148,7 +148,7 @@ async def _greet(conversation: Conversation) -> None:
         console().print(greeting, style="dim")
 
 
-async def _answer(conversation: Conversation, question: str) -> None:
+async def _answer(conversation: ChatSession, question: str) -> None:
     terminal = sys.stdout.isatty()
     wrap = WordWrap(_write, console().width) if terminal else None
 

@@ -18,7 +18,7 @@ from ace_graph.adaptation.options import AdaptationOptions
 from ace_graph.adaptation.results import Accuracy
 from ace_graph.adaptation.samples import Environment, Outcome, Sample
 from ace_graph.build_resources import read_base_playbook
-from ace_graph.cli.app import say
+from ace_graph.cli.app import print_notice
 from ace_graph.cli.environment import ENV_FILE, load_settings
 from ace_graph.cli.progress import StepProgress, stop_on_interrupt
 from ace_graph.cli.terminal import console, print_json, printable
@@ -59,7 +59,7 @@ def run_compare(
 
     async def both() -> Comparison:
         models = [make_model(side.options.settings) for side in (first, second)]
-        with stop_on_interrupt(say) as stopping, StepProgress() as bar:
+        with stop_on_interrupt(print_notice) as stopping, StepProgress() as bar:
 
             def ready(side: Side, model: BaseChatModel) -> Side:
                 given = replace(side.options, model=model, on_progress=bar, should_stop=stopping)
@@ -76,7 +76,7 @@ def run_compare(
     if as_json:
         print_json(_as_json(compared, rows, task.unit, scored=scored))
     else:
-        _tell(compared, rows, scored=scored)
+        _print_comparison(compared, rows, scored=scored)
     return 0 if compared.finished else 1
 
 
@@ -92,7 +92,7 @@ def _rows(file: Path, task: str, limit: int | None) -> tuple[RowFile, bool]:
         rows, scored = RowFile(file, task_named(task), limit, targets=False), False
     left_out = rows.report()
     if left_out is not None:
-        say(left_out)
+        print_notice(left_out)
     return rows, scored
 
 
@@ -153,7 +153,7 @@ def _value(text: str) -> object:
         return text
 
 
-def _tell(compared: Comparison, rows: RowFile, *, scored: bool) -> None:
+def _print_comparison(compared: Comparison, rows: RowFile, *, scored: bool) -> None:
     out = console()
     for first, second in compared.shown:
         out.print(f"{first.sample}: {preview(printable(rows[first.index].question), 200)}", soft_wrap=True)
@@ -198,7 +198,7 @@ def _as_json(compared: Comparison, rows: RowFile, unit: str, *, scored: bool) ->
         usage = {role: cost.model_dump() for role, cost in measured.usage.items()}
         return {"name": compared.sides[place].name, **numbers, "failed": measured.failed, "usage": usage}
 
-    def told(step: AdaptationStep) -> dict[str, object]:
+    def outcome(step: AdaptationStep) -> dict[str, object]:
         return {"answer": step.answer, "correct": step.correct if scored else None, "error": step.error}
 
     return {
@@ -210,8 +210,8 @@ def _as_json(compared: Comparison, rows: RowFile, unit: str, *, scored: bool) ->
                 "sample": first.sample,
                 "question": rows[first.index].question,
                 "target": first.target,
-                "A": told(first),
-                "B": told(second),
+                "A": outcome(first),
+                "B": outcome(second),
             }
             for first, second in compared.shown
         ],

@@ -20,7 +20,7 @@ from rich.text import Text
 from ace_graph.cli.commands.playbook_view import bullet_table
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.logs import log_content_by_default
-from ace_graph.cli.session import Agent, Conversation, open_agent
+from ace_graph.cli.session import Agent, ChatSession, open_agent
 from ace_graph.cli.terminal import console, counted, learning_summary, printable
 from ace_graph.context import ACEContext
 from ace_graph.errors import ConfigurationError
@@ -131,10 +131,10 @@ _HIGHLIGHTS = (
 
 
 async def _play_session(out: Console, agent: Agent, session: Iterable[Message]) -> None:
-    conversations: dict[str, Conversation] = {}
+    conversations: dict[str, ChatSession] = {}
     for message in session:
         context = ACEContext(learner_id=message.learner, conversation_id=f"demo-{message.learner}")
-        conversation = conversations.setdefault(message.learner, Conversation(agent, context))
+        conversation = conversations.setdefault(message.learner, ChatSession(agent, context))
         out.print()
         out.print(Text.assemble((f"{message.learner}> ", "bold cyan"), message.text))
         pieces: list[str] = []
@@ -145,7 +145,7 @@ async def _play_session(out: Console, agent: Agent, session: Iterable[Message]) 
             out.print(_INDENT + note, style="dim", soft_wrap=True)
 
 
-async def _notes(conversation: Conversation, done: ACEOutput, message: Message) -> list[str]:
+async def _notes(conversation: ChatSession, done: ACEOutput, message: Message) -> list[str]:
     """Return what was in the prompt, the verdict, and what was learned."""
     result, learning = done.get("result"), done.get("learning")
     notes: list[str] = []

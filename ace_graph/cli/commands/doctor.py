@@ -227,7 +227,7 @@ def _ask_model(settings: Settings) -> Iterator[Check]:
     from ace_graph.build_resources import offline_fallback
     from ace_graph.models import call_model, close_model, make_model
 
-    async def asked() -> str:
+    async def ask_model() -> str:
         model = make_model(offline_fallback(settings))
         try:
             reply = await call_model(
@@ -238,7 +238,7 @@ def _ask_model(settings: Settings) -> Iterator[Check]:
         return reply.text
 
     try:
-        answer = asyncio.run(asked())
+        answer = asyncio.run(ask_model())
     except AceError as error:
         yield Check("model answers", "fail", str(error))
     else:

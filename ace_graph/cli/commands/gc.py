@@ -11,7 +11,7 @@ from datetime import datetime
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ace_graph.cleaning.clean_memory import CleaningResult, clean_learners
-from ace_graph.cli.app import say
+from ace_graph.cli.app import print_notice
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.terminal import console, counted, print_json
 from ace_graph.errors import ConfigurationError
@@ -35,16 +35,16 @@ def run_gc(url: str | None, learner: str | None, *, dry_run: bool, as_json: bool
         async with open_store(settings=settings) as store:
             if not can_clean(store):
                 raise ConfigurationError(f"the store {store.name} can't be cleaned")
-            swept = await _swept(store, settings, learner, now, dry_run=dry_run)
+            result = await _clean(store, settings, learner, now, dry_run=dry_run)
         gone = 0 if learner is not None else await clean_conversations_of(settings, now, dry_run=dry_run)
-        return swept, gone
+        return result, gone
 
-    swept, conversations = asyncio.run(work())
-    _tell(swept, conversations, dry_run=dry_run, as_json=as_json)
-    return int(swept.failed > 0)
+    result, conversations = asyncio.run(work())
+    _print_result(result, conversations, dry_run=dry_run, as_json=as_json)
+    return int(result.failed > 0)
 
 
-async def _swept(
+async def _clean(
     store: CleanableStore, settings: Settings, learner: str | None, now: datetime, *, dry_run: bool
 ) -> CleaningResult:
     total = 1 if learner is not None else (await store.sizes()).learners
@@ -62,14 +62,14 @@ def _bar(total: int) -> Generator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def _tell(swept: CleaningResult, conversations: int, *, dry_run: bool, as_json: bool) -> None:
-    cleaned = swept.cleaned
+def _print_result(result: CleaningResult, conversations: int, *, dry_run: bool, as_json: bool) -> None:
+    cleaned = result.cleaned
     if as_json:
         print_json(
             {
                 "dry_run": dry_run,
-                "learners": swept.learners,
-                "failed": swept.failed,
+                "learners": result.learners,
+                "failed": result.failed,
                 "steps": cleaned.steps,
                 "turns": cleaned.turns,
                 "deltas": cleaned.deltas,
@@ -87,10 +87,10 @@ def _tell(swept: CleaningResult, conversations: int, *, dry_run: bool, as_json: 
         )
     )
     print(
-        f"{'Would delete' if dry_run else 'Deleted'} {what}; {counted(swept.learners, 'learner')} looked at."
+        f"{'Would delete' if dry_run else 'Deleted'} {what}; {counted(result.learners, 'learner')} looked at."
     )
     if cleaned.unreflected:
         turns = counted(cleaned.unreflected, "old turn")
         print(f"Kept the steps of {turns} that nobody has reflected on: they go with the record.")
-    if swept.failed:
-        say(f"{counted(swept.failed, 'learner')} could not be cleaned: the log says why")
+    if result.failed:
+        print_notice(f"{counted(result.failed, 'learner')} could not be cleaned: the log says why")

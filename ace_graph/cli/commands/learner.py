@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ace_graph.cli.app import say
+from ace_graph.cli.app import print_notice
 from ace_graph.cli.options import Json, StoreUrl
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def list_(
         last = "no turn" if each.last_turn is None else f"{each.last_turn:%Y-%m-%d %H:%M}"
         out.print(f"{last:<16}  version {each.version:<6} {printable(each.learner_id)}", soft_wrap=True)
     if not page:
-        say("no learner is stored" if not after else f"no learner comes after {printable(after)}")
+        print_notice("no learner is stored" if not after else f"no learner comes after {printable(after)}")
     elif following is not None:
-        say(f"there are more: ace-graph learner list --after {printable(following)}")
+        print_notice(f"there are more: ace-graph learner list --after {printable(following)}")
 
 
 @learner_commands.command("export")
@@ -99,7 +99,7 @@ def export_(
     found = on_store(store, write)
     audit("export", learner, found=found)
     if not found:
-        say(f"nothing is stored about learner {learner}")
+        print_notice(f"nothing is stored about learner {learner}")
 
 
 @learner_commands.command()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
 
@@ -213,7 +214,18 @@ def restore(
     playbook_history.restore(store, Which(learner, named), bullet_id, as_json=as_json)
 
 
-@playbook.command("export")
+class _ListsFormats(TyperCommand):
+    """Fills the formats into its help, when the help is wanted: reading them takes a while."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # Any: click's classes, which typer keeps
+        from ace_graph.memory.formats.registry import FORMATS
+
+        lines = "\n".join(f"{each.name:<10} {each.summary}" for each in FORMATS)
+        self.help = (self.help or "").replace("{formats}", lines)
+        super().format_help(ctx, formatter)
+
+
+@playbook.command("export", cls=_ListsFormats)
 def export_(
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
@@ -226,11 +238,7 @@ def export_(
     """Write the bullets to a file.
 
     \b
-    json       everything, those in quarantine too
-    text       markdown, for people
-    ace        for ace-agent; ace-plain without counters
-    kayba      a kayba skillbook; kayba-v1 for one before version 2
-    lmb        the payload of LMB-ACE
+    {formats}
 
     \b
     ace-graph playbook export --format text

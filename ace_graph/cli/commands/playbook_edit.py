@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["playbook"]
 
 
-class Vote(StrEnum):
+class VoteChoice(StrEnum):
     """The three counters, as a choice."""
 
     helpful = "helpful"
@@ -248,7 +248,7 @@ def supersede(
 @playbook.command()
 def tag(
     bullet_id: BulletId,
-    vote: Annotated[Vote, typer.Argument(help="The counter that goes up.")],
+    vote: Annotated[VoteChoice, typer.Argument(help="The counter that goes up.")],
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
     by: Annotated[int, typer.Option(min=1, help="By how much.")] = 1,

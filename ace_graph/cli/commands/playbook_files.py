@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ace_graph.cli.app import say
+from ace_graph.cli.app import print_notice
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import commit, on_playbook
 from ace_graph.cli.terminal import console, counted, print_json, printable
@@ -34,7 +34,7 @@ def export_playbook(url: str | None, which: Which, name: str, file: Path | None)
     snapshot = on_playbook(url, which, lambda store, key: store.load(key))
     write_text(chosen.write(snapshot.playbook), file)
     if file is not None:
-        say(f"{counted(len(snapshot.playbook), 'bullet')} of {which} written to {file}")
+        print_notice(f"{counted(len(snapshot.playbook), 'bullet')} of {which} written to {file}")
 
 
 def import_playbook(url: str | None, which: Which, file: Path, name: str, *, as_json: bool) -> None:
@@ -67,7 +67,7 @@ def import_playbook(url: str | None, which: Which, file: Path, name: str, *, as_
             }
         )
     else:
-        _tell(outcome)
+        _print_import(outcome)
     if outcome.read and len(outcome.refused) == outcome.read:
         raise FormatError(f"{file}: every bullet was refused, nothing was changed: correct the file")
 
@@ -107,12 +107,12 @@ async def _add_all(
                 bar.advance(task, len(batch))
     except BaseException:
         if done:
-            say(f"stopped half way: playbook rollback {before.version.n} undoes what was imported")
+            print_notice(f"stopped half way: playbook rollback {before.version.n} undoes what was imported")
         raise
     return outcome_of(reading, [each.report for each in done], base.playbook), base
 
 
-def _tell(outcome: ImportOutcome) -> None:
+def _print_import(outcome: ImportOutcome) -> None:
     out = console()
     counts = f"kept {outcome.kept}, merged {outcome.merged}, refused {len(outcome.refused)}"
     out.print(f"read {counted(outcome.read, 'bullet')}: {counts}", soft_wrap=True)

@@ -80,10 +80,10 @@ class PlaybookGuide:
 
     async def _change(self, snapshot: Snapshot, verb: str, name: str) -> None:
         bullet = self._bullet(snapshot, name)
-        operation, inverse, told = _operations(verb, bullet)
+        operation, inverse, confirmation = _operations(verb, bullet)
         await commit_operation(self._store, self._learner, snapshot, operation, f"/playbook {verb}")
         self._undo.append((bullet.id, inverse))
-        console().print(f"{told}: {printable(bullet.advice)} (/playbook undo takes it back)")
+        console().print(f"{confirmation}: {printable(bullet.advice)} (/playbook undo takes it back)")
 
     async def _take_back(self, snapshot: Snapshot) -> None:
         if not self._undo:
@@ -110,7 +110,7 @@ def _line(bullet: Bullet) -> str:
 
 
 def _operations(verb: str, bullet: Bullet) -> tuple[Operation, Operation, str]:
-    """The operation, the one that takes it back, and what is told."""
+    """The operation, the one that takes it back, and the confirmation."""
     pin, unpin = Pin(bullet_id=bullet.id), Unpin(bullet_id=bullet.id)
     if verb == "pin":
         return pin, pin if bullet.pinned else unpin, "pinned"

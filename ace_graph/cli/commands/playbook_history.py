@@ -167,9 +167,11 @@ def _missing(here: Playbook, there: Playbook) -> list[Bullet]:
 def _changes(was: Bullet, now: Bullet) -> str:
     """The fields that differ, the moment of the change aside."""
     fields = [name for name in Bullet.model_fields if getattr(was, name) != getattr(now, name)]
-    told = [name for name in fields if name != "updated_at"] or fields
-    return "; ".join(f"{name}: {_shown(getattr(was, name))} -> {_shown(getattr(now, name))}" for name in told)
+    changed = [name for name in fields if name != "updated_at"] or fields
+    return "; ".join(
+        f"{name}: {_formatted(getattr(was, name))} -> {_formatted(getattr(now, name))}" for name in changed
+    )
 
 
-def _shown(value: object) -> str:
+def _formatted(value: object) -> str:
     return ", ".join(cast("tuple[str, ...]", value)) or "none" if isinstance(value, tuple) else str(value)

@@ -6,11 +6,11 @@ One learner after the other, each in a commit of its own, so that it may be stop
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from ace_graph.cleaning.clean_memory import learner_ids
 from ace_graph.cli.store_access import commit, on_store, preview
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import ChangeRefused, UsageError
@@ -18,17 +18,16 @@ from ace_graph.memory.commit import History
 from ace_graph.memory.delta.effect import Report, apply
 from ace_graph.memory.delta.operations import Rescreen
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.stores.base import CleanableStore, Store, can_clean
+from ace_graph.memory.stores.base import Store, can_clean
 
 __all__ = ["rescreen", "rescreen_all"]
 
 _REASON = "playbook rescreen"
-_PAGE = 200
 
 
 @dataclass(frozen=True)
-class _Looked:
-    """What a look at one learner's bullets came to: ids, with the reasons of those kept back."""
+class _Rescreened:
+    """What screening one learner's bullets changed: ids, with the reasons of those kept back."""
 
     learner: str
     kept_back: dict[str, str]
@@ -45,23 +44,23 @@ class _Looked:
 
 
 def rescreen(url: str | None, learner: str, *, dry_run: bool, as_json: bool) -> None:
-    """Look at one learner's bullets."""
+    """Screen the bullets of one learner."""
 
-    async def job(store: Store) -> list[_Looked]:
+    async def job(store: Store) -> list[_Rescreened]:
         if (await store.load(learner)).absent:
             raise ChangeRefused(f"nothing is stored for learner {learner}: check --learner")
-        return [await _look(store, learner, dry_run=dry_run)]
+        return [await _rescreen(store, learner, dry_run=dry_run)]
 
-    _tell(on_store(url, job), looked_at=1, dry_run=dry_run, as_json=as_json)
+    _print_result(on_store(url, job), screened=1, dry_run=dry_run, as_json=as_json)
 
 
 def rescreen_all(url: str | None, *, dry_run: bool, as_json: bool) -> None:
-    """Look at the bullets of every learner, with a progress bar on stderr."""
+    """Screen the bullets of every learner, with a progress bar on stderr."""
 
-    async def job(store: Store) -> tuple[list[_Looked], int]:
+    async def job(store: Store) -> tuple[list[_Rescreened], int]:
         if not can_clean(store):
             raise UsageError(f"{store.name} can't list its learners: name one with --learner")
-        moved, looked_at = list[_Looked](), 0
+        moved, screened = list[_Rescreened](), 0
         bar = Progress(
             TextColumn("screening"),
             BarColumn(),
@@ -71,40 +70,32 @@ def rescreen_all(url: str | None, *, dry_run: bool, as_json: bool) -> None:
         )
         with bar:
             task = bar.add_task("screening", total=(await store.sizes()).learners)
-            async for learner in _learners(store):
-                looked = await _look(store, learner, dry_run=dry_run)
-                moved += [looked] if looked.kept_back or looked.released else []
-                looked_at += 1
+            async for learner in learner_ids(store):
+                rescreened = await _rescreen(store, learner, dry_run=dry_run)
+                moved += [rescreened] if rescreened.kept_back or rescreened.released else []
+                screened += 1
                 bar.advance(task)
-        return moved, looked_at
+        return moved, screened
 
-    moved, looked_at = on_store(url, job)
-    _tell(moved, looked_at=looked_at, dry_run=dry_run, as_json=as_json)
-
-
-async def _learners(store: CleanableStore) -> AsyncIterator[str]:
-    after = ""
-    while page := await store.learners(_PAGE, after):
-        for summary in page:
-            yield summary.learner_id
-        after = page[-1].learner_id
+    moved, screened = on_store(url, job)
+    _print_result(moved, screened=screened, dry_run=dry_run, as_json=as_json)
 
 
-async def _look(store: Store, learner: str, *, dry_run: bool) -> _Looked:
+async def _rescreen(store: Store, learner: str, *, dry_run: bool) -> _Rescreened:
     base = await store.load(learner)
     operation = Rescreen(kept=_released_by_people(await store.history(learner)))
     effect = preview(store, base, [operation], _REASON)
     if dry_run or not effect.changes:
         after = apply(base.playbook, effect)
-        return _looked(learner, effect.report, after, base.version.n)
+        return _result_of(learner, effect.report, after, base.version.n)
     done = await commit(store, learner, base, [operation], _REASON)
-    return _looked(learner, done.report, done.snapshot.playbook, done.version.n)
+    return _result_of(learner, done.report, done.snapshot.playbook, done.version.n)
 
 
-def _looked(learner: str, report: Report, after: Playbook, version: int) -> _Looked:
+def _result_of(learner: str, report: Report, after: Playbook, version: int) -> _Rescreened:
     bullets = (after.get_bullet(bullet_id) for bullet_id in report.quarantined)
     reasons = {bullet.id: bullet.quarantine_reason or "" for bullet in bullets if bullet is not None}
-    return _Looked(learner, reasons, report.released, version)
+    return _Rescreened(learner, reasons, report.released, version)
 
 
 def _released_by_people(kept: History) -> tuple[str, ...]:
@@ -121,10 +112,10 @@ def _released_by_people(kept: History) -> tuple[str, ...]:
     return tuple(released)
 
 
-def _tell(moved: list[_Looked], *, looked_at: int, dry_run: bool, as_json: bool) -> None:
+def _print_result(moved: list[_Rescreened], *, screened: int, dry_run: bool, as_json: bool) -> None:
     if as_json:
         changed = [each.json() for each in moved if each.kept_back or each.released]
-        print_json({"learners": looked_at, "dry_run": dry_run, "changed": changed})
+        print_json({"learners": screened, "dry_run": dry_run, "changed": changed})
         return
     out = console()
     for each in moved:
@@ -134,5 +125,5 @@ def _tell(moved: list[_Looked], *, looked_at: int, dry_run: bool, as_json: bool)
             out.print(printable(f"{each.learner}: {bullet_id} released"), soft_wrap=True)
     kept_back, released = sum(len(e.kept_back) for e in moved), sum(len(e.released) for e in moved)
     would = "would be " if dry_run else ""
-    of = f"{counted(looked_at, 'learner')} looked at"
+    of = f"{counted(screened, 'learner')} looked at"
     out.print(f"{of}: {would}kept back {kept_back}, {would}released {released}", soft_wrap=True)

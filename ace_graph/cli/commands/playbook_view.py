@@ -76,7 +76,7 @@ def stats(url: str | None, which: Which, *, as_json: bool) -> None:
         print_json(figures)
         return
     for name, value in figures.items():
-        console().print(f"{name.replace('_', ' ')}: {_told(value)}", soft_wrap=True)
+        console().print(f"{name.replace('_', ' ')}: {_formatted(value)}", soft_wrap=True)
 
 
 def _lift(snapshot: Snapshot) -> dict[str, float] | None:
@@ -156,7 +156,7 @@ def _print_totals(snapshot: Snapshot, which: Which) -> None:
     out = console()
     out.print(f"{_titled(which)}: {version}, {held}", soft_wrap=True)
     if totals.sections:
-        out.print(f"Sections: {_told(dict(totals.sections))}", soft_wrap=True)
+        out.print(f"Sections: {_formatted(dict(totals.sections))}", soft_wrap=True)
 
 
 def _titled(which: Which) -> str:
@@ -181,7 +181,7 @@ def _marked(bullet: Bullet) -> str:
     return " ".join([marks[0], *(f"({mark})" for mark in marks[1:])])
 
 
-def _told(value: object) -> str:
+def _formatted(value: object) -> str:
     if isinstance(value, dict):
         counts = cast("dict[str, int]", value)
         parts = [f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: -counts[name])]

@@ -73,7 +73,7 @@ def run_once(url: str | None, base: Path | None, *, debug: bool) -> int:
 def _run(url: str | None, base: Path | None, raw: bytes, *, debug: bool) -> dict[str, object]:
     # Imported while stdout is protected, because importing may print too.
     from ace_graph.build_resources import offline_fallback
-    from ace_graph.cli.commands.run_payload import Request, answer_json, parse_request
+    from ace_graph.cli.commands.run_payload import RunRequest, answer_json, parse_request
     from ace_graph.cli.environment import load_settings
     from ace_graph.cli.logs import log_content_by_default
     from ace_graph.cli.session import open_agent
@@ -87,7 +87,7 @@ def _run(url: str | None, base: Path | None, raw: bytes, *, debug: bool) -> dict
     settings = log_content_by_default(offline_fallback(settings))
     snapshots = SnapshotCache()  # holds the learner's snapshot once it was loaded
 
-    async def answer(request: Request) -> dict[str, object]:
+    async def answer(request: RunRequest) -> dict[str, object]:
         learner = str(request.context.learner_id)
         store = open_store(url, settings=settings)
         async with open_agent(settings, store, base, snapshots) as agent:

@@ -16,7 +16,7 @@ from ace_graph.errors import UsageError
 from ace_graph.learning.report import ace_delta
 from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["Request", "answer_json", "parse_request"]
+__all__ = ["RunRequest", "answer_json", "parse_request"]
 
 _ECHOED = frozenset({"ace_delta", "learning_error", "mode"})
 """Keys of an answer's scratch that are ignored when they are sent back, like names with a leading _."""
@@ -40,14 +40,14 @@ class _Payload(BaseModel):
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """The input and the context of one run."""
 
     input: ACEInput
     context: ACEContext
 
 
-def parse_request(raw: bytes) -> Request:
+def parse_request(raw: bytes) -> RunRequest:
     """Return the request in a JSON text.
 
     `scratch` takes every field of ACEContext, and `ace_online_learning`; the scratch of an earlier answer
@@ -61,11 +61,11 @@ def parse_request(raw: bytes) -> Request:
         turn_input["mode"] = payload.mode
     if payload.additional_context is not None:
         turn_input["additional_context"] = payload.additional_context
-    return Request(turn_input, _context(payload))
+    return RunRequest(turn_input, _context(payload))
 
 
 def answer_json(
-    out: ACEOutput, request: Request, *, memory_loaded: bool, temperature: float
+    out: ACEOutput, request: RunRequest, *, memory_loaded: bool, temperature: float
 ) -> dict[str, object]:
     """Return what `run` prints: answer, mode, result, and the scratch that may be sent back next time.
 

@@ -93,7 +93,7 @@ def show(url: str | None, learner: str, id_: str, *, as_json: bool) -> None:
 async def _found(store: PendingStore, learner: str, wanted: Wanted) -> list[_Row]:
     if wanted.status is not None and wanted.status not in get_args(TurnStatus):
         raise UsageError(f"{wanted.status[:40]!r} is no status: use one of {', '.join(get_args(TurnStatus))}")
-    asked = TrajectoryFilter(
+    asked_for = TrajectoryFilter(
         agent=wanted.agent,
         task_type=wanted.type,
         status=cast("TurnStatus | None", wanted.status),
@@ -102,13 +102,13 @@ async def _found(store: PendingStore, learner: str, wanted: Wanted) -> list[_Row
     )
     items = await _items(store, learner)
     if not wanted.failed:
-        turns = await store.find_turns(learner, asked, limit=wanted.limit, skip=wanted.skip)
+        turns = await store.find_turns(learner, asked_for, limit=wanted.limit, skip=wanted.skip)
         return [_Row(turn, items.get(turn.turn_id)) for turn in turns]
     most = wanted.limit + wanted.skip
-    failed = replace(asked, status="failure")
+    failed = replace(asked_for, status="failure")
     rows = {turn.turn_id: turn for turn in await store.find_turns(learner, failed, limit=most)}
     for turn_id in [turn_id for turn_id, item in items.items() if item.state == "dead"]:
-        found = replace(asked, turn_id=turn_id)
+        found = replace(asked_for, turn_id=turn_id)
         rows |= {turn.turn_id: turn for turn in await store.find_turns(learner, found, limit=1)}
     newest = sorted(rows.values(), key=lambda turn: turn.started_at, reverse=True)
     return [_Row(turn, items.get(turn.turn_id)) for turn in newest[wanted.skip : most]]

@@ -16,7 +16,7 @@ from ace_graph.background.learn_pending import PendingOutcome
 from ace_graph.background.process_item import ItemOutcome
 from ace_graph.background.worker import Worker, build_worker, learning_resources
 from ace_graph.cleaning.schedule import memory_cleaning, run_jobs
-from ace_graph.cli.app import say
+from ace_graph.cli.app import print_notice
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.store_access import on_trajectories
 from ace_graph.cli.terminal import learning_summary, print_json, printable
@@ -62,11 +62,11 @@ def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) ->
                 await close_model(model)
 
     asyncio.run(work())
-    told = ", ".join(f"{end} {ends[end]}" for end in sorted(ends)) or "nothing was pending"
+    summary = ", ".join(f"{end} {ends[end]}" for end in sorted(ends)) or "nothing was pending"
     if once:
-        say(f"worker: {told}")
+        print_notice(f"worker: {summary}")
     else:
-        logger.info("[ACE Worker] stopped: %s", told)
+        logger.info("[ACE Worker] stopped: %s", summary)
     return 0
 
 
@@ -109,7 +109,7 @@ def reflect(url: str | None, learner: str, trajectory_id: str | None, *, as_json
     elif done.learning is not None:
         print(learning_summary(done.learning))
     if done.status != "done":
-        say(f"not learned: {printable(done.error or 'a worker is at it')}")
+        print_notice(f"not learned: {printable(done.error or 'a worker is at it')}")
     return int(done.status != "done")
 
 

@@ -1,9 +1,8 @@
-"""A sentence as clauses, each of which says one thing: "call me Mia and I have dyslexia" says two.
+"""Splits a sentence into clauses that each say one thing: "call me Mia and I have dyslexia" has two.
 
-A sentence is parted at "and", "but" or a comma where a statement of its own begins behind it, and a name ends
-there in any case. "Remember that my sister and I share a room" stays whole: "my sister" alone says nothing.
-
-Does not: say what a clause asks for (explicit.py does).
+A sentence is split at "and", "but" or a comma where the rest begins a statement of its own, and always behind
+a name. "Remember that my sister and I share a room" stays whole, because "my sister" alone says nothing. What
+a clause asks for is decided in explicit.py.
 """
 
 from __future__ import annotations

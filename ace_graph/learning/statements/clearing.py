@@ -1,11 +1,11 @@
-"""Forgetting everything: asked for in a message, asked back once, done after a yes.
+"""Clears the memory when a message asks to forget everything and the learner confirms it with a yes.
 
 The yes is recognised without a checkpointer: the answer before it is one of ours (its hash is among the
-learner's recent turns), it asked, and the message before that one asked to forget everything. The program
-itself answers these messages, so that no model confirms what was not done.
+learner's recent turns) and asked for it, and the message before that one asked to forget everything. The
+program itself answers these messages, so that no model confirms what was not done.
 
-Does not: delete the history of a playbook or the records of turns; whoever runs the program does (the command
-`learner forget`, the route DELETE /api/learner).
+The history of the playbook and the turn records stay; the command `learner forget` and the route DELETE
+/api/learner delete them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def clearing_of(
     `before` is the exchange before the message; `closed` says why this turn stores nothing, if so.
     """
     if before is not None and snapshot is not None and _confirms(message, before, snapshot.access):
-        return Clearing(f"Nothing is forgotten: {closed}.") if closed else _done(snapshot)
+        return Clearing(f"Nothing is forgotten: {closed}.") if closed else _cleared(snapshot)
     if not asks_to_clear(message):
         return None
     if snapshot is None or closed is not None:
@@ -112,7 +112,7 @@ def _question(message: str, snapshot: Snapshot) -> str:
     )
 
 
-def _done(snapshot: Snapshot) -> Clearing:
+def _cleared(snapshot: Snapshot) -> Clearing:
     return Clearing(
         f"I have forgotten {_counted(snapshot)} that I remembered about you. {_LEFT}", clears=True
     )

@@ -1,14 +1,13 @@
-"""Explicit memory: what a learner says about themselves, or asks to be remembered or forgotten.
+"""Reads statements: what a learner says about themselves, or asks to be remembered or forgotten.
 
-Found by rules (rules.py), clause by clause, without a model; kept in the learner's own words as
-core bullets of their profile, one statement a bullet. A link in such a statement is the learner's own and
-stays; an order to the agent or a secret is kept back like anybody's (memory.screen). Only the beginning of a
-clause counts, so a story about somebody who said "call me Tom" stores nothing. Never stored: a question, a
-quotation, a negated request.
+They are found by rules (rules.py), clause by clause, without a model, and stored in the learner's own words
+as core bullets of their profile, one bullet a statement. A link in a statement is the learner's own and
+stays; an instruction to the agent or a secret goes to quarantine as usual (memory/screening). Only the
+beginning of a clause counts, so a story about somebody who said "call me Tom" stores nothing. A question, a
+quotation and a negated request are never stored. What no rule covers is left to the reflector.
 
-What is found and comes to nothing is named, too, so that nobody confirms it (memory_changes.py).
-
-Does not: interpret. What no rule covers is left to the reflector.
+A statement that is not stored is returned too, with the reason, so that the answer does not confirm it
+(memory_changes.py).
 """
 
 from __future__ import annotations
@@ -19,28 +18,28 @@ from itertools import islice
 from typing import Literal
 
 from ace_graph.learning.statements.clauses import EDGES, Clause, clauses
-from ace_graph.learning.statements.forget_requests import Own, Request, forget_request
-from ace_graph.learning.statements.rules import FACT, STATEMENTS, STYLE, Rule, rule_of
+from ace_graph.learning.statements.forget_requests import ForgetRequest, Own, forget_request
+from ace_graph.learning.statements.rules import FACT, STATEMENTS, STYLE, StatementRule, rule_of
 from ace_graph.learning.statements.sentences import sentences
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Operation, Remove
 from ace_graph.memory.playbook import Playbook
 
-__all__ = ["ATTRIBUTION", "MAX_STATEMENTS", "Said", "explicit_operations", "read_statements"]
+__all__ = ["ATTRIBUTION", "MAX_STATEMENTS", "Statement", "explicit_operations", "read_statements"]
 
 ATTRIBUTION = "Learner says: "
 MAX_STATEMENTS = 10
 
-NOT_ASKED = 'said in passing; to have it kept, say "remember that ..."'
+NOT_ASKED = 'statement in passing; to have it kept, say "remember that ..."'
 TOO_LONG = "the sentence is too long to be kept"
 NOT_KNOWN = "no such statement is remembered"
 
 
 @dataclass(frozen=True)
-class Said:
+class Statement:
     """A statement, or a request to forget, and the operation that it asks for; without one, `why` not.
 
-    `asked`: the learner asked for it in so many words; else it was said in passing.
+    `asked`: the learner asked for it in so many words; else it was statement in passing.
     """
 
     kind: Literal["keep", "forget"]
@@ -53,24 +52,24 @@ class Said:
 def explicit_operations(text: str, playbook: Playbook, source: str) -> list[Operation]:
     """Return the operations that a learner's message asks for, of its first 10 statements."""
     found = read_statements(text, playbook, source)
-    return [said.operation for said in found if said.operation is not None]
+    return [statement.operation for statement in found if statement.operation is not None]
 
 
-def read_statements(text: str, playbook: Playbook, source: str) -> list[Said]:
+def read_statements(text: str, playbook: Playbook, source: str) -> list[Statement]:
     """Return the first 10 statements and requests of a message.
 
     `source` names the turn. The playbook is read to find what a request to forget means.
     """
-    found, own = list[Said](), Own(playbook, ATTRIBUTION)
+    found, own = list[Statement](), Own(playbook, ATTRIBUTION)
     for sentence in sentences(text):
         if not sentence.asks:
-            found += islice(_said_in(clauses(sentence), own, source), MAX_STATEMENTS)
+            found += islice(_statements_in(clauses(sentence), own, source), MAX_STATEMENTS)
         if len(found) >= MAX_STATEMENTS:
             break
     return found[:MAX_STATEMENTS]
 
 
-def _said_in(parts: Iterable[Clause], own: Own, source: str) -> Iterator[Said]:
+def _statements_in(parts: Iterable[Clause], own: Own, source: str) -> Iterator[Statement]:
     """What the clauses of one sentence say. Beside a statement that is kept, plain facts are kept as well."""
     beside = False
     for clause in parts:
@@ -79,21 +78,21 @@ def _said_in(parts: Iterable[Clause], own: Own, source: str) -> Iterator[Said]:
         if forgotten:
             yield from forgotten
             continue
-        said = _stated(clause, source, beside=beside or own.says(clause.words))
-        if said is not None:
-            beside = beside or (said.asked and said.operation is not None)
-            yield said
+        statement = _stated(clause, source, beside=beside or own.says(clause.words))
+        if statement is not None:
+            beside = beside or (statement.asked and statement.operation is not None)
+            yield statement
 
 
-def _forgotten(request: Request, own: Own) -> Iterator[Said]:
+def _forgotten(request: ForgetRequest, own: Own) -> Iterator[Statement]:
     for words, meant in own.meant(request.words):
         if meant is not None:
-            yield Said("forget", meant.content.removeprefix(ATTRIBUTION), Remove(bullet_id=meant.id))
+            yield Statement("forget", meant.content.removeprefix(ATTRIBUTION), Remove(bullet_id=meant.id))
         elif request.asked:
-            yield Said("forget", words, why=NOT_KNOWN)
+            yield Statement("forget", words, why=NOT_KNOWN)
 
 
-def _stated(clause: Clause, source: str, *, beside: bool) -> Said | None:
+def _stated(clause: Clause, source: str, *, beside: bool) -> Statement | None:
     if clause.negated:
         return None
     found = rule_of(clause.masked)
@@ -102,20 +101,22 @@ def _stated(clause: Clause, source: str, *, beside: bool) -> Said | None:
         begin = match.end() if rule.fact else 0
         inner = rule_of(clause.masked, begin) if rule.fact else None  # remember that my name is ...
         kept_by = inner[0] if inner is not None and not inner[0].fact else rule
-        return _kept(clause.text[begin:], clause, kept_by, source, asked=rule in STATEMENTS)
+        return _to_keep(clause.text[begin:], clause, kept_by, source, asked=rule in STATEMENTS)
     plain = next((rule for rule in (FACT, STYLE) if rule.pattern.match(clause.masked)), None)
     if plain is not None and beside:
-        return _kept(clause.text, clause, plain, source, asked=True)
-    told = clause.rest or plain is FACT
-    return Said("keep", clause.words, why=NOT_ASKED, asked=False) if told else None
+        return _to_keep(clause.text, clause, plain, source, asked=True)
+    worth_saying = clause.rest or plain is FACT
+    return Statement("keep", clause.words, why=NOT_ASKED, asked=False) if worth_saying else None
 
 
-def _kept(words: str, clause: Clause, rule: Rule, source: str, *, asked: bool) -> Said | None:
+def _to_keep(
+    words: str, clause: Clause, rule: StatementRule, source: str, *, asked: bool
+) -> Statement | None:
     words = words.strip().rstrip(EDGES)
     if not words.strip("\"'`“”«» "):
         return None
     if clause.cut:
-        return Said("keep", words, why=TOO_LONG, asked=asked)
+        return Statement("keep", words, why=TOO_LONG, asked=asked)
     operation = Add(
         content=ATTRIBUTION + words,
         section=rule.section,
@@ -128,4 +129,4 @@ def _kept(words: str, clause: Clause, rule: Rule, source: str, *, asked: bool) -
         sources=("learner",),
         vouched=("link",),
     )
-    return Said("keep", words, operation, asked=asked)
+    return Statement("keep", words, operation, asked=asked)

@@ -1,7 +1,6 @@
-"""What a learner wants forgotten: "forget my name", "I no longer prefer pictures", and which bullet is meant.
+"""Reads what a learner wants forgotten, such as "forget my name", and which bullet is meant.
 
-Does not: forget. The request becomes an operation (explicit.py); forgetting everything is asked for once more
-(clearing.py).
+The request becomes an operation in explicit.py. Forgetting everything needs a confirmation (clearing.py).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.tokenize import terms
 
-__all__ = ["FORGET", "Own", "Request", "forget_request"]
+__all__ = ["FORGET", "ForgetRequest", "Own", "forget_request"]
 
 _COVERAGE = 0.6
 """Share of a request's words that a bullet must hold to be the one that is meant."""
@@ -33,28 +32,28 @@ _EDGES = ".!;,。！ "
 
 
 @dataclass(frozen=True)
-class Request:
+class ForgetRequest:
     """What is to be forgotten, in the learner's words. `asked`: for certain, so that a failure is told."""
 
     words: str
     asked: bool
 
 
-def forget_request(text: str, masked: str) -> Request | None:
+def forget_request(text: str, masked: str) -> ForgetRequest | None:
     """Return the request that a clause is, None where it is none; `masked` hides what is quoted."""
     match = FORGET.match(masked)
     if match is not None:
         words = text[match.end() :].rstrip(_EDGES)
         verb = match["verb"].casefold()
         certain = verb == "forget" or (not verb.endswith("remember") and _OWN_WORD.search(words) is not None)
-        return Request(words, certain)
+        return ForgetRequest(words, certain)
     match = _NO_LONGER.match(masked)
     if match is None:
         return None
     said = text[match.end() :].rstrip(_EDGES)
     words = _ANY_MORE.sub("", said)
     changed = words != said or match["no_longer"].casefold() == "no longer"
-    return Request(words, asked=False) if changed else None
+    return ForgetRequest(words, asked=False) if changed else None
 
 
 class Own:

@@ -1,9 +1,7 @@
-"""What a message changes in the learner's memory: told to the model, so that it confirms nothing else.
+"""What a message changes in the learner's memory, as text for the prompt: the answer confirms no more.
 
-The statements of the message are resolved against the memory as it stands, by the same rules as in the turn's
-commit; so what is refused or kept back there is not told as kept.
-
-Does not: change the memory. The turn's commit does, after the answer.
+The statements of the message are resolved against the memory as it is, by the rules of the turn's commit, so
+what the commit would refuse or quarantine is not listed as stored. The commit itself follows the answer.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from ace_graph.learning.statements.explicit import Said, read_statements
+from ace_graph.learning.statements.explicit import Statement, read_statements
 from ace_graph.memory.delta.effect import Effect, Put
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove
 from ace_graph.memory.delta.resolve import resolve
@@ -75,20 +73,20 @@ def _refused(effect: Effect) -> dict[str, str]:
     return kept_back | {rejection.id: rejection.why for rejection in effect.report.rejected}
 
 
-def _outcome(said: Said, refused: dict[str, str]) -> MemoryChange:
+def _outcome(said: Statement, refused: dict[str, str]) -> MemoryChange:
     if said.operation is None:
         return _undone(said, said.why)
-    why = refused.get(_named(said.operation))
+    why = refused.get(_content_of(said.operation))
     if why is not None:
         return _undone(said, why)
     return MemoryChange("kept" if said.kind == "keep" else "forgotten", said.words)
 
 
-def _undone(said: Said, why: str) -> MemoryChange:
+def _undone(said: Statement, why: str) -> MemoryChange:
     return MemoryChange("not_kept" if said.kind == "keep" else "not_forgotten", said.words, why)
 
 
-def _named(operation: Operation) -> str:
+def _content_of(operation: Operation) -> str:
     match operation:
         case Add():
             return operation.content

@@ -1,8 +1,6 @@
-"""What a turn's answer has to know of the memory: what the message changes in it, and what a check came to.
+"""What the answer of a turn has to know: what the message changes in the memory, and the result of a check.
 
-Decided before the answer, by the same pure functions that the turn's commit is made from.
-
-Does not: answer, except where the program answers by itself (clearing.py).
+It is decided before the answer, by the same pure functions that the turn's commit is made with.
 """
 
 from __future__ import annotations

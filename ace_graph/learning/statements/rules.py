@@ -1,10 +1,8 @@
-"""The sentence forms by which a learner tells something of themselves, as one table.
+"""The sentence forms in which a learner says something about themselves, as one table.
 
-A rule matches how a clause begins. `STATEMENTS` are what a learner tells the assistant to keep (a name, a
-wish, "remember that ..."). `PLAIN_FACTS` are harmless facts that are kept when said in passing, one value
-each (age, school year, home). `FACT` and `STYLE` are kept beside a statement of the same sentence only.
-
-Does not: split sentences or make operations (explicit.py does).
+A rule matches how a clause begins. `STATEMENTS` are what a learner asks the assistant to keep (a name, a
+wish, "remember that ..."). `PLAIN_FACTS` are harmless facts that are kept when mentioned in passing, one
+value each (age, school year, home). `FACT` and `STYLE` are kept only beside a statement of the same sentence.
 """
 
 from __future__ import annotations
@@ -23,13 +21,13 @@ __all__ = [
     "STATEMENTS",
     "STYLE",
     "Found",
-    "Rule",
+    "StatementRule",
     "rule_of",
 ]
 
 
 @dataclass(frozen=True)
-class Rule:
+class StatementRule:
     """A clause that begins with `pattern` is kept in `section`, from there to its end.
 
     With `fact` only what comes after the pattern is kept. Of a `slot` there is one value at a time.
@@ -74,13 +72,13 @@ NEGATED = re.compile(
 )
 
 STATEMENTS = (
-    Rule(
+    StatementRule(
         re.compile(r"(?:call me|my name is|my name'?s|i am called|i'?m called) \S", re.IGNORECASE),
         "profile",
         "semantic",
         "name",
     ),
-    Rule(
+    StatementRule(
         re.compile(
             r"(?:from now on,? |always )?(?:(?:talk|speak|write|answer|reply|respond|sound)(?: to me)? "
             r"(?:like|as) (?:an? |the )?\w|be my \w|use the (?:voice|persona|style) of \w)",
@@ -90,7 +88,7 @@ STATEMENTS = (
         "procedural",
         "persona",
     ),
-    Rule(
+    StatementRule(
         re.compile(
             rf"(?:from now on,? |always )?(?:(?:talk|speak|write|answer|reply|respond)(?: to me)? "
             rf"in (?:{_LANGUAGES})\b"
@@ -101,7 +99,7 @@ STATEMENTS = (
         "procedural",
         "language",
     ),
-    Rule(
+    StatementRule(
         re.compile(
             r"i (?:(?:keep|always keep|am always|often|always|usually|sometimes|still) (?:on )?"
             r"(?:mix(?:ing)? up|mess(?:ing)? up|confus(?:e|ing)|forget(?:ting)?"
@@ -115,7 +113,7 @@ STATEMENTS = (
         "misconceptions",
         "episodic",
     ),
-    Rule(
+    StatementRule(
         re.compile(
             r"i (?:really |would |much |also |usually ){0,5}"
             r"(?:prefer|like it when|love it when|hate it when|learn best)\b"
@@ -129,7 +127,7 @@ STATEMENTS = (
         "preferences",
         "episodic",
     ),
-    Rule(
+    StatementRule(
         re.compile(rf"{_KEEP}(?: this| it)?[:,]?(?: that)?[:,]? (?=\S)", re.IGNORECASE),
         "profile",
         "semantic",
@@ -139,7 +137,7 @@ STATEMENTS = (
 
 _YEARS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|last|final"
 PLAIN_FACTS = (
-    Rule(
+    StatementRule(
         re.compile(
             r"i(?:'?m| am) (?:almost |nearly |about )?[\w-]{1,20}(?: and a half)? years? old\b"
             r"|i (?:just )?turned \d{1,3}\b",
@@ -149,7 +147,7 @@ PLAIN_FACTS = (
         "semantic",
         "age",
     ),
-    Rule(
+    StatementRule(
         re.compile(
             rf"i(?:'?m| am) (?:a pupil |a student )?in (?:the |my )?"
             rf"(?:(?:\d{{1,2}}(?:st|nd|rd|th)|{_YEARS})[ -](?:grade|class|year|form)"
@@ -161,7 +159,7 @@ PLAIN_FACTS = (
         "semantic",
         "grade",
     ),
-    Rule(re.compile(r"i live in \w", re.IGNORECASE), "profile", "semantic", "home"),
+    StatementRule(re.compile(r"i live in \w", re.IGNORECASE), "profile", "semantic", "home"),
 )
 
 _NO_FACT = (
@@ -180,10 +178,10 @@ _ABOUT = re.compile(
     r"|teacher|school|class|hobby|hobbies|job|age|religion|address|email)s? (?:is|are|has|have) \w",
     re.IGNORECASE,
 )
-FACT = Rule(_ABOUT, "profile", "semantic")
+FACT = StatementRule(_ABOUT, "profile", "semantic")
 """A plain clause about the learner. In passing it is not kept: it may be about health, belief, origin."""
 
-STYLE = Rule(
+STYLE = StatementRule(
     re.compile(r"(?:please )?(?:use|keep|be|avoid|skip|don'?t|do not) \w", re.IGNORECASE),
     "preferences",
     "episodic",
@@ -191,7 +189,7 @@ STYLE = Rule(
 """A wish on how to answer, as it stands behind another one: "answer in German and keep it short"."""
 
 
-Found = tuple[Rule, re.Match[str]]
+Found = tuple[StatementRule, re.Match[str]]
 """A rule, and how a clause begins by it."""
 
 

@@ -1,10 +1,8 @@
-"""A message as sentences, with what is quoted masked: what the rules for statements and feedback read.
+"""Splits a message into sentences, with quotations masked, for the rules of statements and feedback.
 
 A message is untrusted text of any length. It is split by characters (lines, quotation marks, ends of
-sentences), and a rule looks at one sentence, of which it reads the first 2,000 characters. The work is
-linear in the message's length.
-
-Does not: know what a sentence means.
+sentences), and a rule looks at one sentence, of which it reads the first 2,000 characters. The work is linear
+in the message's length.
 """
 
 from __future__ import annotations

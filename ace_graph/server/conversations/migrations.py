@@ -12,10 +12,10 @@ from typing import Final, LiteralString, NamedTuple
 from ace_graph.errors import NewerFormat
 from ace_graph.server.conversations.database import Database
 
-__all__ = ["MIGRATIONS", "Migration", "migrate"]
+__all__ = ["MIGRATIONS", "SchemaMigration", "migrate"]
 
 
-class Migration(NamedTuple):
+class SchemaMigration(NamedTuple):
     """One migration. A `?` in its statements is the time at which it is applied."""
 
     name: LiteralString
@@ -26,8 +26,8 @@ _APPLIED: Final = (
     "CREATE TABLE IF NOT EXISTS ace_conversation_migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"
 )
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (
-    Migration(
+MIGRATIONS: Final[tuple[SchemaMigration, ...]] = (
+    SchemaMigration(
         "0001_conversations",
         # Version 0.1 made these tables without recording a migration.
         (
@@ -42,7 +42,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "unsaved_json TEXT NOT NULL)",
         ),
     ),
-    Migration(
+    SchemaMigration(
         "0002_ids_belong_to_learners",
         # Before it, a conversation's checkpoints were kept under its id, and ids were unique across learners.
         (
@@ -63,7 +63,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE INDEX ace_runs_by_learner ON ace_runs (learner_id)",
         ),
     ),
-    Migration(
+    SchemaMigration(
         "0003_last_use",
         # Existing conversations count as used now, so that none is deleted at once.
         (
@@ -73,7 +73,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE TABLE ace_duties (name TEXT PRIMARY KEY, began_at DOUBLE PRECISION NOT NULL)",
         ),
     ),
-    Migration(
+    SchemaMigration(
         "0004_given_up",
         (
             "CREATE TABLE ace_given_up (run_id TEXT PRIMARY KEY, learner_id TEXT NOT NULL, "

@@ -34,7 +34,7 @@ from ace_graph.server.turns.run_turn import (
 from ace_graph.state import ACEOutput
 from ace_graph.telemetry import span_maker
 
-__all__ = ["TurnLimits", "TurnObserver", "TurnResources", "Turns"]
+__all__ = ["ServingLimits", "TurnObserver", "TurnResources", "Turns"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -46,7 +46,7 @@ MAX_ENDED_TURNS = 200
 
 
 @dataclass(frozen=True)
-class TurnLimits:
+class ServingLimits:
     """Turns at once on this server, seconds for one turn, and messages kept of a conversation."""
 
     turns: int
@@ -74,7 +74,7 @@ class TurnResources:
     store: Store
     snapshots: SnapshotCache
     conversations: Conversations
-    limits: TurnLimits
+    limits: ServingLimits
     clock: Clock
     observer: TurnObserver
     wake_worker: Callable[[], None]

@@ -102,7 +102,7 @@ def test_a_yes_counts_only_after_our_question_to_such_a_request() -> None:
     assert clearing_of("yes", replace(before, answer=other), known) is None, "nothing was asked"
 
 
-def test_where_nothing_can_be_forgotten_that_is_said() -> None:
+def test_a_clear_that_can_not_be_done_is_explained() -> None:
     snapshot, before = _asked()
     for message, memory in (("Delete my data.", snapshot), ("yes", snapshot), ("Delete my data.", None)):
         told = clearing_of(message, before, memory, closed="learning is off in this conversation")

@@ -159,7 +159,7 @@ def test_what_comes_to_nothing_is_named_with_the_reason(said: str, left: list[st
     assert all(each.why for each in undone)
 
 
-def test_said_again_it_reinforces() -> None:
+def test_a_repeated_statement_reinforces() -> None:
     playbook = _told("I prefer pictures.", "I prefer pictures!")
     [bullet] = playbook.bullets()
     assert bullet.seen == 2

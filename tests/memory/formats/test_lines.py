@@ -117,6 +117,6 @@ def test_a_text_without_a_bullet_is_an_error(text: str) -> None:
         read_bullets(text)
 
 
-def test_an_id_without_a_number_gets_one_where_no_counters_tell_that_it_is_one() -> None:
+def test_an_id_without_a_number_gets_one_where_counters_are_missing() -> None:
     playbook = Playbook.of([Bullet(id="3f2a 9c", section="s", content="Draw it")])
     assert format_named("ace-plain").write(playbook) == "## s\n[3f2a_9c-0] Draw it\n"

@@ -1,4 +1,4 @@
-"""Authentication, rate limit and body limit of everything under /api.
+"""Access control of everything under /api: authentication, rate limit and body limit.
 
 It decides from the headers, so that a request without a valid token reaches no body parser, model or store.
 /healthz, /readyz, /metrics and /openapi.json need no token; they say nothing about learners.
@@ -19,7 +19,7 @@ from ace_graph.server.errors import error_response
 from ace_graph.server.middleware.body_limit import BoundedBody, body_too_large
 from ace_graph.server.middleware.rate_limit import TokenBucket
 
-__all__ = ["AuthMiddleware", "is_loopback", "learner_of"]
+__all__ = ["AccessControl", "is_loopback", "learner_of"]
 
 _LEARNER = "ace_learner"
 
@@ -34,8 +34,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class AuthMiddleware:
-    """The ASGI middleware that authenticates learners."""
+class AccessControl:
+    """The ASGI middleware that finds the learner of a request and applies the limits."""
 
     def __init__(
         self, app: ASGIApp, *, authenticator: Authenticator, rate: TokenBucket, max_bytes: int
