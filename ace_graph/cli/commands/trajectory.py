@@ -153,7 +153,7 @@ def list_(
     """List trajectories, the newest first; those of the graph's own turns are among them."""
     from ace_graph.cli.commands import trajectory_view
 
-    wanted = trajectory_view.Wanted(failed, agent, type_, status, since, until, limit, skip)
+    wanted = trajectory_view.TrajectoryQuery(failed, agent, type_, status, since, until, limit, skip)
     trajectory_view.list_trajectories(store, learner, wanted, as_json=as_json)
 
 

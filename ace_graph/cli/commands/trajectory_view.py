@@ -18,13 +18,13 @@ from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
 from ace_graph.memory.turn import TurnRecord, TurnStatus
 from ace_graph.trajectories.recording import get_trajectory
 
-__all__ = ["Wanted", "list_trajectories", "show"]
+__all__ = ["TrajectoryQuery", "list_trajectories", "show"]
 
 _TASK = 60
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TrajectoryQuery:
     """The options of `trajectory list`."""
 
     failed: bool
@@ -53,7 +53,7 @@ class _Row:
         return fields
 
 
-def list_trajectories(url: str | None, learner: str, wanted: Wanted, *, as_json: bool) -> None:
+def list_trajectories(url: str | None, learner: str, wanted: TrajectoryQuery, *, as_json: bool) -> None:
     """Print those that are wanted, the newest first; as JSON it is an array."""
     rows = on_trajectories(url, lambda store: _found(store, learner, wanted))
     if as_json:
@@ -90,7 +90,7 @@ def show(url: str | None, learner: str, id_: str, *, as_json: bool) -> None:
         out.print(line, soft_wrap=True)
 
 
-async def _found(store: PendingStore, learner: str, wanted: Wanted) -> list[_Row]:
+async def _found(store: PendingStore, learner: str, wanted: TrajectoryQuery) -> list[_Row]:
     if wanted.status is not None and wanted.status not in get_args(TurnStatus):
         raise UsageError(f"{wanted.status[:40]!r} is no status: use one of {', '.join(get_args(TurnStatus))}")
     asked_for = TrajectoryFilter(
