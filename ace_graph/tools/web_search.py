@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import cast
 
 from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel
 
 from ace_graph.memory.text import clean_line, truncate
 from ace_graph.models import redacted
@@ -29,6 +30,10 @@ _ERROR_CHARS = 200
 
 _NO_KEY = "Error: web search has no key; set TAVILY_API_KEY (from https://app.tavily.com)."
 _NO_PACKAGE = "Error: web search is not installed; run pip install 'ace-graph[search]'."
+
+
+class _Arguments(BaseModel):
+    query: str
 
 
 def web_search(settings: Settings, *, base_url: str | None = None, seconds: float = 15.0) -> BaseTool:
@@ -55,6 +60,7 @@ def web_search(settings: Settings, *, base_url: str | None = None, seconds: floa
         name="web_search",
         description=f"Search the web. Returns at most {MAX_RESULTS} results with title, address and excerpt.",
         handle_validation_error=_wrong_arguments,
+        args_schema=_Arguments,
         metadata={"idempotent": True},
     )
 
