@@ -40,6 +40,12 @@ TESTS = (
     "tests/graph",
     "tests/background",
     "tests/adaptation",
+    "tests/tools",
+    "tests/runtime",
+    "tests/settings",
+    "tests/offline_tutor",
+    "tests/upgrade",
+    "tests/cli",
 )
 """Where the tests are that run; the others hardly touch what is mutated, take long or need a server."""
 
