@@ -18,7 +18,7 @@ from langchain_core.tools import BaseTool, tool
 
 from ace_graph.context import LearningMode
 from ace_graph.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.catalogue.foreign import read_only_bullets
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.formats.importing import as_playbook, read_text
 from ace_graph.memory.formats.registry import read_playbook
@@ -41,8 +41,6 @@ from ace_graph.tools.web_search import web_search
 __all__ = ["build_resources", "offline_fallback", "read_base_playbook"]
 
 logger = logging.getLogger("ace_graph")
-
-BASE_PREFIX = "base:"
 
 
 def build_resources(
@@ -133,14 +131,7 @@ def read_base_playbook(source: Playbook | Path | str) -> Playbook:
     is core. Raises ConfigurationError for a file that is missing or is not a playbook.
     """
     playbook = source if isinstance(source, Playbook) else _read(Path(source))
-    bullets = {b.content_hash: _as_base(b) for b in playbook.bullets() if b.status == "active"}
-    return Playbook.of(bullets.values())
-
-
-def _as_base(bullet: Bullet) -> Bullet:
-    section = bullet.section if not bullet.core else "lessons"
-    changed = {"id": BASE_PREFIX + bullet.content_hash, "pinned": False, "slot": None, "section": section}
-    return bullet.model_copy(update=changed)
+    return Playbook.of(read_only_bullets(playbook))
 
 
 def _read(path: Path) -> Playbook:

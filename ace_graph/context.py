@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidatio
 
 from ace_graph.errors import InvalidContext
 from ace_graph.memory.bullet import MemoryType
+from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import MAX_LEARNER_ID_CHARS, checked_learner_id
 
@@ -27,6 +28,15 @@ LearnerId = Annotated[
     str, AfterValidator(checked_learner_id), Field(min_length=1, max_length=MAX_LEARNER_ID_CHARS)
 ]
 ShortText = Annotated[str, Field(max_length=256)]
+MAX_PLAYBOOKS = 32
+
+
+def _checked_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Raise InvalidPlaybook for a name that can't be one, and for one that is there twice."""
+    wanted_refs(names, None)
+    return names
+
+
 WindowSize = Annotated[int, Field(ge=0, le=100)]
 
 
@@ -58,6 +68,13 @@ class ACEContext(BaseModel):
     )
     ground_truth: Annotated[str, Field(max_length=10_000)] | None = Field(
         default=None, description="The right answer, if known. The solver never sees it."
+    )
+    playbooks: Annotated[tuple[str, ...], Field(max_length=MAX_PLAYBOOKS), AfterValidator(_checked_names)] = (
+        Field(
+            default=(),
+            description="Named playbooks that are read beside the memory, as name or owner/name. "
+            "A turn never changes them.",
+        )
     )
     topic: ShortText | None = Field(
         default=None, description="Preferred topic of bullets; inferred when absent."

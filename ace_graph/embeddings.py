@@ -45,18 +45,18 @@ class _Embedding(Protocol):
     def embeddings(self) -> Embeddings | None: ...
     @property
     def vectors(self) -> Vectors: ...
-    @property
-    def base_playbook(self) -> Playbook | None: ...
 
 
-async def semantic_scores(query: str, playbook: Playbook, parts: _Embedding) -> Mapping[str, float] | None:
+async def semantic_scores(
+    query: str, playbook: Playbook, read_only: Playbook | None, parts: _Embedding
+) -> Mapping[str, float] | None:
     """Return the cosine similarity (0-1) of `query` to each bullet by id; None without embeddings.
 
     An embedding service that fails costs the semantic part of this turn's retrieval, not the turn.
     """
     if parts.embeddings is None:
         return None
-    bullets = [*playbook.bullets(), *(parts.base_playbook.bullets() if parts.base_playbook else ())]
+    bullets = [*playbook.bullets(), *(read_only.bullets() if read_only else ())]
     hashes = {bullet.id: bullet.content_hash for bullet in bullets}
     missing = {h: b.content for b in bullets if parts.vectors.get(h := hashes[b.id]) is None}
     try:

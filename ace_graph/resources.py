@@ -56,6 +56,7 @@ class Resources:
     """What one graph works with. `injected_model` is the caller's; else `make_model` makes one per loop.
 
     `tools` are the tools of react, but for those of `late_tools`; `own_tool_names` names the caller's own.
+    `attached` caches named playbooks as runs read them.
     """
 
     settings: Settings
@@ -76,6 +77,7 @@ class Resources:
     new_id: Callable[[], str] = random_id
     count_tokens: Callable[[str], int] = estimate_tokens
     cache: SnapshotCache = field(default_factory=SnapshotCache)
+    attached: SnapshotCache = field(default_factory=SnapshotCache)
     vectors: Vectors = field(default_factory=Vectors)
     schemas: Schemas = field(default_factory=Schemas)
     _models: _ModelsByLoop = field(default_factory=_ModelsByLoop)

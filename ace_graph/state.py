@@ -15,6 +15,7 @@ from langgraph.graph import MessagesState
 from typing_extensions import TypedDict  # pydantic refuses the one of typing before Python 3.12
 
 from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import Arm
 
@@ -47,14 +48,22 @@ MODES: tuple[Mode, ...] = ("cot", "tot", "react")
 class Memory:
     """The learner's memory during one run; without a snapshot, `problem` says why there is none.
 
+    `read_only` are the bullets beside it that the learner does not own, or does not change in a turn.
+
     For nodes only. A server that shows, streams or pickles the values of a state gets a few words about
     the snapshot, or nothing, never the playbook: it may be large, and it belongs to the store.
     """
 
-    __slots__ = ("problem", "snapshot")
+    __slots__ = ("problem", "read_only", "snapshot")
 
-    def __init__(self, snapshot: Snapshot | None = None, problem: str | None = None) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot | None = None,
+        problem: str | None = None,
+        read_only: Playbook | None = None,
+    ) -> None:
         self.snapshot = snapshot
+        self.read_only = read_only
         self.problem = problem
 
     def _asdict(self) -> dict[str, object]:

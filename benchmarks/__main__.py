@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.attached import measure_attached
 from benchmarks.available_stores import Places, places
 from benchmarks.core import measure_core
 from benchmarks.footprint import measure_footprint
@@ -26,7 +27,7 @@ from benchmarks.windows import measure_windows
 from benchmarks.writers import measure_writers
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-PARTS = ("core", "windows", "turns", "stores", "writers", "footprint")
+PARTS = ("core", "windows", "turns", "attached", "stores", "writers", "footprint")
 
 
 def main() -> None:
@@ -69,7 +70,12 @@ def _measure(parts: list[str], plan: Plan, found: Places, findings: Findings, co
         elif part == "footprint":
             measure_footprint(plan, findings)
         else:
-            measure = {"turns": measure_turns, "stores": measure_stores, "writers": measure_writers}[part]
+            measure = {
+                "turns": measure_turns,
+                "attached": measure_attached,
+                "stores": measure_stores,
+                "writers": measure_writers,
+            }[part]
             asyncio.run(measure(plan, found, findings))
         for table in findings.tables[shown:]:
             table.show(console)

@@ -24,6 +24,7 @@ class Learner:
     graph: ACEGraph
     store: Store
     learner_id: str
+    playbooks: tuple[str, ...] = ()
 
     async def turn(self, question: str, lesson: str | None = None) -> None:
         """Ask; with a lesson, the reflector finds it and it is stored.
@@ -31,7 +32,7 @@ class Learner:
         Raises RuntimeError when the turn learned anything else, or failed.
         """
         LESSON.set(lesson)
-        context = ACEContext(learner_id=self.learner_id)
+        context = ACEContext(learner_id=self.learner_id, playbooks=self.playbooks)
         out = await self.graph.ainvoke({"messages": [HumanMessage(question)]}, context=context)
         learned = out["learning"]
         if learned["error"] or len(learned["added"]) != (lesson is not None):

@@ -17,6 +17,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.statistics import Z_95, wilson_interval
 from ace_graph.memory.turn import Arm, RecentTurn
 
@@ -76,7 +77,7 @@ def proven(bullet: Bullet) -> bool:
     a person among its sources, was added by the learner or the host.
     """
     by_hand = not (bullet.sources or bullet.examples) or not GIVEN.isdisjoint(bullet.sources)
-    given = bullet.core or bullet.id.startswith("base:") or by_hand
+    given = bullet.core or is_foreign(bullet.id) or by_hand
     return given or (bullet.helpful >= PROVEN_VOTES and bullet.helpful > bullet.harmful)
 
 

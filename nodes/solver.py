@@ -30,7 +30,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     size = len(turn["question"])
     notice = await read_text(size, notice_of, state, memory, run)
     own = notice.answer
-    injection = await inject(turn, plan, memory.snapshot, run) if own is None else Injection()
+    injection = await inject(turn, plan, memory, run) if own is None else Injection()
     answer_id = earlier["answer_id"] if earlier else f"answer-{turn['turn_id']}"
     model = await run.resources.ready_model(run.context)
     session = ModelSession(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)

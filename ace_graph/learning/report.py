@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ace_graph.errors import StoreError
 from ace_graph.learning.pipeline import LearningResult
+from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.operations import Delta
@@ -140,7 +141,7 @@ def ace_delta(learning: Learning) -> dict[str, int]:
     gone = {*learning["removed"], *(pair["gone"] for pair in (*learning["merged"], *learning["superseded"]))}
     changed = {*learning["updated"], *learning["tagged"], *learning["quarantined"]}
     changed |= {pair["kept"] for pair in learning["merged"]}
-    own = {name for name in changed if not name.startswith("base:")}
+    own = {name for name in changed if not is_foreign(name)}
     return {
         "num_new_bullets": len(added - gone),
         "num_updates": len(own - added - gone),

@@ -152,7 +152,7 @@ async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Seq
     The solver never sees the ground truth, so a lesson that holds it is left out. Raises ModelError.
     """
     memory = await ensure_memory(state, run)
-    injection = await inject(state["turn"], state["plan"], memory.snapshot, run, announced=False)
+    injection = await inject(state["turn"], state["plan"], memory, run, announced=False)
     model = await run.resources.ready_model(run.context)
     session = ModelSession(run, model, attempt["answer_id"], memory, hold=True, role="retry")
     truth = run.context.ground_truth

@@ -13,12 +13,14 @@ from langgraph.config import get_stream_writer
 
 from ace_graph.context import PrefetchedContext
 from ace_graph.embeddings import semantic_scores
-from ace_graph.errors import StoreError
+from ace_graph.errors import InvalidContext, StoreError
+from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm
 from ace_graph.off_loop import read_text
+from ace_graph.reasoning.attached import load_attached
 from ace_graph.reasoning.prompt import format_context, recent_insights
 from ace_graph.runtime import Run, log_text
 from ace_graph.state import ACEState, Memory, Plan, Turn
@@ -46,20 +48,18 @@ class Injection:
     arm: Arm | None = None
 
 
-async def inject(
-    turn: Turn, plan: Plan, snapshot: Snapshot | None, run: Run, *, announced: bool = True
-) -> Injection:
+async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced: bool = True) -> Injection:
     """Retrieve bullets for the turn's question, within the plan's token budget.
 
     On some turns unproven bullets are withheld (memory.trust); the turn's id decides. With `announced` the
     bullets are logged and streamed to the caller. Without a learner only the base playbook, if there is one,
     is searched.
     """
-    resources, base = run.resources, run.resources.base_playbook
+    resources, read_only = run.resources, loaded.read_only
     question, turn_id = turn["question"], turn["turn_id"]
-    if snapshot is None and base is None:
+    if loaded.snapshot is None and read_only is None:
         return Injection()
-    memory, query = snapshot or Snapshot(), _search_query(question)
+    memory, query = loaded.snapshot or Snapshot(), _search_query(question)
     search = partial(
         retrieve,
         query,
@@ -72,8 +72,8 @@ async def inject(
         topic=plan["topic"],
         memory_types=run.context.memory_types,
         count_tokens=resources.count_tokens,
-        base=base,
-        semantic=await semantic_scores(query, memory.playbook, resources),
+        base=read_only,
+        semantic=await semantic_scores(query, memory.playbook, read_only, resources),
     )
     found = await read_text(len(question), search)
     arm = _arm(found, memory, turn_id, run)
@@ -135,19 +135,26 @@ def _described(item: Scored, run: Run) -> str:
 async def load_memory(run: Run) -> Memory:
     """Return the learner's memory. Without a learner id there is none, and a log line says so.
 
-    Raises StoreError when it can't be read and `on_memory_error` is `fail`; with `answer` the turn goes on
-    without memory and without learning, so that nothing is ever learned onto an empty base.
+    The playbooks that the context names come with it, in the same read. Raises StoreError when it can't be
+    read and `on_memory_error` is `fail`; with `answer` the turn goes on without memory and without learning,
+    so that nothing is ever learned onto an empty base. Raises PlaybookNotFound, InvalidPlaybook.
     """
-    learner_id = run.learner_id
+    learner_id, base = run.learner_id, run.resources.base_playbook
+    wanted = wanted_refs(run.context.playbooks, learner_id)
+    if wanted and learner_id is None:
+        raise InvalidContext("playbooks are read for a learner: set learner_id, or leave them out")
     if learner_id is None:
         logger.warning(
             "[ACE Memory] no learner_id in the context: this turn has no memory and stores nothing"
         )
-        return Memory(problem="no learner_id in the context")
+        return Memory(problem="no learner_id in the context", read_only=base)
     store, cache = run.resources.store, run.resources.cache
     context = run.context
     try:
-        if isinstance(context, PrefetchedContext):
+        read_only = base
+        if wanted:
+            snapshot, read_only = await load_attached(learner_id, wanted, run.resources)
+        elif isinstance(context, PrefetchedContext):
             snapshot = await context.loading
         else:
             snapshot = await store.load(learner_id, known=cache.get(learner_id))
@@ -155,7 +162,7 @@ async def load_memory(run: Run) -> Memory:
         if context.on_memory_error == "fail":
             raise
         logger.error("[ACE Memory] could not be read, answering without it: %s", error)  # noqa: TRY400  expected
-        return Memory(problem=str(error))
+        return Memory(problem=str(error), read_only=base)
     cache.put(learner_id, snapshot)
     logger.info(
         "[ACE Memory] Loaded %d bullets from %s for learner=%s",
@@ -163,7 +170,7 @@ async def load_memory(run: Run) -> Memory:
         store.name,
         shown_learner(learner_id),
     )
-    return Memory(snapshot)
+    return Memory(snapshot, read_only=read_only)
 
 
 async def ensure_memory(state: ACEState, run: Run) -> Memory:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.commit import History
 from ace_graph.memory.delta.effect import Effect, Put, apply
 from ace_graph.memory.playbook import Playbook, id_number
@@ -84,7 +85,7 @@ def _loose_ends(snapshot: Snapshot) -> Iterator[str]:
     for key, stamp in access.stamps.items():
         if stamp > access.access_clock:
             yield f"{key} is stamped {stamp}, the clock is at {access.access_clock}"
-        if key not in playbook.entries and not key.startswith("base:"):
+        if key not in playbook.entries and not is_foreign(key):
             yield f"{key} is stamped and not in the playbook"
     for key in {*playbook.aliases, *playbook.tombstones} & playbook.entries.keys():
         yield f"{key} is in the playbook, and an alias or a tombstone"

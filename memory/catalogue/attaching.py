@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot, Version
@@ -22,9 +21,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class AttachedPlaybook:
-    """A playbook that was read; without `playbook` where its content is known."""
+    """A playbook that was read, with its name as it is stored; `playbook` is None where it is known."""
 
-    entry: PlaybookEntry
+    playbook_id: str
+    name: str
+    version: Version
     playbook: Playbook | None
 
 

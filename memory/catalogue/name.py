@@ -8,12 +8,13 @@ among those of all owners; a name holds no slash, so the last one ends the owner
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ace_graph.errors import InvalidPlaybook
 from ace_graph.memory.search.normal_form import normal_form
 
-__all__ = ["DEFAULT", "MAX_NAME_CHARS", "PlaybookRef", "checked_name", "name_key"]
+__all__ = ["DEFAULT", "MAX_NAME_CHARS", "PlaybookRef", "checked_name", "name_key", "wanted_refs"]
 
 DEFAULT = "default"
 """The name of a learner's own memory."""
@@ -52,6 +53,22 @@ class PlaybookRef(NamedTuple):
     def is_default(self) -> bool:
         """Whether this is the owner's own memory."""
         return self.key == DEFAULT
+
+
+def wanted_refs(names: Iterable[str], reader: str | None) -> tuple[PlaybookRef, ...]:
+    """Return the playbooks that a run reads beside the reader's own memory.
+
+    Raises InvalidPlaybook for a name that can't be one, for `default`, and for a playbook named twice.
+    """
+    found: dict[tuple[str | None, str], PlaybookRef] = {}
+    for name in names:
+        ref = PlaybookRef.parse(name, reader)
+        if ref.is_default:
+            raise InvalidPlaybook("the own memory is always read: leave `default` out of the playbooks")
+        if (ref.owner, ref.key) in found:
+            raise InvalidPlaybook(f"the playbook {ref.name} is named twice: name it once")
+        found[ref.owner, ref.key] = ref
+    return tuple(found.values())
 
 
 def checked_name(name: object) -> str:

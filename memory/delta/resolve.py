@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import get_args
 
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
+from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.delta.add import add
 from ace_graph.memory.delta.archive import archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.draft import Draft, Refused
@@ -265,7 +266,7 @@ def _set_pinned(draft: Draft, operation: Pin | Unpin) -> None:
 
 def _touch(draft: Draft, operation: Touch) -> None:
     for name in operation.bullet_ids:
-        if name.startswith("base:"):
+        if name not in draft.entries and is_foreign(name):
             draft.touch(name)
             continue
         try:

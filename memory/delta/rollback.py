@@ -16,6 +16,7 @@ from datetime import datetime
 
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.commit import History, HistoryEntry, playbook_at
 from ace_graph.memory.delta.effect import Archived, Effect
 from ace_graph.memory.delta.operations import Restore, Rollback
@@ -44,9 +45,7 @@ def rollback_to(history: History, present: Snapshot, n: int) -> Rollback:
     """
     then = playbook_at(history, n)
     uses = _uses_at(history, present, n)
-    kept = {
-        key: stamp for key, stamp in uses.stamps.items() if key in then.entries or key.startswith("base:")
-    }
+    kept = {key: stamp for key, stamp in uses.stamps.items() if key in then.entries or is_foreign(key)}
     return Rollback(
         version=n,
         bullets=then.bullets(),

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ace_graph.memory.bullet import BulletTag
+from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import BaseVoted, Voted
 from ace_graph.memory.delta.operations import Judge
@@ -69,7 +70,7 @@ class VoteLedger:
     def _named(self, operation: Judge) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for name in operation.bullet_ids:
-            if name.startswith("base:"):
+            if self._is_foreign(name):
                 found[name] = None
                 continue
             try:
@@ -80,6 +81,10 @@ class VoteLedger:
             if not bullet.profile:  # a wrong answer must not take the learner's name away
                 found[bullet.id] = None
         return tuple(found)
+
+    def _is_foreign(self, name: str) -> bool:
+        """Whether a name is that of a bullet which the learner reads and does not own."""
+        return name not in self._draft.entries and is_foreign(name)
 
     def _with_present_ids(self, vote: Vote) -> Vote:
         """The vote with the present ids of its bullets; an archived bullet keeps its id."""
@@ -103,7 +108,7 @@ class VoteLedger:
 
     def _present_id(self, name: str) -> str | None:
         """The present id for an id of an earlier vote; None when the bullet was archived since."""
-        if name.startswith("base:"):
+        if self._is_foreign(name):
             return name
         try:
             return self._draft.locate(name).id
@@ -114,7 +119,7 @@ class VoteLedger:
         changed = [key for key in {**before, **after} if before[key] != after[key]]
         for bullet_id, tag in changed:
             by = after[bullet_id, tag] - before[bullet_id, tag]
-            if bullet_id.startswith("base:"):
+            if self._is_foreign(bullet_id):
                 self._move_base(bullet_id, tag, by)
             else:
                 self._move_own(bullet_id, tag, by)

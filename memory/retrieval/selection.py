@@ -39,7 +39,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A scored bullet, the terms of its text as `in_order`, and whether it is of the base playbook."""
+    """A scored bullet, the terms of its text as `in_order`, and whether the learner does not own it."""
 
     scored: Scored
     terms: tuple[str, ...]

@@ -317,7 +317,7 @@ async def playbooks_come_with_the_memory(subject: Subject) -> None:
         written = (await write(store, learner, adding("Draw a bar"))).snapshot
         loaded = await store.load_attached(learner, wanted, written)
         assert loaded.snapshot.playbook is written.playbook
-        assert [each and each.entry.name for each in loaded.attached] == ["two", None, "one"]
+        assert [each and each.name for each in loaded.attached] == ["two", None, "one"]
         texts = [each.playbook and contents(Snapshot(each.playbook)) for each in loaded.attached if each]
         assert texts == [["Fact 1 is about 7"], ["Fact 0 is about 0"]]
         assert (await store.load_attached(learner, [])).attached == ()
@@ -330,10 +330,10 @@ async def a_known_content_is_not_read_again(subject: Subject) -> None:
         playbook_id = await _created(store, learner)
         (first,) = (await store.load_attached(learner, [Wanted(PlaybookRef(learner, "api_client"))])).attached
         assert first is not None
-        known = Wanted(PlaybookRef(learner, "api_client"), first.entry.version)
+        known = Wanted(PlaybookRef(learner, "api_client"), first.version)
         (same,) = (await store.load_attached(learner, [known])).attached
         assert same is not None
-        assert (same.entry, same.playbook) == (first.entry, None)
+        assert (same.playbook_id, same.version, same.playbook) == (playbook_id, first.version, None)
         await write(other.playbooks, playbook_id, adding("Draw a bar"))
         (changed,) = (await store.load_attached(learner, [known])).attached
         assert changed is not None

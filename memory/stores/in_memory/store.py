@@ -84,9 +84,9 @@ class InMemoryStore(InMemoryNamespace):
             entry = named.find(each.ref)
             if entry is None:
                 return None
-            if entry.version.same_content(each.known):
-                return AttachedPlaybook(entry, None)
-            return AttachedPlaybook(entry, named.by_id[entry.playbook_id].snapshot.playbook)
+            known = entry.version.same_content(each.known)
+            content = None if known else named.by_id[entry.playbook_id].snapshot.playbook
+            return AttachedPlaybook(entry.playbook_id, entry.name, entry.version, content)
 
         def load() -> Loaded:
             return Loaded(self._known(self._held(learner).snapshot, known), tuple(map(attached, wanted)))

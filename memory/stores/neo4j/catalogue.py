@@ -66,8 +66,7 @@ CALL () {{
   UNWIND $wanted AS wanted
   MATCH (p:AcePlaybook {{owner_name: wanted.owner_name}})
   RETURN collect(p {{
-    .owner, .name, .created_at, .updated_at, .description, .scope, .visibility, .epoch, .version, .etag,
-    .major, .minor, .checksum, playbook_id: p.user_id, place: wanted.place,
+    .name, .epoch, .version, .etag, .major, .minor, .checksum, playbook_id: p.user_id, place: wanted.place,
     memory_json: CASE WHEN p.epoch = wanted.epoch AND p.etag = wanted.etag THEN null ELSE p.memory_json END
   }}) AS attached
 }}
@@ -256,9 +255,18 @@ class _EntryRow(BaseModel):
         )
 
 
-class AttachedRow(_EntryRow):
+class AttachedRow(BaseModel):
     """A playbook that was wanted, and its place among them. The content is missing where it is known."""
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    playbook_id: str
+    name: str
+    epoch: str
+    version: int
+    etag: str
+    major: int | None
+    minor: int | None
     place: int
     checksum: int | None
     memory_json: str | None
@@ -268,9 +276,14 @@ class AttachedRow(_EntryRow):
         """Whether another transaction wrote it while it was read; see `Reply.snapshot`."""
         if self.memory_json is None:
             return False
-        return self.checksum != checksum(self.entry().version, self.memory_json)
+        return self.checksum != checksum(self._version(), self.memory_json)
 
     def attached(self) -> AttachedPlaybook:
         """Return the playbook."""
         text = self.memory_json
-        return AttachedPlaybook(self.entry(), None if text is None else load_playbook(text))
+        content = None if text is None else load_playbook(text)
+        return AttachedPlaybook(self.playbook_id, self.name, self._version(), content)
+
+    def _version(self) -> Version:
+        label = stored_label(self.version, self.major, self.minor)
+        return Version(self.epoch, self.version, self.etag, label)

@@ -107,8 +107,10 @@ class Neo4jStore(Neo4jNamespace):
         if not row.is_torn:
             return row.attached()
         named = self.playbooks
-        entry, snapshot = await named.entry(row.playbook_id), await named.load(row.playbook_id)
-        return None if entry is None or snapshot.absent else AttachedPlaybook(entry, snapshot.playbook)
+        found = await named.load(row.playbook_id)
+        if found.absent:
+            return None
+        return AttachedPlaybook(row.playbook_id, row.name, found.version, found.playbook)
 
 
 class Neo4jPlaybooks(Neo4jNamespace):

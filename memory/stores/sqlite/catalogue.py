@@ -42,6 +42,12 @@ s.epoch, s.version, s.etag, s.major, s.minor
 FROM ace_named_catalogue c JOIN ace_named_states s ON s.user_id = c.playbook_id
 """
 
+_VERSION = """
+SELECT c.playbook_id, c.name, s.epoch, s.version, s.etag, s.major, s.minor
+FROM ace_named_catalogue c JOIN ace_named_states s ON s.user_id = c.playbook_id
+WHERE c.owner = ? AND c.name_key = ?
+"""
+
 _OWN = """
 SELECT 'default', user_id, 'default', created_at, updated_at, '', 'agent', 'private',
 epoch, version, etag, major, minor FROM ace_learners WHERE user_id = ?
@@ -115,12 +121,15 @@ def read_attached(tables: Tables, learner: str, known: Snapshot | None, wanted: 
 
 
 def _attached(tables: Tables, wanted: Wanted) -> AttachedPlaybook | None:
-    entry = find_entry(tables, wanted.ref)
-    if entry is None:
+    row = tables.execute(_VERSION, (wanted.ref.owner or "", wanted.ref.key)).fetchone()
+    if row is None:
         return None
-    if entry.version.same_content(wanted.known):
-        return AttachedPlaybook(entry, None)
-    return AttachedPlaybook(entry, read_snapshot(tables, entry.playbook_id, None).playbook)
+    playbook_id, name, epoch, n, etag, major, minor = row
+    version = Version(epoch, n, etag, stored_label(n, major, minor))
+    if version.same_content(wanted.known):
+        return AttachedPlaybook(playbook_id, name, version, None)
+    content = read_snapshot(tables, playbook_id, None).playbook
+    return AttachedPlaybook(playbook_id, name, version, content)
 
 
 def read_versions(tables: Tables, key: str) -> tuple[StoredVersion, ...]:

@@ -1,0 +1,50 @@
+"""What eight attached playbooks cost a turn: the same learner with and without them, in turns."""
+
+from __future__ import annotations
+
+from ace_graph import playbooks
+from benchmarks.available_stores import ROOMY, Place, Places, seeded
+from benchmarks.corpus import lessons, questions
+from benchmarks.goals import Goal
+from benchmarks.learner import Learner, with_graph
+from benchmarks.plan import Findings, Plan
+from benchmarks.table import Table
+from benchmarks.timing import Job, Times, number, timed_async
+
+__all__ = ["measure_attached"]
+
+PLAYBOOKS = 8
+BULLETS = 200
+_LIMIT = 3.0
+
+
+async def measure_attached(plan: Plan, found: Places, findings: Findings) -> None:
+    """Add one table with a row for each store."""
+    rows: list[tuple[str, ...]] = []
+    for place in found.all:
+        without, attached = await _timed(place, plan)
+        more = attached.over(without)
+        told = (without.told(), attached.told(), more.told(), number(more.cpu_p50))
+        rows.append((place.name, *told))
+        what = f"{PLAYBOOKS} attached playbooks of {BULLETS} bullets over none, {place.name}"
+        findings.goals.append(Goal(what, more.p50, _LIMIT))
+    columns = ("store", "none p50 / p95", f"{PLAYBOOKS} attached", "they cost", "cpu")
+    note = f"Milliseconds of a turn of a learner with {BULLETS} bullets; each playbook has as many."
+    findings.tables.append(Table("Attached playbooks", columns, rows, note))
+
+
+async def _timed(place: Place, plan: Plan) -> tuple[Times, Times]:
+    store = place.open(ROOMY)
+    learner = await seeded(store, BULLETS)
+    texts = lessons(BULLETS * PLAYBOOKS)
+    names = tuple(f"playbook {n}" for n in range(PLAYBOOKS))
+    for n, name in enumerate(names):
+        await playbooks.create(store, name, texts[n * BULLETS : (n + 1) * BULLETS], owner=learner)
+    without = with_graph(store, learner)
+    attached = Learner(without.graph, store, learner, names)
+    asked = questions(plan.questions)
+    jobs = [Job(lambda n: without.turn(asked[n])), Job(lambda n: attached.turn(asked[n]))]
+    alone, together = await timed_async(plan.turns, jobs)
+    await store.forget(learner)
+    await store.close()
+    return alone, together

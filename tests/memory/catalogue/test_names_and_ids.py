@@ -1,0 +1,79 @@
+"""Names of playbooks and ids of the bullets that a reader sees of them, for any text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ace_graph.errors import InvalidPlaybook
+from ace_graph.memory.catalogue.foreign import as_foreign, foreign_prefix, is_foreign
+from ace_graph.memory.catalogue.label import Label, stored_label
+from ace_graph.memory.catalogue.name import PlaybookRef, checked_name, name_key
+from ace_graph.memory.playbook import Playbook
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=40)
+(BULLET,) = Playbook().add_bullet("lessons", "Draw a bar")[0].bullets()
+
+
+def _foreign(owner: str, name: str, bullet_id: str) -> str:
+    (bullet,) = as_foreign(foreign_prefix(owner, name), [BULLET.model_copy(update={"id": bullet_id})])
+    return bullet.id
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_a_foreign_id_is_known_as_one_and_holds_nothing_that_ends_it(owner: str, name: str, key: str) -> None:
+    made = _foreign(owner, name, key)
+    assert is_foreign(made)
+    assert made.split() == [made]
+    assert not set(made) & set("[],<>\"'`")
+
+
+@given(st.tuples(TEXTS, TEXTS, TEXTS), st.tuples(TEXTS, TEXTS, TEXTS))
+def test_two_bullets_have_two_foreign_ids(one: tuple[str, str, str], two: tuple[str, str, str]) -> None:
+    assume(one != two)
+    assert _foreign(*one) != _foreign(*two)
+
+
+@given(
+    st.from_regex(r"[a-z]{3}-[0-9]{5}", fullmatch=True)
+    | st.sampled_from(["a:b", "x/y", "a/:b", "/a:b", "a/b:"])
+)
+def test_an_id_of_the_own_memory_is_not_foreign(name: str) -> None:
+    assert not is_foreign(name)
+
+
+@given(TEXTS)
+def test_a_name_is_the_same_in_any_case_and_normal_form(text: str) -> None:
+    try:
+        name = checked_name(text)
+    except InvalidPlaybook:
+        return
+    assert name == unicodedata.normalize("NFC", text)
+    assert name_key(name) == name_key(unicodedata.normalize("NFD", name)) == name_key(name.casefold())
+    assert checked_name(name) == name
+
+
+@given(TEXTS, TEXTS)
+def test_an_owner_and_a_name_are_read_back(owner: str, text: str) -> None:
+    try:
+        name = checked_name(text)
+    except InvalidPlaybook:
+        return
+    assert PlaybookRef.parse(f"{owner}/{name}", "somebody") == (owner, name)
+    assert PlaybookRef.parse(name, owner) == (owner, name)
+
+
+@given(st.lists(st.booleans(), max_size=30))
+def test_a_label_never_goes_back(replacements: list[bool]) -> None:
+    labels = [Label()]
+    for replaced in replacements:
+        labels.append(labels[-1].after(replaced=replaced))
+    assert labels == sorted(set(labels))
+    assert labels[1:2] in ([], [Label(1, 0)])
+
+
+def test_a_version_without_a_stored_label_is_counted() -> None:
+    assert [str(stored_label(n, None, None)) for n in (0, 1, 2, 7)] == ["0.0", "1.0", "1.1", "1.6"]
+    assert stored_label(7, None, None).after(replaced=True) == Label(2, 0)
