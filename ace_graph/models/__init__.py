@@ -1,7 +1,7 @@
-"""Chat models: made from the settings, called under one set of rules, read with suspicion.
+"""Chat models: made from the settings, called with timeouts and retries, their replies checked.
 
-Gemini by default, any LangChain chat model by injection or by `ACE_MODEL=provider:name`, the offline
-tutor where no model is wanted.
+Gemini by default, any LangChain chat model that is passed in or named by `ACE_MODEL=provider:name`, and the
+offline tutor where no model is configured.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The one place where a chat model is called: timeouts, few retries, plain errors, and counting.
+"""Calls a chat model: with timeouts, few retries, readable errors, and a count of the tokens.
 
-At most 3 attempts in all, with waits of at most 1 and 2 s, and only for failures that can pass (see
-`failures.is_transient`). A stream is started again only while it has yielded nothing: once text has left, a
-failure is an error that says that the reply broke off, so no reader ever sees a text twice.
+Every call goes through here. At most 3 attempts, with waits of at most 1 and 2 s, and only for failures that
+can pass (`failures.is_transient`). A stream is started again only while it has yielded nothing: once text was
+sent, a failure is an error that says that the reply broke off, so no reader sees a text twice.
 
 Every call carries the tag `nostream`, so that LangGraph does not stream its tokens: the caller pushes the
 text that the user may see (reasoning/streaming.push_text).

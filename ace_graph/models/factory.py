@@ -1,4 +1,4 @@
-"""From settings to a chat model: Gemini, another LangChain provider, or the offline tutor."""
+"""Makes the chat model that the settings name: Gemini, another LangChain provider, or the offline tutor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ONE_ATTEMPT: Mapping[str, int] = {"max_retries": 0}
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Which model is meant. `str()` of it is how logs and `doctor` name it."""
+    """A provider and a model; `str()` gives the name for logs and `doctor`."""
 
     provider: str
     name: str = ""
@@ -40,8 +40,8 @@ class ModelChoice:
 def choose_model(settings: Settings, model: str | None = None) -> ModelChoice:
     """Return the model of `settings`, or the override `model` where the settings allow it.
 
-    Accepted are `offline`, `provider:name`, and the bare name of a Gemini model. Pure; makes nothing.
-    Raises ModelNotConfigured, ModelNotAllowed, or ConfigurationError for a name that says too little.
+    Accepted are `offline`, `provider:name`, and the bare name of a Gemini model. Nothing is made or called.
+    Raises ModelNotConfigured, ModelNotAllowed, or ConfigurationError for an incomplete name.
     """
     if model is None:
         return _configured(settings)

@@ -1,7 +1,7 @@
-"""What went wrong in a model call: which failures are worth a second try, and what to tell the user.
+"""Failures of model calls: which ones are worth a retry, and the error that the caller gets.
 
-Providers raise their own classes, which change with their libraries; statuses and class names are what
-they have in common, so both are read from the exception and what caused it.
+Each provider raises classes of its own, which change with its library. HTTP statuses and class names are what
+they share, so both are read from the exception and from its causes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def model_error(error: BaseException, *, timeout: float, secrets: frozenset[str] = frozenset()) -> ModelError:
-    """Return the one error callers see: what to do, then the provider's own words without any key.
+    """Return the error for the caller: what to do, then the provider's own message without any key.
 
     It links to no other exception, because those may hold a key in a URL or in a request. `timeout` is in
     seconds, `secrets` are texts that must not appear.

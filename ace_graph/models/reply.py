@@ -1,4 +1,4 @@
-"""Reading a model's reply: its chunks put together, whether it came to its end, and the JSON in it."""
+"""Reads a model's reply: joins its chunks, tells whether it is complete, and finds the JSON in it."""
 
 from __future__ import annotations
 

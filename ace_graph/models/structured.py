@@ -1,8 +1,8 @@
-"""A model's reply as a typed value, or the reason why it is none.
+"""A model's reply as a typed value, or the reason why there is none.
 
-A reply that was cut at the token limit may still parse, into half of what the model meant. So a reply
-counts only if it came to its own end and was read as a whole. Models that are bound to a schema are kept
-from turn to turn, because binding takes some providers milliseconds.
+A reply that was cut at the token limit may still parse, into half of what the model meant. So a reply counts
+only if the model finished it and all of it was read. Models that are bound to a schema are kept from turn to
+turn, because binding takes some providers milliseconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _KEPT = 8
 
 
 class Schemas:
-    """The last few models that were bound. A model is known by its identity. Safe to use from any thread."""
+    """The last few models that were bound. A model is compared by identity. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[int, type[BaseModel]], tuple[object, Bound | None]] = {}
@@ -66,7 +66,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[M]):
-    """Either `value` or `problem` is set. `raw_text` is what the model said, also when it was no use."""
+    """Either `value` or `problem` is set. `raw_text` is the text of the reply in both cases."""
 
     value: M | None
     problem: str | None

@@ -134,7 +134,7 @@ class _Writer:
             " ".join([f"The answer is {result}.", *self._farewell()]),
             *([left_open] if left_open is not None else ()),
         ]
-        return self._answer(lines, self._working(solution, checked))
+        return self._answer(lines, f"{solution.kind}: {solution.question} = {solution.answer}.")
 
     def _answer(self, lines: Sequence[str], working: str) -> Answer:
         return Answer("\n".join(lines), working, tuple(dict.fromkeys(self._used)))
@@ -186,13 +186,6 @@ class _Writer:
             return solution.answer, []
         self._used += self._wishes.source_of("form")
         return wanted, []
-
-    def _working(self, solution: WorkedSolution, checked: Sequence[str]) -> str:
-        wishes = self._wishes
-        named = (("pictures", wishes.pictures), ("a short answer", wishes.short), ("a voice", wishes.voice))
-        wanted = ", ".join(name for name, wish in named if wish)
-        parts = [f"{solution.kind}: {solution.question} = {solution.answer}."]
-        return " ".join([*parts, *([f"Wanted: {wanted}."] if wanted else []), *checked])
 
 
 def _compare_with_calculator(calculated: str | None, solution: WorkedSolution) -> list[str]:

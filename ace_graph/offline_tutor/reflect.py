@@ -144,19 +144,18 @@ class _Filler(NamedTuple):
         if isinstance(options, list) and options:
             optional = any(_as_schema(option).get("type") == "null" for option in options)
             return None if optional else self._value(options[0], depth + 1)
-        match kind.get("type"):
-            case "object" if depth < _MAX_DEPTH:
-                return self.object(kind, {}, depth)
-            case "array":
-                return []
-            case "string":
-                return "-" * _whole(kind.get("minLength"))
-            case "integer" | "number":
-                return _whole(kind.get("minimum"))
-            case "boolean":
-                return False
-            case _:
-                return None
+        if kind.get("type") == "object" and depth < _MAX_DEPTH:
+            return self.object(kind, {}, depth)
+        least = _whole(kind.get("minimum"))
+        text = "-" * _whole(kind.get("minLength"))
+        emptiest: JsonSchema = {
+            "string": text,
+            "integer": least,
+            "number": least,
+            "boolean": False,
+            "array": [],
+        }
+        return emptiest.get(str(kind.get("type")))
 
 
 def _as_schema(value: JsonValue) -> JsonSchema:

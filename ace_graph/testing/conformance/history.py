@@ -32,7 +32,7 @@ from ace_graph.testing.conformance.writing import (
 from ace_graph.testing.invariants import check
 
 
-async def _a_life(store: Store, learner: str) -> list[str]:
+async def _write_every_operation(store: Store, learner: str) -> list[str]:
     """Write with every kind of operation that needs no earlier state; return the first ids."""
     texts = ("Draw a bar", "Name the unit", "Estimate first", "Simplify last", "Check by adding")
     ids = (await write(store, learner, adding(*texts))).report.added
@@ -59,7 +59,7 @@ async def it_has_no_gap(subject: Subject) -> None:
     """The entries are numbered 1, 2, 3, ... up to the version of the state, each with its effect."""
     learner = new_learner()
     async with subject.open() as store:
-        await _a_life(store, learner)
+        await _write_every_operation(store, learner)
         history = await store.history(learner)
         version = (await store.load(learner)).version
     assert [entry.n for entry in history.entries] == list(range(1, version.n + 1))
@@ -70,7 +70,7 @@ async def it_folds_to_the_state(subject: Subject) -> None:
     """Folding the effects gives the loaded content byte for byte, after every kind of operation."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
-        await _a_life(store, learner)
+        await _write_every_operation(store, learner)
         loaded = await other.load(learner)
         history = await other.history(learner)
     assert dump_playbook(playbook_at(history, loaded.version.n)) == dump_playbook(loaded.playbook)

@@ -32,7 +32,7 @@ def _bytes(snapshot: Snapshot) -> tuple[str, dict[str, int]]:
     return dump_playbook(replace(snapshot.playbook, next_id=1)), dict(snapshot.access.stamps)
 
 
-async def _a_life(store: Store, learner: str) -> list[Snapshot]:
+async def _write_versions(store: Store, learner: str) -> list[Snapshot]:
     """Write all kinds of content, with uses in between; return the last state of every version."""
     texts = ("Draw a bar", "Name the unit", "Estimate first", "Simplify last", "Check by adding")
     ids = (await write(store, learner, adding(*texts))).report.added
@@ -58,7 +58,7 @@ async def a_rollback_to_any_version_is_exact(subject: Subject) -> None:
     """A rollback to any version gives the content and the stamps of its last moment, to the byte."""
     learner = new_learner()
     async with subject.open() as store, subject.open() as other:
-        states = await _a_life(store, learner)
+        states = await _write_versions(store, learner)
         for n in (6, 0, 3, 8, 1):
             present = await other.load(learner)
             back = rollback_to(await other.history(learner), present, n)
