@@ -11,6 +11,7 @@ from dev.regexes.found import modules_of, patterns_of
 
 SIZE, EVERY = 400, 5
 NO_READERS = {
+    "ace_graph.memory.serialization": "fits the id of a turn as a whole",
     "ace_graph.telemetry": "fits a learner's id as a whole",
     "ace_graph.off_loop": "asks for one class of characters within 1,000",
     "ace_graph.evaluation.datasets": "asks for one class of characters in a row of a file",

@@ -98,7 +98,7 @@ def test_the_outcome_names_what_came_into_quarantine_and_nothing_else() -> None:
 def test_the_outcome_says_why_a_bullet_was_refused() -> None:
     reading = read_bullets(json.dumps({"bullets": [{"content": "Draw it"}, {"content": "Estimate first"}]}))
     named = tuple(b.model_copy(update={"ref": f"b{n}"}) for n, b in enumerate(reading.bullets))
-    effect = resolve(Snapshot(), Delta(op_id="x", now=NOW, operations=named), Policy(max_bullets=1))
+    effect = resolve(Snapshot(), Delta(op_id="x", now=NOW, operations=named), Policy())
     report = effect.report.model_copy(
         update={
             "rejected": (
