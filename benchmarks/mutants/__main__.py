@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from random import Random
 
 from rich.console import Console
 
@@ -54,7 +55,9 @@ def main() -> None:
     prepare(tree, options.tests or TESTS, options.children)
     every = mutants_of(tree)
     sample = every if options.files else draw(every, options.sample, options.seed)
-    controls = [f"{CONTROL}{name}" for name in draw(sample, min(CONTROLS, len(sample)), options.seed)]
+    controls = [
+        f"{CONTROL}{name}" for name in Random(options.seed).sample(sample, min(CONTROLS, len(sample)))
+    ]
     console.print(f"{len(every)} mutants, {len(sample)} of them are tried.")
     try_mutants(tree, [*controls, *sample], options.children)
     known = verdicts(tree)
