@@ -60,7 +60,7 @@ def replacement(
 ) -> Replacement:
     """Return what replaces `present` by these bullets, judged as if they were added to an empty playbook.
 
-    A bullet keeps the id that it asks for. A plain text that is there already keeps its bullet, votes and
+    A bullet keeps the id that it asks for. What is there already, and said again, stays as it is, votes and
     all; other bullets get ids that were never used. `unknown` are trajectories that are not stored.
     """
     known = {bullet.id: bullet for bullet in _known(adds, present)}
@@ -73,11 +73,13 @@ def replacement(
 
 
 def _known(adds: Iterable[Add], present: Playbook) -> Iterable[Bullet]:
-    """The bullets whose text is added again without saying more about it."""
+    """The bullets that are added again as they are: nothing that an operation says differs from them."""
     for add in adds:
-        found = present.hashes.get(content_hash(add.content), ())
-        if found and add == Add(content=add.content):
-            yield present.entries[found[0]]
+        names = (add.id,) if add.id else present.hashes.get(content_hash(add.content), ())
+        found = present.get_bullet(names[0]) if names else None
+        said = add.model_fields_set & Bullet.model_fields.keys()
+        if found and all(getattr(add, name) == getattr(found, name) for name in said):
+            yield found
 
 
 def _numbered(adds: Iterable[Add], ids: Mapping[str, str], next_id: int) -> Iterator[Add]:

@@ -124,11 +124,12 @@ async def list_playbooks(
 ) -> tuple[PlaybookEntry, ...]:
     """Return an owner's playbooks: the own memory, where there is one, then the others by name.
 
-    `after` is the `name_key` of the last one of the page before, which then begins after the own memory.
+    `after` is the `name_key` of the last one of the page before.
     """
     playbooks = naming(store).playbooks
     own = await playbooks.find(PlaybookRef(owner, DEFAULT)) if owner is not None and not after else None
-    named = await playbooks.entries(owner, limit - (own is not None), after)
+    place = "" if after == DEFAULT else after  # the own memory comes first, and no other is called so
+    named = await playbooks.entries(owner, limit - (own is not None), place)
     return named if own is None else (own, *named)
 
 

@@ -33,12 +33,21 @@ from ace_graph.server.middleware.access_control import AccessControl
 from ace_graph.server.middleware.access_log import AccessLogMiddleware
 from ace_graph.server.middleware.body_limit import body_too_large
 from ace_graph.server.middleware.rate_limit import TokenBucket
-from ace_graph.server.routes import chat, feedback, health, learner, playbook, playbook_curation, trajectories
+from ace_graph.server.routes import (
+    chat,
+    feedback,
+    health,
+    learner,
+    playbook,
+    playbook_curation,
+    playbooks,
+    trajectories,
+)
 from ace_graph.settings import Settings
 
 __all__ = ["create_app"]
 
-_ROUTES = (chat, playbook_curation, playbook, trajectories, feedback, learner, health)
+_ROUTES = (chat, playbook_curation, playbook, playbooks, trajectories, feedback, learner, health)
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,

@@ -13,8 +13,8 @@ from ace_graph.errors import ConfigurationError
 __all__ = ["allow_origins"]
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
-_REQUEST_HEADERS = ("Authorization", "Content-Type", "Last-Event-ID", "X-Request-Id")
-_RESPONSE_HEADERS = ("Retry-After", "X-Request-Id")
+_REQUEST_HEADERS = ("Authorization", "Content-Type", "If-Match", "Last-Event-ID", "X-Request-Id")
+_RESPONSE_HEADERS = ("ETag", "Retry-After", "X-Request-Id")
 
 
 def allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
@@ -32,7 +32,7 @@ def allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(origins),
-            allow_methods=["DELETE", "GET", "PATCH", "POST"],
+            allow_methods=["DELETE", "GET", "PATCH", "POST", "PUT"],
             allow_headers=list(_REQUEST_HEADERS),
             expose_headers=list(_RESPONSE_HEADERS),
         )

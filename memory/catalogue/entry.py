@@ -10,7 +10,7 @@ from ace_graph.errors import InvalidPlaybook
 from ace_graph.memory.catalogue.name import PlaybookRef, checked_name, name_key
 from ace_graph.memory.snapshot import Version
 
-__all__ = ["PlaybookEntry", "Scope", "Visibility", "checked_entry"]
+__all__ = ["MAX_DESCRIPTION_CHARS", "PlaybookEntry", "Scope", "Visibility", "checked_entry"]
 
 Scope = Literal["agent", "user", "tenant", "global"]
 Visibility = Literal["private", "shared"]

@@ -21,7 +21,7 @@ from ace_graph.errors import (
     PlaybookExists,
     PlaybookNotFound,
 )
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta.operations import Add, Tag
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy, VersionRetention
 from ace_graph.memory.snapshot import Snapshot
@@ -29,7 +29,7 @@ from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.playbooks.manage import Change
-from ace_graph.testing.conformance.writing import NOON, adding, contents, record, touching, write
+from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, touching, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 
@@ -124,6 +124,20 @@ async def test_a_replacement_keeps_the_bullet_of_a_text_that_stays(store: Naming
     assert after.get_bullet(stays.id) == stays
     (new,) = (bullet for bullet in after.bullets() if bullet.content == "New")
     assert before.get_bullet(new.id) is None
+
+
+async def test_what_is_put_back_as_it_was_read_stays_as_it_is(store: NamingStore) -> None:
+    made = await playbooks.create(store, "api_client", ["Use v1", "Retry after 429"], owner=ADA)
+    await write(store.playbooks, made, rewriting(Tag(bullet_id="gen-00001", tag="helpful")))
+    before = (await playbooks.get_playbook(store, "api_client", ADA)).playbook
+    same = [Add(id=bullet.id, content=bullet.content) for bullet in before.bullets()]
+    await playbooks.update(store, made, same, merge=False)
+    assert (await playbooks.get_playbook(store, "api_client", ADA)).playbook.bullets() == before.bullets()
+    other = [same[0].model_copy(update={"content": "Use v2"}), same[1]]
+    await playbooks.update(store, made, other, merge=False)
+    changed, kept = (await playbooks.get_playbook(store, "api_client", ADA)).playbook.bullets()
+    assert (changed.id, changed.content, changed.helpful) == ("gen-00001", "Use v2", 0)
+    assert kept == before.bullets()[1]
 
 
 async def test_a_replacement_is_screened(store: NamingStore) -> None:

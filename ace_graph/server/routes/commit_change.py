@@ -16,7 +16,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.change import commit_checked
 from ace_graph.server.dependencies import Services
 
-__all__ = ["ChangeReply", "change_reply", "commit_change"]
+__all__ = ["AUTHOR", "ChangeReply", "change_reply", "commit_change"]
 
 AUTHOR = "learner"
 _UNKNOWN_ID = frozenset({"unknown id", "not in the playbook"})

@@ -20,7 +20,7 @@ from ace_graph.server.routes.commit_change import ChangeReply, commit_change
 from ace_graph.server.routes.playbook import BulletId
 from ace_graph.server.schemas import Text
 
-__all__ = ["routes"]
+__all__ = ["RollbackBody", "routes"]
 
 routes = APIRouter(prefix="/api/playbook", tags=["playbook"])
 

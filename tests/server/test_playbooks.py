@@ -1,0 +1,197 @@
+"""A learner's playbooks over HTTP: list, create, read, replace, add, delete, versions, ETag and If-Match."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+from httpx import Response
+
+from ace_graph import playbooks
+from ace_graph.memory.delta.operations import Add
+from ace_graph.server import Overrides
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import CountingStore
+from tests.server.serving import Json, Served, bearer, serving, settings_for
+
+PATH = "/api/playbooks"
+
+
+@asynccontextmanager
+async def served_store() -> AsyncGenerator[tuple[Served, CountingStore]]:
+    store = CountingStore()
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
+        yield served, store
+
+
+async def create(served: Served, name: str, *texts: str, learner: str = "alice", **more: str) -> Response:
+    body = {"name": name, "bullets": [{"content": text} for text in texts], **more}
+    return await served.client.post(PATH, json=body, headers=bearer(learner))
+
+
+async def contents(served: Served, playbook_id: str) -> list[str]:
+    found = await served.client.get(f"{PATH}/{playbook_id}")
+    return sorted(bullet["content"] for bullet in found.json()["bullets"])
+
+
+def _texts(*texts: str, **more: object) -> Json:
+    return {"bullets": [{"content": text} for text in texts], **more}
+
+
+async def test_a_created_playbook_is_listed_and_read() -> None:
+    async with served_store() as (served, store):
+        made = await create(served, "api_client", "Use /v1", description="the API", scope="tenant")
+        await store.seed("alice", Add(content="Draw a bar"))
+        listed = (await served.client.get(PATH)).json()
+        playbook_id = made.json()["playbook_id"]
+        found = await served.client.get(f"{PATH}/{playbook_id}")
+        own = await served.client.get(f"{PATH}/default")
+    assert (made.status_code, made.json()["label"]) == (201, "1.0")
+    assert [(each["name"], each["playbook_id"]) for each in listed["playbooks"]] == [
+        ("default", "default"),
+        ("api_client", playbook_id),
+    ]
+    assert listed["next"] is None
+    shown = found.json()
+    assert (shown["description"], shown["scope"], shown["visibility"]) == ("the API", "tenant", "private")
+    assert [bullet["content"] for bullet in shown["bullets"]] == ["Use /v1"]
+    assert found.headers["ETag"] == made.headers["ETag"]
+    assert [bullet["content"] for bullet in own.json()["bullets"]] == ["Draw a bar"]
+
+
+async def test_the_list_has_pages() -> None:
+    async with served_store() as (served, store):
+        await store.seed("alice", Add(content="Draw a bar"))
+        for name in ("b", "c", "a"):
+            await create(served, name)
+        names: list[str] = []
+        after: str | None = ""
+        while after is not None:
+            page = (await served.client.get(PATH, params={"limit": 1, "after": after})).json()
+            names += [each["name"] for each in page["playbooks"]]
+            after = page["next"]
+    assert names == ["default", "a", "b", "c"]
+
+
+async def test_a_put_replaces_or_adds_and_makes_a_version() -> None:
+    async with served_store() as (served, _):
+        place = f"{PATH}/{(await create(served, 'api_client', 'Use /v1')).json()['playbook_id']}"
+        added = await served.client.put(place, json=_texts("Retry after 429", merge=True))
+        replaced = await served.client.put(place, json=_texts("Use /v2", reason="a new API"))
+        amended = await served.client.put(place, json=_texts("Use /v3", increment_version=False))
+        listed = (await served.client.get(f"{place}/versions")).json()["versions"]
+        back = await served.client.post(f"{place}/rollback", json={"version": 2})
+        same = await served.client.post(f"{place}/rollback", json={"version": back.json()["version"]})
+        unknown = await served.client.post(f"{place}/rollback", json={"version": 99})
+        now = await contents(served, place.rpartition("/")[2])
+    assert [reply.json()["label"] for reply in (added, replaced, amended, back)] == [
+        "1.1",
+        "2.0",
+        "2.0",
+        "3.0",
+    ]
+    assert [(each["version"], each["label"]) for each in listed] == [
+        (4, "2.0"),
+        (3, "2.0"),
+        (2, "1.1"),
+        (1, "1.0"),
+    ]
+    assert (listed[1]["author"], listed[1]["reason"], listed[1]["readable"]) == ("learner", "a new API", True)
+    assert now == ["Retry after 429", "Use /v1"]
+    assert [same.status_code, unknown.status_code] == [409, 404]
+
+
+async def test_what_was_read_and_put_back_changes_no_bullet() -> None:
+    async with served_store() as (served, store):
+        made = (await create(served, "api_client", "Use /v1")).json()["playbook_id"]
+        base = await store.playbooks.load(made)
+        (bullet,) = base.playbook.bullets()
+        put = {"bullets": [{"id": bullet.id, "content": "Use /v1"}, {"content": "Retry after 429"}]}
+        await served.client.put(f"{PATH}/{made}", json=put)
+        after = (await store.playbooks.load(made)).playbook
+    assert after.get_bullet(bullet.id) == bullet
+    assert len(after) == 2
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "POST"])
+async def test_a_stale_change_is_refused_and_changes_nothing(method: str) -> None:
+    async with served_store() as (served, _):
+        made = await create(served, "api_client", "Use /v1")
+        place = f"{PATH}/{made.json()['playbook_id']}"
+        stale = {"If-Match": made.headers["ETag"]}
+        done = await served.client.put(place, json=_texts("Use /v2"), headers=stale)
+        where, body = (
+            (f"{place}/rollback", {"version": 1}) if method == "POST" else (place, _texts("Use /v3"))
+        )
+        given = None if method == "DELETE" else body
+        late = await served.client.request(method, where, json=given, headers=stale)
+        odd = await served.client.request(method, where, json=given, headers={"If-Match": 'W/"x", "y"'})
+        now = await contents(served, made.json()["playbook_id"])
+        fresh = {"If-Match": f'"z", {done.headers["ETag"]}'}
+        good = await served.client.request(method, where, json=given, headers=fresh)
+    assert done.status_code == 200
+    assert (late.status_code, late.json()["code"], odd.status_code) == (412, "changed", 412)
+    assert now == ["Use /v2"]
+    assert good.status_code in (200, 204)
+
+
+async def test_a_deleted_playbook_is_gone() -> None:
+    async with served_store() as (served, _):
+        made = (await create(served, "api_client")).json()["playbook_id"]
+        gone = await served.client.delete(f"{PATH}/{made}")
+        again = await served.client.delete(f"{PATH}/{made}")
+        own = await served.client.delete(f"{PATH}/default")
+        anew = await create(served, "API_CLIENT")
+    assert [gone.status_code, again.status_code, own.status_code, anew.status_code] == [204, 404, 409, 201]
+
+
+async def test_anothers_playbook_is_as_unknown_as_none() -> None:
+    async with served_store() as (served, store):
+        theirs = (await create(served, "api_client", "Use /v1", learner="bob")).json()["playbook_id"]
+        await playbooks.create(store, "hosts", ["Use /v1"])
+        (hosts,) = await playbooks.list_playbooks(store)
+        replies: list[Response] = []
+        for playbook_id in (theirs, hosts.playbook_id, "00000000-0000-4000-8000-000000000000"):
+            place = f"{PATH}/{playbook_id}"
+            replies += [
+                await served.client.get(place),
+                await served.client.put(place, json=_texts("Use /v2")),
+                await served.client.delete(place),
+                await served.client.get(f"{place}/versions"),
+                await served.client.post(f"{place}/rollback", json={"version": 1}),
+            ]
+        listed = (await served.client.get(PATH)).json()["playbooks"]
+        kept = await store.playbooks.load(theirs)
+    assert {reply.status_code for reply in replies} == {404}
+    assert len({reply.json()["error"] for reply in replies}) == 1
+    assert listed == []
+    assert kept.version.n == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"name": ""}, 422),
+        ({"name": "x" * 256}, 422),
+        ({"name": "a/b"}, 422),
+        ({"name": "tab\t"}, 422),
+        ({"name": "x\u202ey"}, 409),
+        ({"name": "default"}, 409),
+        ({"name": "ok", "scope": "planet"}, 422),
+        ({"name": "ok", "unknown": 1}, 422),
+        ({}, 422),
+    ],
+)
+async def test_a_bad_playbook_is_refused_and_nothing_made(body: Json, status: int) -> None:
+    async with served_store() as (served, _):
+        refused = await served.client.post(PATH, json=body)
+        listed = (await served.client.get(PATH)).json()["playbooks"]
+    assert (refused.status_code, listed) == (status, [])
+
+
+async def test_a_name_is_used_once() -> None:
+    async with served_store() as (served, _):
+        await create(served, "api_client")
+        twice, other = await create(served, "API_Client"), await create(served, "api_client", learner="bob")
+    assert (twice.status_code, twice.json()["code"], other.status_code) == (409, "exists", 201)
