@@ -84,14 +84,14 @@ def matches_ground_truth(answer: str, truth: str, form: Form = "any") -> bool:
     matches "1 3/8" and "1.375". With the form "same" the number must also be written as the truth is. An
     answer whose last line or sentence ends with it matches a truth in words.
     """
-    said, true = _folded(answer), _folded(truth)
-    if said == true:
+    given, true = _folded(answer), _folded(truth)
+    if given == true:
         return True
     if not true:
         return False
     number = parse_number(_bare(truth))
     if number is None:
-        return said.endswith(true) and said[-len(true) - 1] in " :"
+        return given.endswith(true) and given[-len(true) - 1] in " :"
     last = next(reversed(numerals(answer)), None)
     return last is not None and last.value == number and form in ("any", _form_of(last.written, truth))
 
@@ -102,7 +102,7 @@ def quotes_truth(text: str, truth: str) -> bool:
     if not true:
         return False
     number = parse_number(_bare(truth))
-    if number is not None and any(said.value == number for said in numerals(text)):
+    if number is not None and any(given.value == number for given in numerals(text)):
         return True
     return _apart(true) in _apart(_folded(text))
 

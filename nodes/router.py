@@ -97,9 +97,9 @@ def choose_mode(question: str, tool_names: Iterable[str] = ()) -> Mode:
 
 
 def _names_a_tool(parts: Iterable[str], tool_names: Iterable[str]) -> bool:
-    said = {word for part in parts for word in re.findall(r"\w+", part.casefold())}
+    words = {word for part in parts for word in re.findall(r"\w+", part.casefold())}
     return any(
-        word in said
+        word in words
         for name in tool_names
         for word in re.findall(r"[^\W_]+", name.casefold())
         if word not in _GENERIC_TOOL_WORDS and len(word) > 2

@@ -35,8 +35,9 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     model = await run.resources.ready_model(run.context)
     session = ModelSession(run, model, answer_id, memory, hold=plan["max_revisions"] > 0)
     if own is None:
-        told = "\n\n".join(part for part in (notice.prompt, _critique(state, earlier, run)) if part)
-        prompt = await read_text(size, prompt_for, state, injection, run, told)
+        parts = (notice.prompt, _critique(state, earlier, run))
+        instructions = "\n\n".join(part for part in parts if part)
+        prompt = await read_text(size, prompt_for, state, injection, run, instructions)
         solution = await REASONING[plan["mode"]](prompt, plan, session)
     else:
         session.push_text(own)
@@ -72,7 +73,7 @@ def _critique(state: ACEState, earlier: Attempt | None, run: Run) -> str:
     result, truth = state.get("result"), run.context.ground_truth
     evidence = result["evidence"] if result else []
     texts = [item["text"] for item in evidence if item["source"] != "ground_truth" and item["text"]]
-    told = [text for text in texts if truth is None or not quotes_truth(text, truth)]
-    said = data_block("critique", "\n".join(told) or NOT_RIGHT)
-    critique = f"{data_block('earlier_answer', earlier['answer'])}\n{said}"
-    return run.resources.prompts.render("critique", critique=critique)
+    quotable = [text for text in texts if truth is None or not quotes_truth(text, truth)]
+    critique = data_block("critique", "\n".join(quotable) or NOT_RIGHT)
+    both = f"{data_block('earlier_answer', earlier['answer'])}\n{critique}"
+    return run.resources.prompts.render("critique", critique=both)

@@ -54,8 +54,8 @@ Environment = Callable[[Sample, str], "Outcome | bool | Awaitable[Outcome | bool
 async def judge(environment: Environment, sample: Sample, answer: str) -> Outcome:
     """Return the environment's outcome. Raises EnvironmentFailed for an exception or a wrong type."""
     try:
-        said = environment(sample, answer)
-        outcome = await said if inspect.isawaitable(said) else said
+        judged = environment(sample, answer)
+        outcome = await judged if inspect.isawaitable(judged) else judged
     except Exception as error:
         raise EnvironmentFailed(
             f"the environment failed on sample {sample.id} ({type(error).__name__}: {error}): fix it and "

@@ -121,13 +121,13 @@ class RowFile(Sequence[Sample]):
             return Sample(f"line {number}", question)
         if isinstance(target, bool) or not isinstance(target, str | int | float):
             raise _Unusable("the target is missing" if target is None else "the target is no text or number")
-        told = str(target)
-        if not told.strip() or len(told) > MAX_TARGET_CHARS:
-            raise _Unusable("the target is empty" if not told.strip() else "the target is too long")
+        answer = str(target)
+        if not answer.strip() or len(answer) > MAX_TARGET_CHARS:
+            raise _Unusable("the target is empty" if not answer.strip() else "the target is too long")
         form = fields.get("form", "any")
         if form not in ("any", "same"):
             raise _Unusable('the form is neither "any" nor "same"')
-        return Sample(f"line {number}", question, told, self._task.units(told), form)
+        return Sample(f"line {number}", question, answer, self._task.units(answer), form)
 
 
 def _fields(line: bytes | None) -> dict[str, object]:

@@ -45,7 +45,7 @@ def report(
 
     `unit` is what accuracy is counted in. `data` are the files, whose rows that were left out are reported.
     """
-    total = sum((_sum(each.usage) for each in adapted.phases.values()), Cost())
+    total = sum((cost for each in adapted.phases.values() for cost in each.usage.values()), Cost())
     found: Json = {
         "kind": adapted.kind,
         "measured_on": adapted.measured_on,
@@ -139,10 +139,6 @@ def _data_json(rows: RowFile) -> Json:
 
 def _usage_json(measured: Accuracy) -> Json:
     return {role: cost.model_dump() for role, cost in sorted(measured.usage.items())}
-
-
-def _sum(usage: Mapping[str, Cost]) -> Cost:
-    return sum(usage.values(), Cost())
 
 
 def _name(key: tuple[str, int]) -> str:

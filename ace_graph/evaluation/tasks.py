@@ -27,11 +27,11 @@ _WRONG_FORM = " in its form only: the value is right, but the task asks for anot
 
 def score_formula(sample: Sample, answer: str) -> Outcome:
     """Return 1 right for an equal number, or an equal text where one of the two is no number."""
-    said, true = (text.replace(",", "").strip() for text in (answer, sample.target or ""))
+    given, true = (text.replace(",", "").strip() for text in (answer, sample.target or ""))
     try:
-        return _scored(float(said) == float(true), answer)
+        return _scored(float(given) == float(true), answer)
     except ValueError:
-        return _scored(said == true, answer, " (it must be a number alone)")
+        return _scored(given == true, answer, " (it must be a number alone)")
 
 
 def score_finer(sample: Sample, answer: str) -> Outcome:
@@ -39,8 +39,8 @@ def score_finer(sample: Sample, answer: str) -> Outcome:
 
     A prediction with fewer labels than the target is filled up with wrong ones, a longer one is cut.
     """
-    true, said = labels_of(sample.target or ""), labels_of(answer)
-    wrong = [n for n, label in enumerate(true, 1) if said[n - 1 : n] != [label]]
+    true, given = labels_of(sample.target or ""), labels_of(answer)
+    wrong = [n for n, label in enumerate(true, 1) if given[n - 1 : n] != [label]]
     if not wrong:
         return Outcome(len(true), "every label matches the ground truth")
     places = ", ".join(map(str, wrong))
@@ -68,27 +68,19 @@ def _scored(right: bool, answer: str, hint: str = "") -> Outcome:
     return Outcome(0, f"the answer {preview(answer, 80)!r} differs from the ground truth{hint}")
 
 
-def _single_answer(target: str) -> int:
-    return 1
-
-
-def _labels(target: str) -> int:
-    return len(labels_of(target))
-
-
 @dataclass(frozen=True)
 class Task:
     """One kind of task. `units` says how many parts of a target are counted; `unit` is what one is called."""
 
     name: str
     score: Environment
-    units: Callable[[str], int] = _single_answer
+    units: Callable[[str], int] = lambda _target: 1
     unit: str = "answer"
 
 
 TASKS: Mapping[str, Task] = {
     "formula": Task("formula", score_formula),
-    "finer": Task("finer", score_finer, _labels, "label"),
+    "finer": Task("finer", score_finer, lambda target: len(labels_of(target)), "label"),
     "qa": Task("qa", score_qa),
 }
 

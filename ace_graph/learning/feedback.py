@@ -115,13 +115,13 @@ def read_feedback(message: str, previous_answer: str) -> Feedback | None:
     if not previous_answer.strip():
         return None
     asked = previous_answer.rstrip(" \"'*_)").endswith(("?", "？"))
-    said = list(islice(sentences(message), _SENTENCES_READ + 1))
-    for position, sentence in enumerate(said[:_SENTENCES_READ]):
+    read_sentences = list(islice(sentences(message), _SENTENCES_READ + 1))
+    for position, sentence in enumerate(read_sentences[:_SENTENCES_READ]):
         verdict = None if sentence.asks else _verdict(sentence.masked, answers_a_question=asked)
         if verdict is not None:
-            told = said[position : position + 2]
-            text = " ".join(each.text for each in told)[:MAX_CORRECTION_CHARS]
-            return Feedback(verdict, text, _correction(told) if verdict == "failure" else None)
+            around = read_sentences[position : position + 2]
+            text = " ".join(each.text for each in around)[:MAX_CORRECTION_CHARS]
+            return Feedback(verdict, text, _correction(around) if verdict == "failure" else None)
     return None
 
 
@@ -139,8 +139,8 @@ def _verdict(sentence: str, *, answers_a_question: bool) -> Verdict | None:
     return "success" if _RIGHT.match(sentence, skip(_THANKS, sentence, begin)) else None
 
 
-def _correction(told: list[Sentence]) -> str | None:
-    for sentence in told:
+def _correction(around: list[Sentence]) -> str | None:
+    for sentence in around:
         found = _CORRECTION.search(sentence.masked[:MAX_CORRECTION_CHARS])
         value = sentence.text[found.end() : MAX_CORRECTION_CHARS] if found else ""
         value = value.strip("\"'`“”«» ").rstrip(".!;, \"'`”»")

@@ -83,14 +83,14 @@ def told_check(check: ObjectionCheck | None, prompts: Prompts) -> str:
     """Return the part of the solver's prompt that says what was checked, '' where nothing was."""
     if check is None:
         return ""
-    told = {
+    check_fields = {
         "answer_before": "right" if check.right else "wrong",
         "by": check.by,
         "calculation": check.asked,
         "value": check.value,
         "learner_says": check.claimed,
     }
-    line = json.dumps({name: text for name, text in told.items() if text}, ensure_ascii=False)
+    line = json.dumps({name: text for name, text in check_fields.items() if text}, ensure_ascii=False)
     return prompts.render("objection", check=data_block("check", line))
 
 
@@ -117,15 +117,16 @@ def _calculation(question: str) -> str | None:
 def _written(sentence: str) -> str | None:
     if len(sentence) > _MAX_CHARS:
         return None
-    said = sentence.casefold()
-    said = said[skip(_LEAD, said) :].rstrip(" ?=.!")
+    calculation = sentence.casefold()
+    calculation = calculation[skip(_LEAD, calculation) :].rstrip(" ?=.!")
     for words, sign in _IN_WORDS:
-        said = said.replace(words, f" {sign} ")
-    said = _TIMES.sub("*", said)
-    if _WRITTEN.fullmatch(said) is None or _OPERATION.search(said) is None:
+        calculation = calculation.replace(words, f" {sign} ")
+    calculation = _TIMES.sub("*", calculation)
+    if _WRITTEN.fullmatch(calculation) is None or _OPERATION.search(calculation) is None:
         return None
-    two_ways = said.count("/") + said.count("÷") > 1 and ("÷" in said or " / " in said)
-    return None if two_ways else said.replace("*", "×")
+    divisions = calculation.count("/") + calculation.count("÷")
+    two_ways = divisions > 1 and ("÷" in calculation or " / " in calculation)
+    return None if two_ways else calculation.replace("*", "×")
 
 
 def _number(text: str) -> Fraction | None:

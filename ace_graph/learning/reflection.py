@@ -100,10 +100,10 @@ def copies(text: str, conversation: Iterable[str]) -> bool:
     """Whether `text` is one of the conversation's texts, or has 12 or more consecutive words of one."""
     words = _words(text)
     runs = {tuple(words[i : i + COPIED_WORDS]) for i in range(len(words) - COPIED_WORDS + 1)}
-    for said in map(_words, conversation):
-        if words and words == said:
+    for spoken in map(_words, conversation):
+        if words and words == spoken:
             return True
-        if any(tuple(said[i : i + COPIED_WORDS]) in runs for i in range(len(said) - COPIED_WORDS + 1)):
+        if any(tuple(spoken[i : i + COPIED_WORDS]) in runs for i in range(len(spoken) - COPIED_WORDS + 1)):
             return True
     return False
 

@@ -96,8 +96,8 @@ def worth_reflecting(run: Run, question: str, evidence: Iterable[Evidence]) -> b
 
 def _is_small_talk(question: str) -> bool:
     """Whether nothing but a greeting, thanks or assent is said; longer texts are never small talk."""
-    said = question.strip() or "ok"
-    return len(said) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(said) is not None
+    words = question.strip() or "ok"
+    return len(words) <= _SMALL_TALK_CHARS and _SMALL_TALK.fullmatch(words) is not None
 
 
 async def reflect(
@@ -136,7 +136,10 @@ async def reflect(
         logger.info("[ACE Reflector] answered again with %d lessons: %s", len(found.lessons), retry.verdict)
         if retry.verdict == "success":
             break
-        messages += [AIMessage(_as_json(reply.value)), HumanMessage(_next_round(retry, run))]
+        messages += [
+            AIMessage(reply.value.model_dump_json(exclude={"dropped"})),
+            HumanMessage(_next_round(retry, run)),
+        ]
     if found is None:
         raise LearningError(f"the reflector gave no usable reply: {problem}")
     for n, lesson in enumerate(found.lessons, 1):
@@ -176,10 +179,6 @@ async def _retry(found: ReflectionResult, answer_again: AnswerAgain, run: Run) -
     except Exception:
         logger.exception("[ACE Reflector] could not answer again, the lessons are kept")
     return None
-
-
-def _as_json(reflection: Reflection) -> str:
-    return reflection.model_dump_json(exclude={"dropped"})
 
 
 def _next_round(retry: Retry, run: Run) -> str:
@@ -243,8 +242,8 @@ def _evidence(evidence: Iterable[Evidence]) -> str:
 def _checked(reflection: Reflection, subject: FinishedTurn, run: Run) -> ReflectionResult:
     """Keep what is distilled; refuse what is empty, or copied from the conversation or our own prompts."""
     kept, problems = list[Lesson](), list(reflection.dropped)
-    said = (subject.question, subject.additional_context, subject.answer, *subject.trace)
-    conversation = (*said, *_own_words(run))
+    texts = (subject.question, subject.additional_context, subject.answer, *subject.trace)
+    conversation = (*texts, *_own_words(run))
     for lesson in reflection.lessons:
         if says_nothing(lesson.content):
             problems.append("a lesson without a word")

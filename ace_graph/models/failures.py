@@ -80,8 +80,8 @@ def model_error(error: BaseException, *, timeout: float, secrets: frozenset[str]
     """
     status = status_of(error)
     detail = redacted(_words_of(error), secrets)[:_DETAIL_CHARS]
-    said = f" ({type(error).__name__}: {detail})" if detail else f" ({type(error).__name__})"
-    return ModelError(f"The model call failed: {_advice(error, status, timeout)}{said}", status)
+    cause = f" ({type(error).__name__}: {detail})" if detail else f" ({type(error).__name__})"
+    return ModelError(f"The model call failed: {_advice(error, status, timeout)}{cause}", status)
 
 
 def redacted(text: str, secrets: frozenset[str] = frozenset()) -> str:

@@ -70,10 +70,10 @@ def _form_lesson(judged: _Judgement, solution: WorkedSolution, truth: str) -> st
 
 def _corrected(text: str) -> str:
     """The value that the learner gave instead, '' for none."""
-    said = text.rstrip()
-    end = said[-_CORRECTED_CHARS - len(_CORRECTED) - 1 :]
+    judgement_text = text.rstrip()
+    end = judgement_text[-_CORRECTED_CHARS - len(_CORRECTED) - 1 :]
     _, found, value = end.partition(_CORRECTED)
-    return value[:-1] if found and said.endswith(")") else ""
+    return value[:-1] if found and judgement_text.endswith(")") else ""
 
 
 def _lesson(judged: _Judgement, kind: Kind | None) -> str | None:

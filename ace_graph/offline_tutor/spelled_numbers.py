@@ -60,14 +60,10 @@ def normalize(text: str) -> str:
     Spaces are single. Numbers of more than 40 digits are left out, which bounds the patterns that follow.
     """
     words = _THOUSANDS.sub("", normal_form("NFKC", text[:_MAX_CHARS].translate(_SIGNS).lower()))
-    words = _NUMBER_WORD.sub(_in_digits, words)
+    words = _NUMBER_WORD.sub(lambda found: str(sum(_VALUES[each] for each in found.groups() if each)), words)
     words = _AND_PART.sub(lambda mixed: f"{mixed[1]} 1/{_DENOMINATORS[mixed[2]]}", words)
     words = _PART_WORD.sub(lambda part: f"{part[1] or 1}/{_DENOMINATORS[part[3]]}", words)
     words = _HALF_OF.sub(lambda part: f"1/{_DENOMINATORS[part[1] or 'half']} ", words)
     for pattern, sign in _WORDS:
         words = pattern.sub(sign, words)
     return _SPACES.sub(" ", _LONG_NUMBER.sub(" ", words))[:_MAX_CHARS]
-
-
-def _in_digits(words: re.Match[str]) -> str:
-    return str(sum(_VALUES[word] for word in words.groups() if word is not None))

@@ -67,7 +67,7 @@ _QUERIES_CHARS = 2_000
 REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
 
 
-def prompt_for(state: ACEState, injection: Injection, run: Run, told: str = "") -> SolverPrompt:
+def prompt_for(state: ACEState, injection: Injection, run: Run, instructions: str = "") -> SolverPrompt:
     """Return the prompt of an attempt; `told` is what a later one is told beside the playbook.
 
     Raises InvalidMessage when there is no question.
@@ -84,11 +84,11 @@ def prompt_for(state: ACEState, injection: Injection, run: Run, told: str = "") 
         insights=injection.insights,
         additional_context=state["turn"].get("additional_context", ""),
         persona=run.context.persona,
-        told=told,
+        instructions=instructions,
     )
     size = state["plan"]["window_size"]
     window = truncate_tool_results(select_window(before, size, question=question.text))
-    if logger.isEnabledFor(DEBUG) and not told:  # measuring reads the whole history
+    if logger.isEnabledFor(DEBUG) and not instructions:  # measuring reads the whole history
         _log_window(question.text, size, window_metrics(before, window, run.resources.count_tokens), run)
     return SolverPrompt(system, tuple(window), question, _done(messages, question))
 
@@ -158,8 +158,8 @@ async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Seq
     truth = run.context.ground_truth
     shown = [text for text in lessons if truth is None or not quotes_truth(text, truth)]
     noted = data_block("lessons", "\n".join(f"- {text}" for text in shown) or "(none)")
-    told = run.resources.prompts.render("retry", lessons=noted)
-    prompt = await read_text(len(state["turn"]["question"]), prompt_for, state, injection, run, told)
+    instructions = run.resources.prompts.render("retry", lessons=noted)
+    prompt = await read_text(len(state["turn"]["question"]), prompt_for, state, injection, run, instructions)
     solution = await REASONING[state["plan"]["mode"]](prompt, state["plan"], session)
     tried = attempt_of(solution, injection, session, attempt["attempt_id"], attempt["answer_id"], None)
     evidence = await gather_evidence(state["turn"]["question"], tried, run)

@@ -70,7 +70,7 @@ def build_system(
     insights: Sequence[str],
     additional_context: str,
     persona: str | None,
-    told: str,
+    instructions: str,
 ) -> str:
     """Return the system message's text: the base once, the playbook once; `told` is for a later attempt."""
     parts = [base]
@@ -86,7 +86,7 @@ def build_system(
     if additional_context.strip():
         block = data_block("additional_context", additional_context, limit=2 * ADDITIONAL_CONTEXT_CHARS)
         parts.append("## Given with the question\n" + block)
-    parts.append(told)
+    parts.append(instructions)
     return "\n\n".join(part for part in parts if part)
 
 

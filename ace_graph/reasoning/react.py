@@ -32,19 +32,19 @@ async def react(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solu
     by_name = await session.run.resources.tools_by_name()
     tools = [by_name[name] for name in plan.get("tool_names", []) if name in by_name]
     max_turns = plan.get("max_turns", 8)
-    told = session.run.resources.prompts.render("react", max_turns=str(max_turns))
+    instructions = session.run.resources.prompts.render("react", max_turns=str(max_turns))
     bound = _bound(session, tools)
     trace: list[BaseMessage] = []
     evidence: list[Evidence] = []
     for _ in range(max_turns - 1):
-        reply = await session.stream_answer([*prompt.messages(told), *trace], bound)
+        reply = await session.stream_answer([*prompt.messages(instructions), *trace], bound)
         if not reply.message.tool_calls or (reply.parsed.answer and session.streamed):
             return _with_evidence(solution_of(reply, session, trace=tuple(trace)), evidence)
         divided = divide(reply.message, tools, prompt.done)
         results = [*divided.reused, *(await _call_tools(session, tools, divided.run) if divided.run else ())]
         trace += [reply.message, *results, *divided.refused]
         evidence += tool_evidence(tools, results)
-    reply = await session.stream_answer([*prompt.messages(f"{told}\n\n{_LAST_WORD}"), *trace])
+    reply = await session.stream_answer([*prompt.messages(f"{instructions}\n\n{_LAST_WORD}"), *trace])
     return _with_evidence(solution_of(reply, session, trace=tuple(trace)), evidence)
 
 

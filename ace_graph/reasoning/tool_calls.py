@@ -34,8 +34,8 @@ def message_dicts(
     They are plain dicts: LangGraph streams message objects that a node returns, but only the final
     answer's text may be streamed, and an answer that is held back not at all.
     """
-    told = [_dict(message, f"trace-{attempt_id}-{n}") for n, message in enumerate(trace)]
-    return [*told, {"role": "assistant", "content": answer, "id": answer_id}]
+    messages = [_dict(message, f"trace-{attempt_id}-{n}") for n, message in enumerate(trace)]
+    return [*messages, {"role": "assistant", "content": answer, "id": answer_id}]
 
 
 def _dict(message: BaseMessage, message_id: str) -> dict[str, object]:

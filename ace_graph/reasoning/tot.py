@@ -43,8 +43,8 @@ async def tot(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Soluti
         candidates = [Line((*best.thoughts, thought)) for thought in expanded] + kept
         ranked = await _score(prompt, session, candidates)
         best, kept = ranked[0], ranked[1:breadth]
-    told = session.run.resources.prompts.render("tot_answer", path=data_block("path", best.text()))
-    reply = await session.stream_answer(prompt.messages(told))
+    instructions = session.run.resources.prompts.render("tot_answer", path=data_block("path", best.text()))
+    reply = await session.stream_answer(prompt.messages(instructions))
     return solution_of(reply, session, best.text())
 
 

@@ -5,7 +5,7 @@ Every problem found is a sentence; nothing is repaired.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue.foreign import is_foreign
@@ -112,14 +112,10 @@ def _unexplained(before: Playbook, effect: Effect) -> Iterator[str]:
     report = effect.report
     named = {*report.tagged, *report.updated, *report.reinforced, *report.restored}
     named.update(pair.kept for pair in report.merged)
-    for bullet in _put(effect):
+    for bullet in (change.bullet for change in effect.changes if isinstance(change, Put)):
         old = before.get_bullet(bullet.id)
         if old is not None and bullet.id not in named and _counters(old) != _counters(bullet):
             yield f"{effect.op_id} moved the counters of {bullet.id} without a word"
-
-
-def _put(effect: Effect) -> Iterable[Bullet]:
-    return (change.bullet for change in effect.changes if isinstance(change, Put))
 
 
 def _counters(bullet: Bullet) -> tuple[int, int, int]:

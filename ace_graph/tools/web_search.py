@@ -79,8 +79,8 @@ async def _search(query: str, key: str, base_url: str | None, seconds: float) ->
     except TimeoutError:
         return f"Error: web search gave no answer within {seconds:g} s."
     except Exception as error:  # the run must go on
-        said = redacted(str(error), frozenset({key}))[:_ERROR_CHARS]
-        return f"Error: web search failed: {said or type(error).__name__}"
+        reason = redacted(str(error), frozenset({key}))[:_ERROR_CHARS]
+        return f"Error: web search failed: {reason or type(error).__name__}"
     return _format_results(found)
 
 

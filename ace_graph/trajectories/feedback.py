@@ -74,10 +74,10 @@ async def give_feedback(
         raise UsageError("a score is a number from 0 to 1")
     turn, now = await get_trajectory(store, learner_id, trajectory_id), clock()
     worth = _SCORES[verdict] if score is None else score
-    said = TurnFeedback(kind=kind, verdict=verdict, score=worth, text=text[:2_000], by=by[:256], at=now)
+    feedback = TurnFeedback(kind=kind, verdict=verdict, score=worth, text=text[:2_000], by=by[:256], at=now)
     before = effective_score(turn, now, rule)
-    after = effective_score(with_feedback(turn, said), now, rule) or 0.0
-    evidence = _as_evidence(said)
+    after = effective_score(with_feedback(turn, feedback), now, rule) or 0.0
+    evidence = _as_evidence(feedback)
     pending = _again(turn, evidence, abs(after - (0.5 if before is None else before)), now)
     delta = Delta(
         op_id=str(uuid4()),
@@ -87,7 +87,7 @@ async def give_feedback(
         reason=f"{kind}: {verdict}",
         source=trajectory_id,
     )
-    amend = Amend(trajectory_id, lambda stored: with_feedback(stored, said))
+    amend = Amend(trajectory_id, lambda stored: with_feedback(stored, feedback))
     commit = await store.commit(learner_id, delta, await store.load(learner_id), amend, pending)
     return FeedbackGiven(commit, before, after, pending.pending_id if pending else None)
 
@@ -121,13 +121,13 @@ async def reflect_on(
     return await drain_until(learner_id, pending.pending_id, resources, store, terms, sleep)
 
 
-def _as_evidence(said: TurnFeedback) -> Evidence:
+def _as_evidence(feedback: TurnFeedback) -> Evidence:
     return Evidence(
-        source="learner" if said.kind == "human" else "evaluator",
-        verdict=said.verdict,
-        score=said.score,
-        text=said.text or f"{said.kind} feedback: {said.verdict}",
-        by=said.by or said.kind,
+        source="learner" if feedback.kind == "human" else "evaluator",
+        verdict=feedback.verdict,
+        score=feedback.score,
+        text=feedback.text or f"{feedback.kind} feedback: {feedback.verdict}",
+        by=feedback.by or feedback.kind,
     )
 
 

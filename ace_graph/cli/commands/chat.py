@@ -187,17 +187,17 @@ async def _command(chat: _Chat, text: str) -> None:
         console().print(_HELP, style="dim")
 
 
-def _is_praise(said: str, answer: str) -> bool | None:
+def _is_praise(words: str, answer: str) -> bool | None:
     """Whether the words after `/feedback` praise the last answer; None if they neither praise nor blame."""
-    first = said.split(" ")[0].strip(".,!:;").casefold()
+    first = words.split(" ")[0].strip(".,!:;").casefold()
     if first in _GOOD or first in _BAD:
         return first in _GOOD
-    found = read_feedback(said, answer or "an answer")
+    found = read_feedback(words, answer or "an answer")
     return None if found is None or found.verdict == "partial" else found.verdict == "success"
 
 
 def _thanks(done: Commit, *, good: bool) -> str:
-    said = "Thank you. The last answer was right" if good else "Thank you. The last answer was not right"
+    thanks = "Thank you. The last answer was right" if good else "Thank you. The last answer was not right"
     moved = ", ".join(done.report.tagged)
     counts = "a point more" if good else "a point less"
-    return f"{said}; {moved} has {counts}." if moved else f"{said}; it used nothing that is remembered."
+    return f"{thanks}; {moved} has {counts}." if moved else f"{thanks}; it used nothing that is remembered."

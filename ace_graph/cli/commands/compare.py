@@ -160,7 +160,8 @@ def _print_comparison(compared: Comparison, rows: RowFile, *, scored: bool) -> N
         if first.target is not None:
             out.print(f"  right  {printable(first.target)}", soft_wrap=True)
         for label, step in (("A", first), ("B", second)):
-            out.print(f"  {label} {_mark(step, scored=scored)}  {printable(_answer(step))}", soft_wrap=True)
+            answer = printable((step.error or "") if step.failed else step.answer)
+            out.print(f"  {label} {_mark(step, scored=scored)}  {answer}", soft_wrap=True)
     for label, side, measured in zip("AB", compared.sides, compared.measured, strict=True):
         out.print(f"{label} = {printable(side.name)}: {_summed(measured, scored=scored)}", soft_wrap=True)
     if scored:
@@ -175,10 +176,6 @@ def _print_comparison(compared: Comparison, rows: RowFile, *, scored: bool) -> N
 
 def _mark(step: AdaptationStep, *, scored: bool) -> str:
     return "failed" if step.failed else " " if not scored else "right" if step.correct else "wrong"
-
-
-def _answer(step: AdaptationStep) -> str:
-    return (step.error or "") if step.failed else step.answer
 
 
 def _summed(measured: Accuracy, *, scored: bool) -> str:

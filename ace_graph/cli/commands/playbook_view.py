@@ -160,8 +160,8 @@ def _print_totals(snapshot: Snapshot, which: Which) -> None:
 
 
 def _titled(which: Which) -> str:
-    told = printable(str(which))
-    return told[0].upper() + told[1:]
+    title = printable(str(which))
+    return title[0].upper() + title[1:]
 
 
 def _ranked(bullets: Sequence[Bullet], snapshot: Snapshot, policy: Policy) -> list[Bullet]:

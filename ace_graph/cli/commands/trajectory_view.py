@@ -142,8 +142,8 @@ def _lines(row: _Row) -> Iterator[str]:
     for step in turn.steps:
         again = f" (x{step.times})" if step.times > 1 else ""
         yield f"  {step.kind}: {printable(step.text)}{again}"
-    for said in turn.feedback:
-        yield f"  feedback ({said.kind}): {said.verdict} {printable(said.text)}"
+    for feedback in turn.feedback:
+        yield f"  feedback ({feedback.kind}): {feedback.verdict} {printable(feedback.text)}"
     for found in turn.reflections:
         mark = " (by rules)" if found.fallback else ""
         lines = (*found.successes, *found.failures, *found.observations, *found.recommendations)

@@ -67,8 +67,8 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
 
 def _clause(text: str, masked: str, *, rest: bool, cut: bool = False) -> Iterator[Clause]:
     known = LEAD.match(masked) is not None
-    said = text.strip(EDGES).casefold()
-    if known or (rest and said and said not in _POLITE):
+    plain = text.strip(EDGES).casefold()
+    if known or (rest and plain and plain not in _POLITE):
         yield Clause(text, masked, cut, rest)
 
 
@@ -78,8 +78,8 @@ def _begins(masked: str, begin: int, found: Found | None, end: int, behind: int)
         return False
     if rule_of(masked, behind) is not None or FORGET.match(masked, behind) is not None:
         return True
-    told = found is not None or FACT.pattern.match(masked, begin) is not None
-    return told and any(rule.pattern.match(masked, behind) for rule in (FACT, STYLE))
+    states = found is not None or FACT.pattern.match(masked, begin) is not None
+    return states and any(rule.pattern.match(masked, behind) for rule in (FACT, STYLE))
 
 
 def _complete(masked: str, found: Found, end: int) -> bool:

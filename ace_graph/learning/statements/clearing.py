@@ -96,8 +96,8 @@ def clearing_of(
 
 
 def _confirms(message: str, before: Exchange, access: Access) -> bool:
-    said = message.strip()
-    if len(said) > _MAX_YES_CHARS or _YES.fullmatch(said) is None:
+    words = message.strip()
+    if len(words) > _MAX_YES_CHARS or _YES.fullmatch(words) is None:
         return False
     ours = answer_hash(before.answer) in {turn.answer_hash for turn in access.recent_turns}
     return ours and _ASKED in before.answer and asks_to_clear(before.question)

@@ -42,11 +42,11 @@ def memory_changes(
     found = read_statements(message, snapshot.playbook if snapshot else Playbook(), "preview")
     if snapshot is None or closed is not None:
         why = closed or "there is no memory in this conversation"
-        return [_undone(said, why) for said in found]
-    operations = tuple(said.operation for said in found if said.operation is not None)
+        return [_undone(statement, why) for statement in found]
+    operations = tuple(statement.operation for statement in found if statement.operation is not None)
     effect = resolve(snapshot, Delta(op_id="preview", now=now, operations=operations, origin="turn"), policy)
     refused = _refused(effect)
-    return [_outcome(said, refused) for said in found]
+    return [_outcome(statement, refused) for statement in found]
 
 
 def told_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
@@ -73,17 +73,17 @@ def _refused(effect: Effect) -> dict[str, str]:
     return kept_back | {rejection.id: rejection.why for rejection in effect.report.rejected}
 
 
-def _outcome(said: Statement, refused: dict[str, str]) -> MemoryChange:
-    if said.operation is None:
-        return _undone(said, said.why)
-    why = refused.get(_content_of(said.operation))
+def _outcome(statement: Statement, refused: dict[str, str]) -> MemoryChange:
+    if statement.operation is None:
+        return _undone(statement, statement.why)
+    why = refused.get(_content_of(statement.operation))
     if why is not None:
-        return _undone(said, why)
-    return MemoryChange("kept" if said.kind == "keep" else "forgotten", said.words)
+        return _undone(statement, why)
+    return MemoryChange("kept" if statement.kind == "keep" else "forgotten", statement.words)
 
 
-def _undone(said: Statement, why: str) -> MemoryChange:
-    return MemoryChange("not_kept" if said.kind == "keep" else "not_forgotten", said.words, why)
+def _undone(statement: Statement, why: str) -> MemoryChange:
+    return MemoryChange("not_kept" if statement.kind == "keep" else "not_forgotten", statement.words, why)
 
 
 def _content_of(operation: Operation) -> str:

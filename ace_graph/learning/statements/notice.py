@@ -39,8 +39,8 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
     resources = run.resources
     changes = memory_changes(message, snapshot, resources.store.policy, resources.clock(), closed=closed)
     check = _checked(messages, snapshot)
-    told = (told_changes(changes, resources.prompts), told_check(check, resources.prompts))
-    return Notice(prompt="\n\n".join(part for part in told if part))
+    parts = (told_changes(changes, resources.prompts), told_check(check, resources.prompts))
+    return Notice(prompt="\n\n".join(part for part in parts if part))
 
 
 def _checked(messages: Sequence[BaseMessage], snapshot: Snapshot | None) -> ObjectionCheck | None:

@@ -76,7 +76,7 @@ def _conversation_json(
     separator: str, each: Conversation, messages: Sequence[AnyMessage], given_up: Sequence[GivenUpTurn]
 ) -> bytes:
     """Return a conversation: its id, date, messages, and the turns that were given up."""
-    said = [
+    texts = [
         {"role": _ROLES.get(message.type, message.type), "content": message.text}
         for message in messages
         if message.text  # without one it is a call of a tool
@@ -86,5 +86,5 @@ def _conversation_json(
         for turn in given_up
         if turn.conversation_id == each.id
     ]
-    document = {"id": each.id, "created_at": each.created_at, "messages": said, "given_up": ended}
+    document = {"id": each.id, "created_at": each.created_at, "messages": texts, "given_up": ended}
     return (separator + json.dumps(document, ensure_ascii=False)).encode("utf-8")

@@ -164,12 +164,12 @@ async def what_was_said_later_counts(subject: Subject) -> None:
     """Feedback makes a record young again; a trajectory that was never completed goes by its last step."""
     learner, late = new_learner(), _at(20)
     open_: dict[str, object] = {"status": "in_progress", "completed_at": None, "reflections": ()}
-    said = TurnFeedback(kind="human", verdict="success", score=1.0, at=late)
+    feedback = TurnFeedback(kind="human", verdict="success", score=1.0, at=late)
     async with _opened(subject) as store:
         await _wrote(
             store,
             learner,
-            _turn("judged", 31, feedback=(said,)),
+            _turn("judged", 31, feedback=(feedback,)),
             _turn("logged", 31, **open_, steps=(Step(kind="action", text="did it", at=late),)),
             _turn("abandoned", 31, **open_),
             _turn("erased", 31, status="failure"),
