@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ace_graph.graph import ACEGraph, build_ace_graph, make_graph
     from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
     from ace_graph.memory.stores.base import Store
+    from ace_graph.memory.stores.memories import memories, remember
     from ace_graph.memory.stores.unsaved import commit_unsaved
     from ace_graph.settings import Settings
     from ace_graph.state import ACEInput, ACEOutput
@@ -66,7 +67,9 @@ __all__ = [
     "learn_pending",
     "log_step",
     "make_graph",
+    "memories",
     "open_store",
+    "remember",
     "resolve",
     "start_trajectory",
 ]
@@ -82,6 +85,8 @@ _HOMES = {
     "Settings": "ace_graph.settings",
     "Store": "ace_graph.memory.stores.base",
     "commit_unsaved": "ace_graph.memory.stores.unsaved",
+    "memories": "ace_graph.memory.stores.memories",
+    "remember": "ace_graph.memory.stores.memories",
     "open_store": "ace_graph.stores",
     "PendingOutcome": "ace_graph.background.learn_pending",
     "learn_pending": "ace_graph.background.learn_pending",

@@ -6,6 +6,7 @@
     │   ├── InvalidContext             a field of ACEContext is out of its range, or its name is unknown
     │   ├── InvalidMode                the mode is none of cot, tot, react
     │   ├── InvalidMessage             a message has no content that can be answered
+    │   ├── UnknownKind                the kind of memory is none of the nine
     │   └── SyncCallOnPortal           invoke() was called from a coroutine that runs on the portal
     ├── ConfigurationError             a setting is missing or wrong; the message names it
     │   ├── ModelNotConfigured
@@ -78,6 +79,7 @@ __all__ = [
     "StoreUrlError",
     "SyncCallOnPortal",
     "ToolServerError",
+    "UnknownKind",
     "UsageError",
 ]
 
@@ -96,6 +98,10 @@ class InvalidContext(UsageError):
 
 class InvalidMode(UsageError):
     """The mode is none of the three."""
+
+
+class UnknownKind(UsageError):
+    """There is no such kind of memory; the message names those there are."""
 
 
 class InvalidMessage(UsageError):

@@ -26,9 +26,11 @@ __all__ = [
     "PROFILE_SECTIONS",
     "Bullet",
     "BulletTag",
+    "Count",
     "Danger",
     "Days",
     "MemoryType",
+    "Moment",
     "Polarity",
     "Share",
     "Stated",
@@ -118,7 +120,7 @@ class Bullet(BaseModel):
     who released it, vouches for: the screen allows them until the text changes. `sources` say in words where
     it comes from, `examples` are the ids of trajectories that support it (the newest 64), `evidence_count` is
     the number of all that ever did. `context` says when it applies. `stated` is what a file or a host claimed
-    about it. What confidence follows from all of these is in `memory.confidence`.
+    about it. What confidence follows from all of these is in `memory.views.confidence`.
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """

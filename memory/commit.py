@@ -215,6 +215,7 @@ def touched(
         content_changed=bool(effect.changes),
         verdicts=verdicts,
         on=on,
+        analyzed=effect.analyzed,
     )
 
 

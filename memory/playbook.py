@@ -23,6 +23,7 @@ from ace_graph.memory.search.normal_form import normal_form
 
 __all__ = [
     "BaseVotes",
+    "Consolidations",
     "Lineage",
     "Playbook",
     "PlaybookStats",
@@ -57,6 +58,13 @@ class BaseVotes(NamedTuple):
     harmful: int = 0
     neutral: int = 0
     setbacks: int = 0
+
+
+class Consolidations(NamedTuple):
+    """How many commits have merged bullets, and when the last one did."""
+
+    number: int = 0
+    last_at: datetime | None = None
 
 
 TurnVotes = Mapping[EvidenceSource, Vote]
@@ -98,6 +106,7 @@ class Playbook:
     reflections: tuple[RecentInsight, ...] = ()
     votes: Mapping[str, TurnVotes] = field(default_factory=lambda: MappingProxyType({}))
     base_votes: Mapping[str, BaseVotes] = field(default_factory=lambda: MappingProxyType({}))
+    consolidations: Consolidations = Consolidations()  # noqa: RUF009  a named tuple
 
     @classmethod
     def of(cls, bullets: Iterable[Bullet]) -> Playbook:

@@ -19,10 +19,11 @@ from ace_graph.errors import CorruptPayload, NewerFormat
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
-from ace_graph.memory.playbook import BaseVotes, Playbook, RecentInsight, Vote
+from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.trust import Trial
 from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
+from ace_graph.memory.usage import Usage, recounted_usage
 
 __all__ = [
     "FORMAT",
@@ -121,6 +122,9 @@ class _StoredPlaybook(_Stored):
     reflections: list[RecentInsight] = Field(default_factory=list[RecentInsight])
     votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
     base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
+    consolidations: Annotated[Consolidations, Field(exclude_if=lambda value: not value.number)] = (
+        Consolidations()
+    )
 
 
 class _StoredAccess(_Stored):
@@ -131,6 +135,10 @@ class _StoredAccess(_Stored):
     trial: Trial = Trial()
     earlier: dict[str, Number] = Field(default_factory=dict)
     days: list[tuple[Number, date]] = Field(default_factory=list[tuple[Number, date]])
+    usage: Annotated[dict[str, Usage], Field(exclude_if=lambda value: not value)] = Field(
+        default_factory=dict
+    )
+    analyzed: Annotated[Number, Field(exclude_if=lambda value: not value)] = 0
 
 
 def dump_playbook(playbook: Playbook) -> str:
@@ -144,6 +152,7 @@ def dump_playbook(playbook: Playbook) -> str:
         reflections=list(playbook.reflections),
         votes={turn: dict(votes) for turn, votes in playbook.votes.items()},
         base_votes=dict(playbook.base_votes),
+        consolidations=playbook.consolidations,
     ).model_dump_json()
 
 
@@ -172,6 +181,7 @@ def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
         reflections=tuple(stored.reflections),
         votes=MappingProxyType({turn: MappingProxyType(votes) for turn, votes in stored.votes.items()}),
         base_votes=MappingProxyType(stored.base_votes),
+        consolidations=stored.consolidations,
     )
     if known is not None:
         playbook.inherit(known)
@@ -188,18 +198,29 @@ def dump_access(access: Access) -> str:
         trial=access.trial,
         earlier=dict(access.earlier),
         days=list(access.days),
+        usage=dict(access.usage),
+        analyzed=access.analyzed,
     ).model_dump_json()
 
 
 def load_access(text: str | None) -> Access:
-    """Return the access part; None and `{}` give one at clock 0. Raises NewerFormat, CorruptPayload."""
+    """Return the access part; None and `{}` give one at clock 0. Raises NewerFormat, CorruptPayload.
+
+    The usage of an access part of version 0.1 begins with its recent turns.
+    """
     if text is None:
         return Access()
     stored = _read(_StoredAccess, text, "access part")
     stamps = MappingProxyType(stored.stamps)
     earlier = MappingProxyType(stored.earlier)
     turns, days = tuple(stored.recent_turns), tuple(stored.days)
-    return Access(stored.access_clock, stamps, turns, stored.trial, earlier, days)
+    counted = MappingProxyType(stored.usage)
+    usage = (
+        counted
+        if stored.format >= _ACCESS_FORMAT
+        else recounted_usage(counted, ((None, turn) for turn in turns))
+    )
+    return Access(stored.access_clock, stamps, turns, stored.trial, earlier, days, usage, stored.analyzed)
 
 
 def dump_effect(effect: Effect) -> str:

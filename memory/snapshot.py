@@ -12,9 +12,9 @@ history; the earlier values of their stamps are in `earlier`. `days` maps clock 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.trust import Trial, counted, pooled
 from ace_graph.memory.turn import RecentTurn, TurnRecord
+from ace_graph.memory.usage import OWN_PLAYBOOK, TurnChange, Usage, recounted_usage
 
 __all__ = ["RECENT_TURNS_KEPT", "Access", "Snapshot", "Version", "stamps_after", "touch"]
 
@@ -38,6 +39,8 @@ class Access:
 
     `earlier` holds the stamps that moved since the content last changed, with their values then (0: none).
     `days` holds the first clock value of each day (UTC) with a commit, oldest first, at most 1,000.
+    `usage` counts the turns by the playbook that they were shown bullets of, `analyzed` the trajectories that
+    were reflected on.
     """
 
     access_clock: int = 0
@@ -46,6 +49,13 @@ class Access:
     trial: Trial = Trial()  # noqa: RUF009  a frozen value
     earlier: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     days: tuple[tuple[int, date], ...] = ()
+    usage: Mapping[str, Usage] = field(default_factory=lambda: MappingProxyType({}))
+    analyzed: int = 0
+
+    @property
+    def own_usage(self) -> Usage:
+        """How often the learner's own playbook was used, and how well."""
+        return self.usage.get(OWN_PLAYBOOK, Usage())
 
     def last_used(self, bullet_id: str) -> date | None:
         """Return the day of the bullet's last use; None without one, or where the day is not stored."""
@@ -71,22 +81,31 @@ def touch(
     content_changed: bool = True,
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
     on: date | None = None,
+    analyzed: Collection[str] = (),
 ) -> Access:
     """Return the access part after one commit: the clock one higher, `ids` stamped, `gone` without stamps.
 
     `record` is added to the last 20 turns unless it is in progress, and replaces an earlier record of the
     turn. With `reset` everything starts at clock 0 again (the playbook was cleared). `restamped` are stamps
-    of restored bullets. `verdicts` replace those of recent turns. `on` is the day of the commit.
+    of restored bullets. `verdicts` replace those of recent turns. `on` is the day of the commit. `analyzed`
+    are trajectories that were reflected on; recent ones count once.
     """
     if reset:
         return Access()
     clock, stamps = stamps_after(access, ids, gone, restamped)
     known = tuple(_judged(turn, verdicts) for turn in access.recent_turns)
     turns = _with_turn(known, record)
-    trial = _recounted(access.trial, access.recent_turns, (*known, *turns[-1:]) if record else known)
+    changed = _changed(access.recent_turns, (*known, *turns[-1:]) if record else known)
+    trial = _recounted(access.trial, changed)
+    usage = recounted_usage(access.usage, changed, _use_of(record))
+    before = {turn.turn_id for turn in turns if turn.analyzed}
+    count = access.analyzed + len(set(analyzed) - before)
+    turns = tuple(_marked(turn, analyzed) for turn in turns)
     earlier = {} if content_changed else {**differences(access.stamps, stamps), **access.earlier}
     days = _with_day(access.days, clock, on)
-    return Access(clock, MappingProxyType(stamps), turns, trial, MappingProxyType(earlier), days)
+    return Access(
+        clock, MappingProxyType(stamps), turns, trial, MappingProxyType(earlier), days, usage, count
+    )
 
 
 def stamps_after(
@@ -116,20 +135,40 @@ def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict]) -> RecentTurn:
     return turn if verdict == turn.verdict else turn.model_copy(update={"verdict": verdict})
 
 
-def _recounted(trial: Trial, before: Iterable[RecentTurn], after: Iterable[RecentTurn]) -> Trial:
-    """Count each turn once, with its present verdict; turns that are not recent any more stay counted."""
+def _changed(before: Iterable[RecentTurn], after: Iterable[RecentTurn]) -> list[TurnChange]:
+    """The turns that are new or judged anew; each was None or another before."""
     old, new = ({turn.turn_id: turn for turn in turns} for turns in (before, after))
-    changed = [key for key in new if new[key] != old.get(key)]
-    added = pooled([trial, *(counted(new[key]) for key in changed)])
-    gone = pooled([counted(old.get(key)) for key in changed])
+    return [(old.get(key), turn) for key, turn in new.items() if turn != old.get(key)]
+
+
+def _recounted(trial: Trial, changed: Iterable[TurnChange]) -> Trial:
+    """Count each turn once, with its present verdict; turns that are not recent any more stay counted."""
+    pairs = [(counted(old), counted(new)) for old, new in changed]
+    added = pooled([trial, *(new for _, new in pairs)])
+    gone = pooled([old for old, _ in pairs])
     return Trial(*(max(0, a - b) for a, b in zip(added, gone, strict=True)))
+
+
+def _use_of(record: TurnRecord | None) -> tuple[RecentTurn, datetime] | None:
+    """The newest turn, and when it ended."""
+    if record is None or record.status == "in_progress":
+        return None
+    return record.recent(), record.completed_at or record.started_at
 
 
 def _with_turn(turns: tuple[RecentTurn, ...], record: TurnRecord | None) -> tuple[RecentTurn, ...]:
     if record is None or record.status == "in_progress":
         return turns
     others = tuple(turn for turn in turns if turn.turn_id != record.turn_id)
-    return (*others, record.recent())[-RECENT_TURNS_KEPT:]
+    known = any(turn.analyzed for turn in turns if turn.turn_id == record.turn_id)
+    newest = record.recent()
+    return (*others, newest.model_copy(update={"analyzed": True}) if known else newest)[-RECENT_TURNS_KEPT:]
+
+
+def _marked(turn: RecentTurn, analyzed: Collection[str]) -> RecentTurn:
+    if turn.analyzed or turn.turn_id not in analyzed:
+        return turn
+    return turn.model_copy(update={"analyzed": True})
 
 
 class Version(NamedTuple):

@@ -26,8 +26,8 @@ __all__ = ["Lift", "Trial", "arm_of", "counted", "lift", "pooled", "proven", "sh
 PROVEN_VOTES = 2
 """How many successes prove a bullet: the first may be the vote of the turn it was learned from."""
 
-GIVEN = frozenset({"cli", "learner"})
-"""Sources of bullets that a person added."""
+GIVEN = frozenset({"cli", "learner", "host"})
+"""Sources of bullets that a person or the host added."""
 
 GRACE = 40
 """Nothing is withheld from a learner before this number of commits.
@@ -74,7 +74,7 @@ def proven(bullet: Bullet) -> bool:
     """Whether a bullet is proven by evidence, or was added on purpose.
 
     Learned bullets name their turns in `examples`, older ones in `sources`. A bullet without either, or with
-    a person among its sources, was added by the learner or the host.
+    one of GIVEN among its sources, was added by the learner or the host.
     """
     by_hand = not (bullet.sources or bullet.examples) or not GIVEN.isdisjoint(bullet.sources)
     given = bullet.core or is_foreign(bullet.id) or by_hand

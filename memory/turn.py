@@ -109,7 +109,10 @@ def answer_hash(answer: str) -> str:
 
 
 class RecentTurn(BaseModel):
-    """The part of a turn that the access part keeps, for later feedback."""
+    """The part of a turn that the access part keeps, for later feedback.
+
+    `analyzed`: a reflector has read it, and it is counted as such.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -119,6 +122,7 @@ class RecentTurn(BaseModel):
     cited: Ids = ()
     verdict: Verdict = "unknown"
     arm: Arm | None = None
+    analyzed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
 
 
 class TurnRecord(BaseModel):

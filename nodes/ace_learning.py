@@ -52,7 +52,7 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     delta = Delta(
         op_id=op_ids("turn"),
         now=run.resources.clock(),
-        operations=result.operations,
+        operations=(*result.operations, *result.analyzed),
         author="ace_learning",
         reason=result.reason,
         source=turn_id,

@@ -24,7 +24,7 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.memory.trajectory import with_reflections
+from ace_graph.memory.trajectory import TrajectoryFilter, with_reflections
 from ace_graph.resources import Resources
 from ace_graph.runtime import Run, logger
 from ace_graph.state import Learning
@@ -120,10 +120,11 @@ async def _learn(work: PendingWork, base: Snapshot, run: Run) -> LearningResult:
 async def _commit(
     item: PendingItem, store: PendingStore, base: Snapshot, result: LearningResult, run: Run
 ) -> ItemOutcome:
+    analyzed = () if await _is_counted(item, store, base) else result.analyzed
     delta = Delta(
         op_id=item.pending_id,
         now=run.resources.clock(),
-        operations=result.operations,
+        operations=(*result.operations, *analyzed),
         author=AUTHOR,
         reason="; ".join(part for part in ("learned in the background", result.reason) if part),
         source=item.turn_id,
@@ -135,6 +136,15 @@ async def _commit(
     run.resources.cache.put(item.learner_id, commit.snapshot)
     learning = committed(item.turn_id, commit, result, run)
     return _ended(item, "learned" if commit.status == "applied" else "repeated", learning)
+
+
+async def _is_counted(item: PendingItem, store: PendingStore, base: Snapshot) -> bool:
+    """Whether the item's turn was reflected on before. Recent turns are not asked for: they count once."""
+    if any(turn.turn_id == item.turn_id for turn in base.access.recent_turns):
+        return False
+    wanted = TrajectoryFilter(turn_id=item.turn_id)
+    found = await store.find_turns(item.learner_id, wanted, limit=1)
+    return any(not each.fallback for turn in found for each in turn.reflections)
 
 
 async def _failed(item: PendingItem, store: PendingStore, why: str, retry_at: datetime | None) -> ItemOutcome:

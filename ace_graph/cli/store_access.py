@@ -124,5 +124,7 @@ def _delta(operations: Sequence[Operation], reason: str) -> Delta:
 
 
 def _refused(rejection: Rejection) -> ChangeRefused:
+    if rejection.why.startswith("unknown trajectory"):
+        return ChangeRefused(f"{rejection.why}: trajectory list shows the ids")
     hint = ": playbook show lists the ids" if rejection.why == "unknown id" else ""
     return ChangeRefused(f"{rejection.id}: {rejection.why}{hint}")

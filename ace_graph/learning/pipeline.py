@@ -25,7 +25,7 @@ from ace_graph.learning.reflection import BulletVerdict
 from ace_graph.learning.reflector import OnRoleUsage, ReflectionResult, reflect
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
 from ace_graph.learning.turn_record import stored_reflection
-from ace_graph.memory.delta.operations import Add, Judge, Operation, Reflect
+from ace_graph.memory.delta.operations import Add, Analyze, Judge, Operation, Reflect
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnReflection
@@ -70,6 +70,12 @@ class LearningResult:
             self.reflections + other.reflections,
             " ".join(reason for reason in (self.reason, other.reason) if reason)[:MAX_REASON_CHARS],
         )
+
+    @property
+    def analyzed(self) -> tuple[Operation, ...]:
+        """The operation that counts the turns that a reflector has read, if it has read any."""
+        turns = dict.fromkeys(each.turn_id for each in self.reflections if not each.fallback)
+        return (Analyze(turn_ids=tuple(turns)),) if turns else ()
 
     @property
     def next_ref(self) -> int:

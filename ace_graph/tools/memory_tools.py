@@ -22,6 +22,7 @@ from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 from ace_graph.memory.search.index import idf
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.stores.base import Store
+from ace_graph.memory.views.kinds import BulletKind
 from ace_graph.prompts import preview
 from ace_graph.state import Memory
 
@@ -38,6 +39,7 @@ Runtime = ToolRuntime[ACEContext, Any]  # Any: a caller's own graph may have ano
 Types = Annotated[
     tuple[MemoryType, ...], Field(description="only of these types: facts, experiences or instructions")
 ]
+OfKind = Annotated[BulletKind | None, Field(description="only of this kind")]
 Rows = Annotated[int, Field(ge=1, le=_MAX_ROWS, description="how many rows at most")]
 
 
@@ -46,6 +48,7 @@ class _List(BaseModel):
     limit: Rows = 10
     tag: str = ""
     memory_types: Types = ()
+    kind: OfKind = None
 
 
 class _Search(BaseModel):
@@ -68,9 +71,13 @@ def memory_tools(store: Store) -> list[BaseTool]:
     """Return the four tools. `store` is read only if a run has no snapshot."""
 
     @tool(args_schema=_List)
-    async def memory_list(runtime: Runtime, limit: Rows = 10, tag: str = "", memory_types: Types = ()) -> str:
+    async def memory_list(
+        runtime: Runtime, limit: Rows = 10, tag: str = "", memory_types: Types = (), kind: OfKind = None
+    ) -> str:
         """List what is remembered about this learner, the newest first; with a tag only what has that tag."""
-        return await answer(runtime, lambda playbook: _rows(_newest(playbook, tag), memory_types, limit))
+        return await answer(
+            runtime, lambda playbook: _rows(_newest(playbook, tag, kind), memory_types, limit)
+        )
 
     @tool(args_schema=_Search)
     async def memory_search(words: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()) -> str:
@@ -122,8 +129,9 @@ def _learner_id(runtime: Runtime) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _newest(playbook: Playbook, tag: str = "") -> list[Bullet]:
-    wanted = BulletFilter(tags=(tag,) if tag.strip() else ())
+def _newest(playbook: Playbook, tag: str = "", kind: BulletKind | None = None) -> list[Bullet]:
+    kinds: frozenset[BulletKind] = frozenset(() if kind is None else (kind,))
+    wanted = BulletFilter(tags=(tag,) if tag.strip() else (), kinds=kinds)
     active = [b for b in playbook.bullets() if wanted.passes(b)]
     return sorted(active, key=lambda b: (b.updated_at, b.id), reverse=True)
 

@@ -16,6 +16,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import (
     Archived,
     Change,
+    Consolidated,
     Counted,
     Merged,
     Pruned,
@@ -90,6 +91,8 @@ class Draft:
         self._new = _NewBullets()
         self.changes: list[Change] = []
         self.touched: dict[str, None] = {}
+        self.analyzed: dict[str, None] = {}
+        self.consolidated = False
         self.access_reset = False
         self.restamped: Uses | None = None
         self.upheld: set[str] = set()
@@ -266,7 +269,9 @@ class Draft:
         self._rejected.append(Rejection(op=op, id=name[:128], why=why))
 
     def close(self) -> None:
-        """Record the counter and drop the oldest links beyond 2 x cap."""
+        """Record the counter and the consolidation, and drop the oldest links beyond 2 x cap."""
+        if self.consolidated:
+            self.changes.append(Consolidated(at=self.now))
         limit = 2 * self.policy.max_bullets
         old = [*list(self._aliases)[:-limit], *list(self._tombstones)[:-limit]]
         if old:

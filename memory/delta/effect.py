@@ -15,13 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.memory.bullet import Bullet, Moment
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import EvidenceSource, Verdict
-from ace_graph.memory.playbook import BaseVotes, Playbook, RecentInsight, TurnVotes, Vote
+from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, TurnVotes, Vote
 
 __all__ = [
     "REFLECTIONS_KEPT",
     "VOTES_KEPT",
     "Archived",
     "Change",
+    "Consolidated",
     "Effect",
     "Merged",
     "Pruned",
@@ -81,6 +82,7 @@ class Rewound(_Fact):
     reflections: tuple[RecentInsight, ...] = ()
     votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
     base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
+    consolidations: Consolidations = Consolidations()
 
 
 class Counted(_Fact):
@@ -126,14 +128,31 @@ class Unlinked(_Fact):
     ids: Ids
 
 
+class Consolidated(_Fact):
+    """Bullets were merged on request; those are archived and put one by one."""
+
+    kind: Literal["consolidated"] = "consolidated"
+    at: Moment
+
+
 class Cleared(_Fact):
-    """Reflections, votes, aliases and tombstones were deleted; bullets are archived one by one."""
+    """All but the bullets and the id counter was deleted; bullets are archived one by one."""
 
     kind: Literal["cleared"] = "cleared"
 
 
 Change = Annotated[
-    Put | Archived | Revived | Rewound | Counted | Voted | BaseVoted | Reflected | Unlinked | Cleared,
+    Put
+    | Archived
+    | Revived
+    | Rewound
+    | Counted
+    | Voted
+    | BaseVoted
+    | Reflected
+    | Unlinked
+    | Consolidated
+    | Cleared,
     Field(discriminator="kind"),
 ]
 
@@ -185,7 +204,8 @@ class Report(_Fact):
 class Effect(BaseModel):
     """The changes of one committed delta.
 
-    `touched`, `access_reset` and `restamped` (stamps of restored bullets) concern the access part only.
+    `touched`, `access_reset`, `restamped` (stamps of restored bullets) and `analyzed` (trajectories that were
+    reflected on) concern the access part only.
     `before` and `earlier` make it reversible: clock and moved stamps before the commit, and the stamps
     that commits without an effect had moved since the previous version.
     """
@@ -202,6 +222,7 @@ class Effect(BaseModel):
     touched: Ids = ()
     access_reset: bool = False
     restamped: Uses | None = None
+    analyzed: Annotated[Ids, Field(exclude_if=lambda value: not value)] = ()
     before: Uses = Uses()
     earlier: dict[str, int] = Field(default_factory=dict)
     report: Report = Report()
@@ -230,6 +251,7 @@ class _Fold:
         self.reflections = playbook.reflections
         self.votes: dict[str, TurnVotes] = dict(playbook.votes)
         self.base_votes = dict(playbook.base_votes)
+        self.consolidations = playbook.consolidations
 
     def apply(self, change: Change) -> None:
         match change:
@@ -260,7 +282,10 @@ class _Fold:
                 for bullet_id in change.ids:
                     self.aliases.pop(bullet_id, None)
                     self.tombstones.pop(bullet_id, None)
+            case Consolidated():
+                self.consolidations = Consolidations(self.consolidations.number + 1, change.at)
             case Cleared():
+                self.consolidations = Consolidations()
                 self.aliases, self.tombstones = {}, {}
                 self.votes, self.base_votes, self.reflections = {}, {}, ()
 
@@ -270,6 +295,7 @@ class _Fold:
         self.reflections = change.reflections
         votes: dict[str, TurnVotes] = {**change.votes}
         self.votes, self.base_votes = votes, dict(change.base_votes)
+        self.consolidations = change.consolidations
 
     def _archive(self, change: Archived) -> None:
         gone, into = change.bullet.id, change.into
@@ -297,6 +323,7 @@ class _Fold:
             reflections=self.reflections,
             votes=MappingProxyType(self.votes),
             base_votes=MappingProxyType(self.base_votes),
+            consolidations=self.consolidations,
         )
 
 

@@ -103,6 +103,7 @@ def merge_named(draft: Draft, operation: Merge) -> None:
     survivor, *others = found
     for other in others:
         survivor = _merge_pair(draft, survivor, other)
+    draft.consolidated = True
     if text is not None:
         draft.put(screened_again(draft, survivor, survivor.model_copy(update={"content": text})))
 

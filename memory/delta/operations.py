@@ -23,10 +23,11 @@ from ace_graph.memory.bullet import (
 )
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import EvidenceSource, Verdict
-from ace_graph.memory.playbook import BaseVotes, RecentInsight, Vote
+from ace_graph.memory.playbook import BaseVotes, Consolidations, RecentInsight, Vote
 
 __all__ = [
     "Add",
+    "Analyze",
     "Delta",
     "Judge",
     "Merge",
@@ -252,6 +253,13 @@ class Reflect(_Operation):
     topic: Text | None = None
 
 
+class Analyze(_Operation):
+    """Count trajectories that a reflector has read, which changes the access part only. Each counts once."""
+
+    op: Literal["analyze"] = "analyze"
+    turn_ids: tuple[Text, ...]
+
+
 class Reset(_Operation):
     """Replace all bullets, and delete votes, insights, aliases and tombstones (clear, replacing import).
 
@@ -266,7 +274,8 @@ class Reset(_Operation):
 class Rollback(_Operation):
     """Return to the state of an earlier version, which the caller reads from the history (`rollback_to`).
 
-    This restores the bullets in their order, aliases and tombstones, insights, votes, and the stamps of use.
+    This restores the bullets in their order, aliases and tombstones, insights, votes, the count of
+    consolidations, and the stamps of use.
     The id counter never goes back.
     """
 
@@ -278,6 +287,7 @@ class Rollback(_Operation):
     reflections: tuple[RecentInsight, ...] = ()
     votes: dict[str, dict[EvidenceSource, Vote]] = Field(default_factory=dict)
     base_votes: dict[str, BaseVotes] = Field(default_factory=dict)
+    consolidations: Consolidations = Consolidations()
     uses: Uses = Uses()
 
 
@@ -297,6 +307,7 @@ Operation = Annotated[
     | Unpin
     | Touch
     | Reflect
+    | Analyze
     | Reset
     | Rollback,
     Field(discriminator="op"),

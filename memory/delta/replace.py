@@ -59,4 +59,5 @@ def _rewound(draft: Draft, operation: Rollback, order: tuple[str, ...]) -> Rewou
         reflections=operation.reflections,
         votes=operation.votes,
         base_votes=operation.base_votes,
+        consolidations=operation.consolidations,
     )

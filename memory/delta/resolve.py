@@ -18,6 +18,7 @@ from ace_graph.memory.delta.effect import Archived, Effect, Reflected
 from ace_graph.memory.delta.merge import merge_named, restore
 from ace_graph.memory.delta.operations import (
     Add,
+    Analyze,
     Delta,
     Judge,
     Merge,
@@ -87,6 +88,7 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy, unknown: Collectio
         touched=tuple(draft.touched),
         access_reset=draft.access_reset,
         restamped=draft.restamped,
+        analyzed=tuple(draft.analyzed),
         report=draft.report(),
     )
     return _reversible(effect, snapshot.access) if effect.changes else effect
@@ -136,6 +138,8 @@ def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation) -> None
             _touch(draft, operation)
         case Reflect():
             _reflect(draft, operation)
+        case Analyze():
+            draft.analyzed.update(dict.fromkeys(operation.turn_ids))
         case Reset():
             reset(draft, operation)
             ledger.replace_all({}, {})
@@ -156,7 +160,7 @@ def _named(operation: Operation) -> str:
             return operation.bullet.id
         case Reflect():
             return operation.insight
-        case Reset() | Rescreen():
+        case Reset() | Rescreen() | Analyze():
             return ""
         case Rollback():
             return str(operation.version)

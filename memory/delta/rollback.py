@@ -54,6 +54,7 @@ def rollback_to(history: History, present: Snapshot, n: int) -> Rollback:
         reflections=then.reflections,
         votes={turn: dict(votes) for turn, votes in then.votes.items()},
         base_votes=dict(then.base_votes),
+        consolidations=then.consolidations,
         uses=Uses(clock=uses.clock, stamps=kept),
     )
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.operations import (
     Add,
+    Analyze,
     Judge,
     Merge,
     Operation,
@@ -24,7 +25,7 @@ from ace_graph.memory.delta.operations import (
 
 __all__ = ["TurnLimits"]
 
-_UNLIMITED = (Touch, Judge, Reflect)
+_UNLIMITED = (Touch, Judge, Reflect, Analyze)
 """They change no bullet's text, and are limited elsewhere."""
 
 

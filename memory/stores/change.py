@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ace_graph.errors import AceError
-from ace_graph.memory.commit import Commit
+from ace_graph.memory.commit import Commit, references
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import Store, keeps_pending
+from ace_graph.memory.trajectory import TrajectoryFilter
 
 __all__ = ["commit_checked"]
 
@@ -23,9 +24,18 @@ async def commit_checked(
     The delta is resolved first without writing. Raises the error that `refused` returns for the first
     rejection; where a concurrent commit is the reason, the other operations are committed nevertheless.
     """
-    for rejection in resolve(base, delta, store.policy).report.rejected:
+    unknown = await _unknown(store, learner_id, references(delta, base, None))
+    for rejection in resolve(base, delta, store.policy, unknown).report.rejected:
         raise refused(rejection)
     commit = await store.commit(learner_id, delta, base)
     for rejection in commit.report.rejected:
         raise refused(rejection)
     return commit
+
+
+async def _unknown(store: Store, learner_id: str, named: frozenset[str]) -> frozenset[str]:
+    """Return those of the trajectories that the store does not show, where it can say."""
+    if not named or not keeps_pending(store):
+        return frozenset()
+    found = await store.find_turns(learner_id, TrajectoryFilter(turn_ids=named), limit=len(named))
+    return named - {turn.turn_id for turn in found}

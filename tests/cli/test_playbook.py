@@ -10,7 +10,9 @@ import sys
 
 import pytest
 
+from ace_graph.cli.commands.playbook import KindName
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.views import kinds as memory_kinds
 from tests.cli.commands import Commands
 
 
@@ -240,3 +242,78 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 4096)
     except OSError:  # Linux says so when the other side has closed
         return b""
+
+
+KINDS = ("fact", "preference", "experience", "strategy", "anti_pattern", "observation")
+
+
+def test_show_lists_one_kind_and_an_unknown_one_names_the_nine(ace: Commands) -> None:
+    for kind in KINDS:
+        ace.ok("playbook", "add", f"What belongs to {kind}", "--kind", kind)
+    for kind in KINDS:
+        (shown,) = ace.ok("playbook", "show", "--kind", kind, "--json").json["bullets"]
+        assert shown["content"] == f"What belongs to {kind}"
+    run = ace.ok("trajectory", "start", "Fetch the invoices", "--json").json["trajectory_id"]
+    (shown,) = ace.ok("playbook", "show", "--kind", "trajectory", "--json").json["trajectories"]
+    assert (shown["id"], shown["kind"], shown["content"]) == (run, "trajectory", "Fetch the invoices")
+    assert ace.ok("playbook", "show", "--kind", "reflection", "--json").json["reflections"] == []
+    refused = ace("playbook", "show", "--kind", "banana")
+    assert refused.code == 2
+    assert all(kind.value in refused.err for kind in KindName)
+    assert ace("playbook", "add", "x", "--kind", "trajectory").code == 2
+    assert ace("playbook", "add", "x", "--kind", "fact", "--avoid").code == 2
+
+
+def test_the_kinds_to_choose_from_are_those_of_the_memory() -> None:
+    assert tuple(each.value for each in KindName) == memory_kinds.KINDS
+
+
+def test_get_shows_a_bullet_as_a_strategy_with_the_runs_behind_it(ace: Commands) -> None:
+    runs = [
+        ace.ok("trajectory", "start", f"Fetch page {n}", "--agent", "crawler", "--json").json["trajectory_id"]
+        for n in (1, 2)
+    ]
+    ace.ok("trajectory", "complete", runs[0], "success")
+    lesson = (
+        "playbook",
+        "add",
+        "Retry once after a 429",
+        "--kind",
+        "strategy",
+        "--context",
+        "calling an API",
+    )
+    for run in runs:
+        ace.ok(*lesson, "--example", run, "--importance", "0.9")
+    shown = ace.ok("playbook", "get", "les-00001", "--json").json
+    assert (shown["category"], shown["pattern"], shown["context"], shown["kind"], shown["importance"]) == (
+        *("helpful", "Retry once after a 429", "calling an API", "strategy", 0.9),
+    )
+    assert (shown["examples"], shown["evidence_count"]) == (runs, 2)
+    assert round(shown["confidence"], 2) == 0.67, "the second run has not ended"
+    assert [run["task"] for run in shown["trajectories"]] == ["Fetch page 2", "Fetch page 1"]
+    assert "confidence: 0.667" in ace.ok("playbook", "get", "les-00001").out
+    whole = ace.ok("playbook", "get", "--json").json
+    assert [entry["id"] for entry in whole["strategies"]["helpful"]] == ["les-00001"]
+    assert (whole["strategies"]["harmful"], whole["strategies"]["neutral"]) == ([], [])
+    assert ace("playbook", "get", "nothing-1").code == 1
+
+
+def test_a_dangling_example_is_refused_and_nothing_is_written(filled: Commands) -> None:
+    before = filled.ok("playbook", "stats", "--json").json
+    refused = filled("playbook", "add", "Name the unit", "--example", "nobody")
+    assert (refused.code, "unknown trajectory nobody" in refused.err) == (1, True)
+    assert filled.ok("playbook", "stats", "--json").json == before
+
+
+def test_stats_tell_what_the_playbook_was_worth(filled: Commands) -> None:
+    figures = filled.ok("playbook", "stats", "--json").json
+    assert (figures["usage_count"], figures["success_rate"], figures["last_used_at"]) == (0, None, None)
+    assert (figures["total_trajectories_analyzed"], figures["consolidation_count"]) == (0, 0)
+    assert figures["kinds"] == {"strategy": 1, "fact": 1, "preference": 1}
+    assert figures["mean_confidence"] == 0.5
+    filled.ok("playbook", "merge", "les-00001", "les-00002", "--force")
+    figures = filled.ok("playbook", "stats", "--json").json
+    assert (figures["consolidation_count"], figures["last_consolidated"] is None) == (1, False)
+    filled.ok("playbook", "rollback", "3")
+    assert filled.ok("playbook", "stats", "--json").json["consolidation_count"] == 0

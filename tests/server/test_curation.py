@@ -93,3 +93,18 @@ async def test_votes_archive_what_only_harms() -> None:
         left = [b["id"] for b in await bullets(served)]
     assert [vote.json()["removed"] for vote in votes] == [[], [], [THREE]]
     assert (left, odd.status_code) == ([ONE, TWO], 422)
+
+
+async def test_bullets_are_listed_by_kind_with_the_confidence_in_each() -> None:
+    async with three() as served:
+        both = await served.client.get("/api/playbook", params={"kind": ["fact", "strategy"]})
+        assert [b["kind"] for b in both.json()["bullets"]] == ["strategy", "strategy", "strategy"]
+        assert (await served.client.get("/api/playbook", params={"kind": "fact"})).json()["bullets"] == []
+        await post(served, f"{TWO}/tag", {"tag": "helpful"})
+        sure = {b["id"]: b["confidence"] for b in await bullets(served)}
+        assert sure[TWO] == 0.6667
+        assert {value for name, value in sure.items() if name != TWO} == {0.5}
+        worth = both.json()
+        assert (worth["effectiveness"]["usage_count"], worth["metadata"]["consolidation_count"]) == (0, 0)
+        unknown = await served.client.get("/api/playbook", params={"kind": "banana"})
+        assert (unknown.status_code, "consolidated" in unknown.text) == (422, True)

@@ -160,4 +160,20 @@ async def test_a_memory_that_can_t_be_read_is_said_without_the_reason() -> None:
 
 def test_the_model_is_offered_nothing_that_names_a_learner() -> None:
     offered = {name for made in memory_tools(InMemoryStore()) for name in made.args}
-    assert offered == {"limit", "words", "topic", "bullet_id", "tag", "memory_types"}
+    assert offered == {"limit", "words", "topic", "bullet_id", "tag", "memory_types", "kind"}
+
+
+async def test_a_list_holds_only_the_kind_asked_for(store: Store) -> None:
+    await seed(
+        store,
+        "alice",
+        Add(content="Adding tops and bottoms", polarity="anti_pattern"),
+        Add(content="Learner says: I prefer pictures", section="preferences"),
+    )
+    assert "Adding tops" in await ask(store, ALICE, "memory_list", kind="anti_pattern")
+    told = await ask(store, ALICE, "memory_list", kind="preference")
+    assert (told.count("\n"), "I prefer pictures" in told) == (0, True)
+    assert await ask(store, ALICE, "memory_list", kind="experience") == "Nothing of that kind is remembered."
+    assert "banana" in await ask(store, ALICE, "memory_list", kind="banana"), (
+        "the model is told what is wrong"
+    )

@@ -6,6 +6,7 @@ called, so that `--help` answers at once.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,7 @@ from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, 
 if TYPE_CHECKING:
     from ace_graph.memory.bullet import MemoryType
 
-__all__ = ["BulletId", "MemoryKind", "playbook"]
+__all__ = ["BulletId", "KindName", "MemoryKind", "playbook"]
 
 playbook = typer.Typer(
     no_args_is_help=True,
@@ -39,13 +40,27 @@ class MemoryKind(StrEnum):
 Tags = Annotated[
     list[str] | None, typer.Option("--tag", help="Only bullets with this tag; several: with all of them.")
 ]
-Kinds = Annotated[
+Types = Annotated[
     list[MemoryKind] | None, typer.Option("--type", help="Only this memory type; several: any of them.")
 ]
 
 
-def _types(kinds: list[MemoryKind] | None) -> frozenset[MemoryType]:
-    return frozenset(kind.value for kind in kinds or ())
+class KindName(StrEnum):
+    """The nine kinds of memory, as a choice."""
+
+    fact = "fact"
+    preference = "preference"
+    experience = "experience"
+    strategy = "strategy"
+    anti_pattern = "anti_pattern"
+    observation = "observation"
+    consolidated = "consolidated"
+    trajectory = "trajectory"
+    reflection = "reflection"
+
+
+def _types(types: list[MemoryKind] | None) -> frozenset[MemoryType]:
+    return frozenset(each.value for each in types or ())
 
 
 @playbook.command()
@@ -58,7 +73,10 @@ def show(
         bool, typer.Option(help="Only those in quarantine, each with the reason.")
     ] = False,
     tag: Tags = None,
-    memory_type: Kinds = None,
+    memory_type: Types = None,
+    kind: Annotated[
+        KindName | None, typer.Option("--kind", help="Only memories of this kind, trajectories too.")
+    ] = None,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -66,17 +84,24 @@ def show(
 
     \b
     ace-graph playbook show --learner ada
+    ace-graph playbook show --kind strategy
     ace-graph playbook show --tag fractions --type procedural
     ace-graph playbook show --quarantined
     ace-graph playbook show --json | jq '.bullets[].content'
     """
     from ace_graph.cli.commands import playbook_view
     from ace_graph.memory.retrieval.bullet_filter import BulletFilter, BulletStatus
+    from ace_graph.memory.views.kinds import is_bullet_kind
 
     statuses: tuple[BulletStatus, ...] = ("active", "quarantined") if everything else ("active",)
     if quarantined:
         statuses = ("quarantined",)
     shown = BulletFilter(frozenset(statuses), tuple(tag or ()), _types(memory_type))
+    if kind is not None:
+        if not is_bullet_kind(kind.value):
+            playbook_view.show_records(store, learner, kind.value, as_json=as_json, limit=limit)
+            return
+        shown = replace(shown, kinds=frozenset({kind.value}))
     playbook_view.show(store, Which(learner, named), as_json=as_json, shown=shown, limit=limit)
 
 
@@ -87,10 +112,10 @@ def stats(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Counts, votes, reliability and strength."""
-    from ace_graph.cli.commands import playbook_view
+    """Counts, votes, reliability and strength; how often the playbook was used, and what it was worth."""
+    from ace_graph.cli.commands import playbook_stats
 
-    playbook_view.stats(store, Which(learner, named), as_json=as_json)
+    playbook_stats.stats(store, Which(learner, named), as_json=as_json)
 
 
 @playbook.command()
@@ -99,7 +124,7 @@ def search(
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
     tag: Tags = None,
-    memory_type: Kinds = None,
+    memory_type: Types = None,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:

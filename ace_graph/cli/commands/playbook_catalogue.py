@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ace_graph import playbooks
 from ace_graph.cli.commands.playbook_files import text_of
+from ace_graph.cli.commands.playbook_stats import Worth, read_worth, strategies_json
 from ace_graph.cli.commands.playbook_view import bullet_json, print_bullets
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import AUTHOR, on_store
@@ -15,7 +16,6 @@ from ace_graph.errors import ChangeRefused, FormatError
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.formats.registry import read_bullets
-from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.playbooks import Change, NamedPlaybook
@@ -96,17 +96,19 @@ def list_all(url: str | None, learner: str, *, as_json: bool) -> None:
 def get(url: str | None, which: Which, *, as_json: bool) -> None:
     """Print everything about one playbook, and its bullets."""
 
-    async def job(store: Store) -> tuple[NamedPlaybook, Policy]:
-        return await playbooks.get_playbook(store, which.name, which.learner), store.policy
+    async def job(store: Store) -> tuple[NamedPlaybook, Worth]:
+        found = await playbooks.get_playbook(store, which.name, which.learner)
+        return found, await read_worth(store, which)
 
-    found, policy = on_store(url, job)
+    found, worth = on_store(url, job)
     fields = entry_json(found.entry)
     if as_json:
-        print_json({**fields, "bullets": [bullet_json(bullet) for bullet in found.playbook.bullets()]})
+        bullets = [bullet_json(bullet) for bullet in found.playbook.bullets()]
+        print_json({**fields, **strategies_json(worth), "bullets": bullets})
         return
     for name, value in fields.items():
         _say(f"{name.replace('_', ' ')}: {value}")
-    print_bullets(found.playbook.bullets(), found.snapshot, policy)
+    print_bullets(found.playbook.bullets(), found.snapshot, worth.policy)
 
 
 def update(url: str | None, which: Which, file: Path, how: How, *, as_json: bool) -> None:

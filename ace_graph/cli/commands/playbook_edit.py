@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ace_graph.cli.commands.playbook import BulletId, MemoryKind, playbook
+from ace_graph.cli.commands.playbook import BulletId, KindName, MemoryKind, playbook
 from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
 
 if TYPE_CHECKING:
@@ -35,8 +35,19 @@ def add(
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
     section: Annotated[
-        str, typer.Option(help="profile, preferences and misconceptions are always in the prompt.")
-    ] = "lessons",
+        str | None,
+        typer.Option(help="Else lessons; profile, preferences and misconceptions are always in the prompt."),
+    ] = None,
+    kind: Annotated[
+        KindName | None, typer.Option("--kind", help="Sets section, type and --avoid as the kind needs them.")
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option(help="When it applies; searches find it by these words.")
+    ] = None,
+    example: Annotated[
+        list[str] | None, typer.Option("--example", metavar="ID", help="A trajectory that supports it.")
+    ] = None,
+    importance: Annotated[float, typer.Option(min=0, max=1, help="From 0 to 1.")] = 0.5,
     memory_type: Annotated[
         MemoryKind | None, typer.Option("--type", help="Inferred from the text by default.")
     ] = None,
@@ -55,17 +66,25 @@ def add(
     \b
     ace-graph playbook add "Draw a picture before the first formula." --learner ada
     ace-graph playbook add "Learner says: call me Ann" --section profile --pin
+    ace-graph playbook add "Retry once after a 429" --kind strategy --context "calling an API"
     """
     from ace_graph.memory.delta.operations import Add
+    from ace_graph.memory.views.kinds import fields_of
 
+    fields = None if kind is None else fields_of(kind.value)
+    if fields is not None and (section or memory_type or avoid):
+        raise typer.BadParameter("--kind says what --section, --type and --avoid say: use it alone")
     operation = Add(
         ref="new",
         content=text,
-        section=section,
-        memory_type=memory_type.value if memory_type else None,
+        section=section or (fields and fields.section) or "lessons",
+        memory_type=fields.memory_type if fields else memory_type.value if memory_type else None,
         topic=topic,
+        context=context,
+        examples=tuple(example or ()),
+        importance=importance,
         tags=tuple(tag or ()),
-        polarity="anti_pattern" if avoid else "strategy",
+        polarity=fields.polarity if fields else "anti_pattern" if avoid else "strategy",
         pinned=pin,
         ttl_days=_checked_days(ttl_days),
         sources=("cli",),

@@ -72,18 +72,26 @@ def list_(learner: Learner = DEFAULT_LEARNER, as_json: Json = False, store: Stor
 
 @playbook.command()
 def get(
+    bullet_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="A bullet's id; without one the whole playbook.")
+    ] = None,
     named: Named = DEFAULT_NAME,
     learner: Learner = DEFAULT_LEARNER,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """One playbook with all that is stored about it.
+    """One playbook with all that is stored about it; or one bullet, the confidence in it, and its runs.
 
     \b
     ace-graph playbook get --name api_client --json
+    ace-graph playbook get --json | jq '.strategies.harmful'
+    ace-graph playbook get str-00002
     """
-    from ace_graph.cli.commands import playbook_catalogue
+    from ace_graph.cli.commands import playbook_catalogue, playbook_stats
 
+    if bullet_id is not None:
+        playbook_stats.get(store, Which(learner, named), bullet_id, as_json=as_json)
+        return
     playbook_catalogue.get(store, Which(learner, named), as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""What `playbook show`, `stats` and `search` print: a table on a terminal, one bullet a line elsewhere."""
+"""What `playbook show` and `search` print: a table on a terminal, one bullet a line elsewhere."""
 
 from __future__ import annotations
 
@@ -10,19 +10,29 @@ from rich.table import Table
 from rich.text import Text
 
 from ace_graph.cli.options import Which
-from ace_graph.cli.store_access import on_playbook
+from ace_graph.cli.store_access import on_playbook, on_store
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.decay import decay_score, mean_decay_score
+from ace_graph.memory.decay import decay_score
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.trust import lift, proven, share_withheld
+from ace_graph.memory.stores.memories import Memory, memories
 
-__all__ = ["bullet_json", "bullet_table", "bullets_json", "print_bullets", "search", "show", "stats"]
+__all__ = [
+    "as_text",
+    "bullet_json",
+    "bullet_table",
+    "bullets_json",
+    "print_bullets",
+    "search",
+    "show",
+    "show_records",
+]
 
 
+_PLURALS = {"trajectory": "trajectories", "reflection": "reflections"}
 _EMPTY: dict[str, object] = {"vouched": [], "examples": [], "evidence_count": 0}
 """The fields that are not null without a value, and that are not stored then."""
 
@@ -55,34 +65,24 @@ def search(url: str | None, which: Which, wanted: BulletFilter, *, as_json: bool
         console(error=True).print(f"{held}{other}.")
 
 
-def stats(url: str | None, which: Which, *, as_json: bool) -> None:
-    """Print counts, and the mean of the strengths that decay leaves."""
-    snapshot, policy = _load(url, which)
-    totals = snapshot.playbook.stats()
-    active = [b for b in snapshot.playbook.bullets() if b.status == "active"]
-    figures: dict[str, object] = {
-        "learner": which.learner,
-        "version": None if snapshot.absent else snapshot.version.n,
-        **{name: dict(v) if hasattr(v, "items") else v for name, v in totals._asdict().items()},
-        "core": sum(b.core for b in active),
-        "mean_strength": mean_decay_score(active, snapshot.access, policy.decay),
-        "access_clock": snapshot.access.access_clock,
-        "max_bullets": policy.max_bullets,
-        "proven": sum(map(proven, active)),
-        "withheld_share": share_withheld(snapshot.access.trial, policy.holdout_rate),
-        "lift": _lift(snapshot),
-    }
+def show_records(url: str | None, learner: str, kind: str, *, as_json: bool, limit: int) -> None:
+    """Print memories that are no bullets, trajectories or reflections, the newest first."""
+
+    async def job(store: Store) -> tuple[Snapshot, tuple[Memory, ...]]:
+        return await store.load(learner), await memories(store, learner, kind, limit)
+
+    snapshot, found = on_store(url, job)
     if as_json:
-        print_json(figures)
+        rows = [
+            {"id": each.id, "kind": each.kind, "content": each.content, "at": each.at.isoformat()}
+            for each in found
+        ]
+        print_json({**bullets_json(snapshot, ()), _PLURALS[kind]: rows})
         return
-    for name, value in figures.items():
-        console().print(f"{name.replace('_', ' ')}: {_formatted(value)}", soft_wrap=True)
-
-
-def _lift(snapshot: Snapshot) -> dict[str, float] | None:
-    """The lift of the unproven bullets with its 95 % interval; None until turns on both sides were judged."""
-    found = lift(snapshot.access.trial)
-    return None if found is None else {name: round(value, 4) for name, value in found._asdict().items()}
+    for each in found:
+        print(f"[{printable(each.id)}] {each.at:%Y-%m-%d %H:%M} {printable(each.content)}")
+    if not found:
+        console(error=True).print(f"Nothing of the kind {kind} is stored for learner {printable(learner)}.")
 
 
 def bullets_json(snapshot: Snapshot, bullets: Sequence[Bullet]) -> dict[str, object]:
@@ -156,7 +156,7 @@ def _print_totals(snapshot: Snapshot, which: Which) -> None:
     out = console()
     out.print(f"{_titled(which)}: {version}, {held}", soft_wrap=True)
     if totals.sections:
-        out.print(f"Sections: {_formatted(dict(totals.sections))}", soft_wrap=True)
+        out.print(f"Sections: {as_text(dict(totals.sections))}", soft_wrap=True)
 
 
 def _titled(which: Which) -> str:
@@ -181,7 +181,8 @@ def _marked(bullet: Bullet) -> str:
     return " ".join([marks[0], *(f"({mark})" for mark in marks[1:])])
 
 
-def _formatted(value: object) -> str:
+def as_text(value: object) -> str:
+    """Return a figure, or counts by name with the largest first, for people."""
     if isinstance(value, dict):
         counts = cast("dict[str, int]", value)
         parts = [f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: -counts[name])]

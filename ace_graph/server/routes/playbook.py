@@ -12,10 +12,14 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 from ace_graph.errors import RequestRefused
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType, Share
 from ace_graph.memory.delta.operations import Operation, Pin, Remove, Unpin, Update
 from ace_graph.memory.retrieval.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.memories import trajectories_behind
+from ace_graph.memory.views.confidence import EvidenceIndex
+from ace_graph.memory.views.effectiveness import Effectiveness, Metadata, effectiveness_of, metadata_of
+from ace_graph.memory.views.kinds import BulletKind, kind_of
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.commit_change import ChangeReply, commit_change
@@ -41,6 +45,10 @@ class PlaybookQuery(BaseModel):
         tuple[Annotated[str, Field(min_length=1, max_length=64)], ...],
         Field(max_length=10, description="Only bullets with all of these tags."),
     ] = ()
+    kind: Annotated[
+        tuple[BulletKind, ...],
+        Field(max_length=7, description="Only memories of one of these kinds; each bullet has one."),
+    ] = ()
     type: Annotated[
         tuple[MemoryType, ...], Field(max_length=3, description="Only bullets of one of these memory types.")
     ] = ()
@@ -49,25 +57,31 @@ class PlaybookQuery(BaseModel):
         """Return the filter for bullets."""
         every: tuple[BulletStatus, ...] = ("active", "quarantined")
         statuses = every if self.status == "all" else (self.status,)
-        return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type))
+        kinds = frozenset(self.kind)
+        return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type), kinds=kinds)
 
 
 class StoredBullet(Bullet):
-    """A bullet, and the day on which it was last used in a prompt.
+    """A bullet with its kind, the day on which it was last used in a prompt, and the confidence in it.
 
-    `last_used` is null for one that never was, and for what is in every prompt.
+    `last_used` is null for one that never was, and for what is in every prompt. `confidence` is from 0 to 1;
+    it follows from the runs behind the bullet, the newer the more.
     """
 
+    kind: BulletKind
     last_used: date | None = None
+    confidence: Share
 
 
 class PlaybookReply(BaseModel):
-    """The bullets in order; `version` is null while nothing was ever stored."""
+    """The bullets in order, and what the playbook was worth; `version` is null while nothing is stored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: int | None
     bullets: tuple[StoredBullet, ...]
+    effectiveness: Effectiveness = Effectiveness()
+    metadata: Metadata = Metadata()
 
 
 class BulletPatch(BaseModel):
@@ -122,8 +136,15 @@ async def show(
     """Return the learner's bullets."""
     found = await services.store.load(learner)
     wanted = query.filter()
-    bullets = tuple(_stored(b, found) for b in found.playbook.bullets() if wanted.passes(b))
-    return PlaybookReply(version=None if found.absent else found.version.n, bullets=bullets)
+    bullets = [b for b in found.playbook.bullets() if wanted.passes(b)]
+    turns = await trajectories_behind(services.store, learner, found, bullets)
+    evidence, now = EvidenceIndex(found, turns), services.clock.now()
+    return PlaybookReply(
+        version=None if found.absent else found.version.n,
+        bullets=tuple(_stored(b, found, evidence.confidence(b, now)) for b in bullets),
+        effectiveness=effectiveness_of(found),
+        metadata=metadata_of(found),
+    )
 
 
 @routes.patch("/{bullet_id}", responses=error_responses(404, 408, 409, 413))
@@ -146,9 +167,11 @@ async def remove(bullet_id: BulletId, learner: Learner, services: ServicesDep) -
     return await commit_change(services, learner, base, [wanted], "removed over HTTP")
 
 
-def _stored(bullet: Bullet, found: Snapshot) -> StoredBullet:
+def _stored(bullet: Bullet, found: Snapshot, confidence: float) -> StoredBullet:
     used = None if bullet.core else found.access.last_used(bullet.id)
-    return StoredBullet(**bullet.model_dump(), last_used=used)
+    return StoredBullet(
+        **bullet.model_dump(), kind=kind_of(bullet), last_used=used, confidence=round(confidence, 4)
+    )
 
 
 def _bullet(base: Snapshot, bullet_id: str) -> Bullet:

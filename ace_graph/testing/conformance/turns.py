@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ace_graph.errors import LearnerForgotten
+from ace_graph.memory.delta.operations import Analyze, Judge
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.testing.conformance.case import Subject
-from ace_graph.testing.conformance.writing import adding, new_learner, record, touching, write
+from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting, touching, write
 
 
 async def an_absent_learner_has_none(subject: Subject) -> None:
@@ -83,3 +84,35 @@ async def a_refused_commit_leaves_no_record(subject: Subject) -> None:
         else:
             raise AssertionError("a commit on a forgotten learner was accepted")
         assert await store.turns(learner) == ()
+
+
+async def the_use_of_the_playbook_is_counted(subject: Subject) -> None:
+    """Turns that were shown a bullet are counted with their verdicts; a turn judged anew counts anew."""
+    learner = new_learner()
+    async with subject.open() as store, subject.open() as other:
+        await write(store, learner, adding("Draw a bar"))
+        for n, verdict in enumerate(("success", "failure", "success")):
+            made = record(n, turn_id=f"t{n}").model_copy(
+                update={"injected": ("gen-00001", "base:ab12"), "verdict": verdict}
+            )
+            await write(store, learner, touching("gen-00001"), made)
+        await write(store, learner, touching(), record(9))
+        usage = (await other.load(learner)).access.usage
+        at = record(2).completed_at
+        assert {name: tuple(each) for name, each in usage.items()} == {
+            "default": (3, 3, 2, at),
+            "base": (3, 3, 2, at),
+        }
+        again = rewriting(Judge(turn_id="t0", source="learner", verdict="failure", bullet_ids=("gen-00001",)))
+        await write(store, learner, again)
+        assert tuple((await other.load(learner)).access.own_usage) == (3, 3, 1, at)
+
+
+async def an_analysed_trajectory_is_counted_once(subject: Subject) -> None:
+    """A turn that was reflected on counts once, however often it is named while it is recent."""
+    learner = new_learner()
+    async with subject.open() as store, subject.open() as other:
+        await write(store, learner, rewriting(Analyze(turn_ids=("t1",))), record(1, turn_id="t1"))
+        await write(store, learner, rewriting(Analyze(turn_ids=("t1", "t2"))), record(2, turn_id="t2"))
+        loaded = await other.load(learner)
+    assert (loaded.access.analyzed, loaded.version.n) == (2, 0), "counting makes no version"

@@ -1,0 +1,137 @@
+"""Memories by kind, over a store: one is remembered, those of a kind are listed, evidence is read.
+
+A memory of most kinds is a bullet; trajectories and reflections are read from the records of turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from ace_graph.errors import AceError, ChangeRefused, TrajectoryNotFound, UsageError
+from ace_graph.memory.bullet import Bullet, Stated
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.delta.effect import Rejection
+from ace_graph.memory.delta.operations import Add, Delta
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store, keeps_pending
+from ace_graph.memory.stores.change import commit_checked
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.views.confidence import turns_behind
+from ace_graph.memory.views.kinds import Kind, checked_kind, fields_of, kind_of
+
+__all__ = ["Memory", "memories", "remember", "trajectories_behind"]
+
+MAX_READ = 1_000
+"""The most records of turns that are read to compute confidences: the newest."""
+
+SOURCE = "host"
+"""The source of a bullet that a host remembers; such bullets need no proof (trust.py)."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One memory of any kind. `id` is that of a bullet or of a turn; only bullets have an importance."""
+
+    id: str
+    kind: Kind
+    content: str
+    at: datetime
+    importance: float | None = None
+
+
+async def remember(
+    store: Store,
+    learner_id: str,
+    content: str,
+    *,
+    kind: str = "fact",
+    importance: float = 0.5,
+    context: str | None = None,
+    topic: str | None = None,
+    examples: Sequence[str] = (),
+    confidence: float | None = None,
+    evidence_count: int = 0,
+    clock: Callable[[], datetime] = utc_now,
+) -> str:
+    """Store a memory and return the id of its bullet; one that says the same is strengthened instead.
+
+    `kind` is one of fact, preference, experience, strategy, anti_pattern, observation. `importance` and
+    `confidence` are in [0, 1]; the confidence is stated with its `evidence_count`. `examples` are ids of
+    trajectories that support it. Raises UnknownKind; UsageError for a value out of its range, and for a kind
+    that is stored by another call; TrajectoryNotFound for an example that is not there; ChangeRefused; and
+    what the store raises. Then nothing is stored.
+    """
+    fields, now = fields_of(kind), clock()
+    count = max(evidence_count, len(set(examples)))
+    try:
+        operation = Add(
+            ref="new",
+            content=content,
+            section=fields.section or "general",
+            memory_type=fields.memory_type,
+            polarity=fields.polarity,
+            importance=importance,
+            context=context,
+            topic=topic,
+            examples=tuple(examples),
+            evidence_count=count,
+            stated=None if confidence is None else Stated(confidence=confidence, count=count, at=now),
+            sources=(SOURCE,),
+        )
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    delta = Delta(op_id=uuid4().hex, now=now, operations=(operation,), author=SOURCE, reason=f"a {kind}")
+    commit = await commit_checked(store, learner_id, delta, await store.load(learner_id), _refused)
+    return commit.report.refs["new"]
+
+
+async def memories(store: Store, learner_id: str, kind: str, limit: int = 100) -> tuple[Memory, ...]:
+    """Return the memories of one of the nine kinds, at most `limit`: active bullets in order, or turns.
+
+    Trajectories and reflections come with the newest first. Raises UnknownKind, and what the store raises.
+    """
+    wanted, most = checked_kind(kind), max(0, limit)
+    if wanted == "trajectory":
+        turns = await store.turns(learner_id, most)
+        return tuple(Memory(turn.turn_id, wanted, turn.task, turn.started_at) for turn in turns)
+    if wanted == "reflection":
+        found = (memory for turn in await store.turns(learner_id, MAX_READ) for memory in _reflections(turn))
+        return tuple(found)[:most]
+    bullets = (await store.load(learner_id)).playbook.bullets()
+    named = (b for b in bullets if b.status == "active" and kind_of(b) == wanted)
+    return tuple(Memory(b.id, wanted, b.content, b.created_at, b.importance) for b in named)[:most]
+
+
+async def trajectories_behind(
+    store: Store, learner_id: str, snapshot: Snapshot, bullets: Iterable[Bullet]
+) -> tuple[TurnRecord, ...]:
+    """Return the records of the trajectories behind these bullets in one read: at most 1,000, the newest.
+
+    They are the examples of the bullets, and turns with a vote on one of them. Deleted ones are left out.
+    """
+    wanted = turns_behind(bullets, snapshot.playbook)
+    if not wanted:
+        return ()
+    if keeps_pending(store):
+        return await store.find_turns(learner_id, TrajectoryFilter(turn_ids=wanted), limit=MAX_READ)
+    return tuple(turn for turn in await store.turns(learner_id, MAX_READ) if turn.turn_id in wanted)
+
+
+def _reflections(turn: TurnRecord) -> Iterable[Memory]:
+    for each in reversed(turn.reflections):
+        lines = (each.insight, *each.recommendations, *each.failures, *each.successes, *each.observations)
+        content = next((line for line in lines if line), "nothing to learn")
+        yield Memory(each.turn_id, "reflection", content, each.at)
+
+
+def _refused(rejection: Rejection) -> AceError:
+    if rejection.why.startswith("unknown trajectory"):
+        return TrajectoryNotFound(f"{rejection.why}: trajectory list shows the ids; nothing is stored")
+    return ChangeRefused(f"not remembered: {rejection.why}")

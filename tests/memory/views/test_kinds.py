@@ -1,0 +1,58 @@
+"""Kinds: every bullet has one, a new bullet has the kind asked for, and there are nine."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ace_graph.errors import UnknownKind, UsageError
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.retrieval.bullet_filter import BulletFilter
+from ace_graph.memory.views.kinds import BULLET_KINDS, KINDS, checked_kind, fields_of, kind_of
+from ace_graph.memory.views.strategy import CATEGORIES
+
+BULLETS = st.builds(
+    Bullet,
+    id=st.just("a-00001"),
+    section=st.sampled_from(("general", "preferences", "profile")),
+    content=st.just("Draw a bar"),
+    memory_type=st.sampled_from(("semantic", "episodic", "procedural")),
+    polarity=st.sampled_from(tuple(CATEGORIES)),
+    consolidated_from=st.sampled_from(((), ("a-00002", "a-00003"))),
+)
+
+
+@given(BULLETS)
+def test_every_bullet_has_one_kind_and_is_listed_under_it_alone(bullet: Bullet) -> None:
+    listed = [kind for kind in BULLET_KINDS if BulletFilter(kinds=frozenset({kind})).passes(bullet)]
+    assert listed == [kind_of(bullet)]
+
+
+@pytest.mark.parametrize("kind", sorted({*BULLET_KINDS} - {"consolidated"}))
+def test_a_bullet_of_the_fields_of_a_kind_is_of_that_kind(kind: str) -> None:
+    fields = fields_of(kind)
+    made = Bullet(
+        id="a-00001",
+        section=fields.section or "general",
+        content="Draw a bar",
+        memory_type=fields.memory_type,
+        polarity=fields.polarity,
+    )
+    assert kind_of(made) == kind
+
+
+def test_an_unknown_kind_is_refused_by_a_named_error_that_names_the_nine() -> None:
+    assert len(KINDS) == 9
+    with pytest.raises(UnknownKind, match="'banana' is no kind of memory: use one of") as refused:
+        checked_kind("banana")
+    assert all(kind in str(refused.value) for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [("trajectory", "start_trajectory"), ("reflection", "reflect"), ("consolidated", "playbook merge")],
+)
+def test_what_is_stored_otherwise_says_how(kind: str, call: str) -> None:
+    with pytest.raises(UsageError, match=call):
+        fields_of(kind)

@@ -1,0 +1,64 @@
+"""Strategies: three categories that partition the active bullets, and entries that read as they were put."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ace_graph.memory.delta.effect import apply
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.views.strategy import StrategyEntry, add_of, content_of
+from tests.memory.formats.playbooks import playbooks
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+MOMENTS = st.datetimes(datetime(2025, 1, 1), datetime(2025, 12, 31), timezones=st.just(UTC))
+IDS = st.lists(st.sampled_from(("t1", "t2", "t3")), unique=True, max_size=3).map(tuple)
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> StrategyEntry:
+    examples, created = draw(IDS), draw(MOMENTS)
+    return StrategyEntry(
+        id="str-00001",
+        category=draw(st.sampled_from(("helpful", "harmful", "neutral"))),
+        pattern=draw(st.sampled_from(("Retry once after a 429", "Skip the cache", "Pages hold 50 rows"))),
+        context=draw(st.none() | st.just("When an API answers with 429")),
+        confidence=draw(st.floats(0, 1)),
+        evidence_count=draw(st.integers(len(examples), 99)),
+        examples=examples,
+        created_at=created,
+        updated_at=created + timedelta(days=draw(st.integers(0, 99))),
+    )
+
+
+@given(playbooks())
+def test_the_categories_partition_the_active_bullets(playbook: Playbook) -> None:
+    content = content_of(Snapshot(playbook), (), NOON)
+    parts = (*content.helpful, *content.harmful, *content.neutral)
+    active = [b.id for b in playbook.bullets() if b.status == "active"]
+    assert [entry.id for entry in content.strategies] == active
+    assert sorted(parts, key=lambda entry: active.index(str(entry.id))) == list(content.strategies)
+    assert {entry.category for entry in content.harmful} <= {"harmful"}
+
+
+@given(entries())
+def test_an_entry_that_is_put_reads_back_with_every_field(entry: StrategyEntry) -> None:
+    """Also beside the runs that it names: they are part of the confidence that was stated."""
+    delta = Delta(op_id="put", now=NOON, operations=(add_of(entry, NOON),))
+    playbook = apply(Playbook(), resolve(Snapshot(), delta, Policy()))
+    turns = [
+        TurnRecord(
+            turn_id=name, attempt_id=name, task="x", mode="cot", status="failure", verdict="failure",
+            started_at=NOON - timedelta(days=1),
+        )
+        for name in entry.examples
+    ]  # fmt: skip
+    (read,) = content_of(Snapshot(playbook), turns, NOON + timedelta(days=30)).strategies
+    assert read == entry
