@@ -7,7 +7,7 @@ when it is called, so that `--help` answers at once.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -15,6 +15,7 @@ from ace_graph.cli.commands.playbook import BulletId, KindName, MemoryKind, play
 from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
 
 if TYPE_CHECKING:
+    from ace_graph.memory.bullet import MemoryType, Polarity
     from ace_graph.memory.commit import Commit
     from ace_graph.memory.delta.operations import Operation
 
@@ -29,35 +30,40 @@ class VoteChoice(StrEnum):
     neutral = "neutral"
 
 
+Section = Annotated[
+    str | None,
+    typer.Option(help="Else lessons; profile, preferences and misconceptions are always in the prompt."),
+]
+OfKind = Annotated[
+    KindName | None, typer.Option("--kind", help="Sets section, type and --avoid as the kind needs them.")
+]
+Context = Annotated[str | None, typer.Option(help="When it applies; searches find it by these words.")]
+Examples = Annotated[
+    list[str] | None, typer.Option("--example", metavar="ID", help="A trajectory that supports it.")
+]
+OfType = Annotated[MemoryKind | None, typer.Option("--type", help="Inferred from the text by default.")]
+Tags = Annotated[list[str] | None, typer.Option(help="May be given several times.")]
+TtlDays = Annotated[
+    float | None, typer.Option(help="After so many days without a change no prompt holds it.")
+]
+
+
 @playbook.command()
 def add(
     text: Annotated[str, typer.Argument(help="What is to be remembered, in one sentence.")],
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
-    section: Annotated[
-        str | None,
-        typer.Option(help="Else lessons; profile, preferences and misconceptions are always in the prompt."),
-    ] = None,
-    kind: Annotated[
-        KindName | None, typer.Option("--kind", help="Sets section, type and --avoid as the kind needs them.")
-    ] = None,
-    context: Annotated[
-        str | None, typer.Option(help="When it applies; searches find it by these words.")
-    ] = None,
-    example: Annotated[
-        list[str] | None, typer.Option("--example", metavar="ID", help="A trajectory that supports it.")
-    ] = None,
+    section: Section = None,
+    kind: OfKind = None,
+    context: Context = None,
+    example: Examples = None,
     importance: Annotated[float, typer.Option(min=0, max=1, help="From 0 to 1.")] = 0.5,
-    memory_type: Annotated[
-        MemoryKind | None, typer.Option("--type", help="Inferred from the text by default.")
-    ] = None,
+    memory_type: OfType = None,
     topic: Annotated[str | None, typer.Option(help="Such as fraction_addition.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
+    tag: Tags = None,
     avoid: Annotated[bool, typer.Option("--avoid", help="It is what not to do.")] = False,
     pin: Annotated[bool, typer.Option("--pin", help="Put it into every prompt.")] = False,
-    ttl_days: Annotated[
-        float | None, typer.Option(help="After so many days without a change no prompt holds it.")
-    ] = None,
+    ttl_days: TtlDays = None,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -69,22 +75,16 @@ def add(
     ace-graph playbook add "Retry once after a 429" --kind strategy --context "calling an API"
     """
     from ace_graph.memory.delta.operations import Add
-    from ace_graph.memory.views.kinds import fields_of
 
-    fields = None if kind is None else fields_of(kind.value)
-    if fields is not None and (section or memory_type or avoid):
-        raise typer.BadParameter("--kind says what --section, --type and --avoid say: use it alone")
     operation = Add(
         ref="new",
         content=text,
-        section=section or (fields and fields.section) or "lessons",
-        memory_type=fields.memory_type if fields else memory_type.value if memory_type else None,
+        **_kind_fields(kind, section, memory_type, avoid=avoid),
         topic=topic,
         context=context,
         examples=tuple(example or ()),
         importance=importance,
         tags=tuple(tag or ()),
-        polarity=fields.polarity if fields else "anti_pattern" if avoid else "strategy",
         pinned=pin,
         ttl_days=_checked_days(ttl_days),
         sources=("cli",),
@@ -93,6 +93,34 @@ def add(
     new_id = done.report.refs["new"]
     how = "added" if new_id in done.report.added else "known already, reinforced"
     _report(done, f"{new_id}: {how}{_quarantine_note(done, new_id)}", as_json=as_json, new_id=new_id)
+
+
+class _KindFields(TypedDict):
+    section: str
+    memory_type: MemoryType | None
+    polarity: Polarity
+
+
+def _kind_fields(
+    kind: KindName | None, section: str | None, memory_type: MemoryKind | None, *, avoid: bool
+) -> _KindFields:
+    """The fields that a kind sets, or else the single options."""
+    from ace_graph.memory.views.kinds import fields_of
+
+    if kind is None:
+        return {
+            "section": section or "lessons",
+            "memory_type": memory_type.value if memory_type else None,
+            "polarity": "anti_pattern" if avoid else "strategy",
+        }
+    if section or memory_type or avoid:
+        raise typer.BadParameter("--kind says what --section, --type and --avoid say: use it alone")
+    found = fields_of(kind.value)
+    return {
+        "section": found.section or "lessons",
+        "memory_type": found.memory_type,
+        "polarity": found.polarity,
+    }
 
 
 @playbook.command()
