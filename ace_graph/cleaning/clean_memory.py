@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ace_graph.background.lease import Sleep
@@ -18,8 +18,10 @@ from ace_graph.errors import CommitContention, CorruptPayload, NewerFormat
 from ace_graph.memory.pending import Amend
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Retention
 from ace_graph.memory.stores.base import CleanableStore, PendingStore
+from ace_graph.memory.stores.playbooks import NamingStore, keeps_playbooks
 from ace_graph.memory.trajectory import TrajectoryFilter, without_steps
 from ace_graph.memory.turn import TurnRecord
+from ace_graph.playbooks.versions import keep_versions
 from ace_graph.runtime import logger
 
 __all__ = [
@@ -39,11 +41,15 @@ _PAGE = 200
 
 @dataclass(frozen=True)
 class CleaningResult:
-    """What a pass did: learners visited, learners that it could not clean, and what it deleted."""
+    """What a pass did: learners visited, learners or playbooks that it could not clean, and what it deleted.
+
+    `versions` counts versions of named playbooks whose content was dropped.
+    """
 
     learners: int = 0
     failed: int = 0
     cleaned: Cleaned = Cleaned()  # noqa: RUF009  a frozen value
+    versions: int = 0
 
 
 def _ignore(_done: int) -> None:
@@ -62,6 +68,8 @@ async def clean_learners(
 ) -> CleaningResult:
     """Clean all learners, or one, as `retention` says at `now`; with `dry_run` count what would go.
 
+    Then old versions of their named playbooks are dropped, as the store's policy says.
+
     A learner whose rows can't be read is passed over, logged and counted. `on_learner` is called with the
     number of learners done. Raises StoreUnavailable and what else the store raises for all of them.
     """
@@ -75,7 +83,35 @@ async def clean_learners(
             logger.warning("[ACE Memory] a learner was not cleaned: %s", error)
         result = CleaningResult(result.learners + 1, result.failed + failed, result.cleaned + cleaned)
         on_learner(result.learners)
-    return result
+    return await _drop_versions(store, result, now, learner_id, dry_run=dry_run)
+
+
+async def _drop_versions(
+    store: CleanableStore, result: CleaningResult, now: datetime, owner: str | None, *, dry_run: bool
+) -> CleaningResult:
+    """Drop old versions of the named playbooks, of all owners or of one."""
+    if not keeps_playbooks(store):
+        return result
+    failed = versions = 0
+    async for playbook_id in _playbook_ids(store, owner):
+        try:
+            versions += await keep_versions(store, playbook_id, now, dry_run=dry_run)
+        except (CorruptPayload, NewerFormat, CommitContention) as error:
+            failed += 1
+            logger.warning("[ACE Memory] old versions of a playbook were not dropped: %s", error)
+    return replace(result, failed=result.failed + failed, versions=versions)
+
+
+async def _playbook_ids(store: NamingStore, owner: str | None) -> AsyncIterator[str]:
+    if owner is None:
+        async for playbook_id in learner_ids(store.playbooks):
+            yield playbook_id
+        return
+    after = ""
+    while page := await store.playbooks.entries(owner, _PAGE, after):
+        for entry in page:
+            yield entry.playbook_id
+        after = page[-1].name_key
 
 
 async def learner_ids(store: CleanableStore, only: str | None = None) -> AsyncIterator[str]:

@@ -100,12 +100,14 @@ def version_number(versions: tuple[StoredVersion, ...], version: int | str) -> i
     return number
 
 
-async def keep_versions(store: Store, playbook_id: str, now: datetime | None = None) -> int:
+async def keep_versions(
+    store: Store, playbook_id: str, now: datetime | None = None, *, dry_run: bool = False
+) -> int:
     """Drop the contents of old versions of a named playbook, by the store's policy; return how many.
 
-    Who made a dropped version, when and why, stays listed.
+    With `dry_run` they are only counted. Who made a dropped version, when and why, stays listed.
     """
-    return await _drop(naming(store).playbooks, playbook_id, now or utc_now())
+    return await _drop(naming(store).playbooks, playbook_id, now or utc_now(), dry_run=dry_run)
 
 
 async def drop_old_versions(target: Target, now: datetime) -> int:
@@ -113,11 +115,11 @@ async def drop_old_versions(target: Target, now: datetime) -> int:
     return 0 if target.named is None else await _drop(target.named, target.key, now)
 
 
-async def _drop(playbooks: PlaybookStore, playbook_id: str, now: datetime) -> int:
+async def _drop(playbooks: PlaybookStore, playbook_id: str, now: datetime, *, dry_run: bool = False) -> int:
     versions = await playbooks.versions(playbook_id)
     plan = retention_plan(versions, kept_versions(versions, playbooks.policy.versions, now))
-    if plan is None:
-        return 0
+    if plan is None or dry_run:
+        return 0 if plan is None else plan.dropped
     found = {n: await playbooks.content_at(playbook_id, n) for n in plan.contents}
     contents = {n: content for n, content in found.items() if content is not None}
     if len(contents) < len(found):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
+from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.serialization import dump_access, dump_effect, dump_playbook, dump_record
 from ace_graph.memory.stores.base import LearnerExport
@@ -19,26 +20,52 @@ CONVERSATIONS_AND_END = ('"conversations": [', "]}\n")
 
 
 def memory_pieces(found: LearnerExport) -> Iterator[str]:
-    """Yield the first part of the document: playbook, access part, history, turns and pending work."""
+    """Yield the first part of the document: the memory, its history, turns, pending work, playbooks."""
+    yield f'{{"learner_id": {_json(found.learner_id)},\n'
+    yield from _content_pieces(found)
+    yield ',\n"turns": ['
+    yield from _separated(map(dump_record, found.turns))
+    yield '],\n"pending": ['
+    # Lease and owner describe a process of the operator, not the learner.
+    yield from _separated(item.model_dump_json(exclude={"lease", "owner"}) for item in found.pending)
+    yield '],\n"playbooks": ['
+    for place, each in enumerate(found.playbooks):
+        yield f"{',' if place else ''}\n{{{_fields(each.entry)},\n"
+        yield from _content_pieces(each.stored)
+        yield "}"
+    yield "],\n"
+
+
+def _content_pieces(found: LearnerExport) -> Iterator[str]:
+    """Yield the fields of a memory or of a named playbook: version, content, access part and history."""
     snapshot, history = found.snapshot, found.history
     version = None if snapshot.absent else snapshot.version.n
-    yield f'{{"learner_id": {_json(found.learner_id)},\n"version": {_json(version)},\n'
+    yield f'"version": {_json(version)},\n'
     yield f'"playbook": {dump_playbook(snapshot.playbook)},\n'
     yield f'"access": {dump_access(snapshot.access)},\n'
     base = f'"base_version": {history.base_n}, "base": {dump_playbook(history.base)}'
     yield f'"history": {{{base}, "entries": ['
     yield from _separated(_json(_entry(each)) for each in history.entries)
-    yield ']},\n"turns": ['
-    yield from _separated(map(dump_record, found.turns))
-    yield '],\n"pending": ['
-    # Lease and owner describe a process of the operator, not the learner.
-    yield from _separated(item.model_dump_json(exclude={"lease", "owner"}) for item in found.pending)
-    yield "],\n"
+    yield "]}"
+
+
+def _fields(entry: PlaybookEntry) -> str:
+    fields = {
+        "playbook_id": entry.playbook_id,
+        "name": entry.name,
+        "description": entry.description,
+        "scope": entry.scope,
+        "visibility": entry.visibility,
+        "created_at": entry.created_at.isoformat(),
+        "updated_at": entry.updated_at.isoformat(),
+    }
+    return _json(fields)[1:-1]
 
 
 def _entry(entry: HistoryEntry) -> Mapping[str, object]:
     return {
         "version": entry.n,
+        "label": str(entry.label),
         "op_id": entry.op_id,
         "at": entry.at.isoformat(),
         "author": entry.author,

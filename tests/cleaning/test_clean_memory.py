@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph import playbooks
 from ace_graph.cleaning import clean_memory
 from ace_graph.cleaning.clean_memory import clean_learners, trim_trajectories
 from ace_graph.errors import CommitTooOld
@@ -21,6 +22,7 @@ from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.memory.stores.unsaved import Unsaved, commit_unsaved
 from ace_graph.memory.turn import Step, TurnReflection
+from ace_graph.playbooks import Change
 from ace_graph.testing.conformance.writing import adding, record, rewriting, touching, write
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -144,3 +146,23 @@ async def test_what_a_turn_could_not_save_is_refused_when_late() -> None:
     with pytest.raises(CommitTooOld, match="it may be a repeat"):
         await commit_unsaved(store, late)
     assert len((await store.load("ada")).playbook) == 3
+
+
+@pytest.mark.parametrize("owner", [None, "ada"])
+async def test_a_pass_drops_old_versions_of_playbooks(owner: str | None) -> None:
+    store, long_ago = InMemoryStore(), NOON - timedelta(days=100)
+    made = [
+        await playbooks.create(store, "maths", owner=name, change=Change(now=long_ago))
+        for name in ("ada", "ben")
+    ]
+    for playbook_id in made:
+        for n in range(8):
+            delta = adding(f"Fact {n} is about {n * 7}").model_copy(update={"now": long_ago})
+            await write(store.playbooks, playbook_id, delta)
+    counted = await clean_learners(store, Retention(), NOON, learner_id=owner, dry_run=True)
+    assert counted.versions == (3 if owner else 6)
+    done = await clean_learners(store, Retention(), NOON, learner_id=owner)
+    assert (done.versions, done.failed) == (counted.versions, 0)
+    assert (await clean_learners(store, Retention(), NOON, learner_id=owner)).versions == 0
+    kept = {each.n for each in await store.playbooks.versions(made[0]) if each.readable}
+    assert kept == {1, *range(5, 10)}

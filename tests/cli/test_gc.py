@@ -38,7 +38,7 @@ def _grown(ace: Commands) -> None:
 
 def test_a_dry_run_counts_what_would_go(ace: Commands) -> None:
     _grown(ace)
-    told = {"learners": 2, "failed": 0, "steps": 1, "turns": 1, "deltas": 0, "unreflected": 1}
+    told = {"learners": 2, "failed": 0, "steps": 1, "turns": 1, "deltas": 0, "unreflected": 1, "versions": 0}
     assert ace.ok("gc", "--dry-run", "--json").json == {"dry_run": True, **told, "conversations": 0}
     assert ace.ok("gc", "--json").json == {"dry_run": False, **told, "conversations": 0}
     rest = {**told, "steps": 0, "turns": 0}
@@ -48,7 +48,7 @@ def test_a_dry_run_counts_what_would_go(ace: Commands) -> None:
 def test_gc_says_in_words_what_went(ace: Commands) -> None:
     _grown(ace)
     told = ace.ok("gc", "--dry-run").out
-    assert "Would delete the steps of 1 turn, 1 record of turns, 0 old deltas, 0 conversations" in told
+    assert "Would delete the steps of 1 turn, 1 record of turns, 0 old deltas, 0 old versions" in told
     assert "Kept the steps of 1 old turn that nobody has reflected on" in told
     assert ace.ok("gc", "--learner", "ben").out.startswith("Deleted the steps of 0 turns")
     assert ace.ok("gc").out.startswith("Deleted the steps of 1 turn, 1 record of turns")

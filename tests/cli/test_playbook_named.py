@@ -137,6 +137,17 @@ def test_what_cannot_be_done_is_one_sentence(ace: Commands, arguments: tuple[str
     assert ace.ok("playbook", "list", "--json").json == {"playbooks": []}
 
 
+def test_the_export_of_a_learner_holds_the_playbooks(ace: Commands, advice: Path) -> None:
+    ace.ok("playbook", "create", "api_client", str(advice), "--learner", "ada")
+    ace.ok("playbook", "add", "Use /v2", "--name", "api_client", "--learner", "ada")
+    exported = ace.ok("learner", "export", "ada")
+    assert "nothing is stored" not in exported.err
+    (playbook,) = exported.json["playbooks"]
+    assert (playbook["name"], playbook["version"], exported.json["version"]) == ("api_client", 2, None)
+    assert [b["content"] for b in playbook["playbook"]["bullets"]][-1] == "Use /v2"
+    assert [entry["label"] for entry in playbook["history"]["entries"]] == ["1.0", "1.1"]
+
+
 def test_forgetting_a_learner_deletes_the_playbooks_too(ace: Commands, advice: Path) -> None:
     ace.ok("playbook", "create", "api_client", str(advice), "--learner", "ada")
     ace.ok("learner", "forget", "ada", "--yes")

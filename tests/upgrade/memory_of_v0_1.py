@@ -121,6 +121,18 @@ class GoingOn:
 
         old.run(go_on)
 
+    def test_versions_without_a_label_are_counted_on(self, old: Old) -> None:
+        """The memory is the playbook `default`, and named ones can be created beside it."""
+        name, newest = old.place(ADA), old.said(ADA)["version"]
+        before = old.playbook("versions", name)["versions"]
+        assert before[0] | {"version": newest, "label": f"1.{newest - 1}", "readable": True} == before[0]
+        old.playbook("add", name, "Sums come first")
+        old.playbook("clear", name)
+        after = [each["label"] for each in old.playbook("versions", name)["versions"]]
+        assert after == ["2.0", f"1.{newest}", *(each["label"] for each in before)]
+        old.playbook("create", name, "beside it")
+        assert [each["name"] for each in old.playbook("list", name)["playbooks"]] == ["default", "beside it"]
+
     @pytest.mark.parametrize("learner", LEARNERS)
     def test_every_version_can_be_gone_back_to_and_forth(self, old: Old, learner: str) -> None:
         name, said = old.place(learner), old.said(learner)

@@ -74,6 +74,7 @@ def _print_result(result: CleaningResult, conversations: int, *, dry_run: bool, 
                 "turns": cleaned.turns,
                 "deltas": cleaned.deltas,
                 "unreflected": cleaned.unreflected,
+                "versions": result.versions,
                 "conversations": conversations,
             }
         )
@@ -83,6 +84,7 @@ def _print_result(result: CleaningResult, conversations: int, *, dry_run: bool, 
             f"the steps of {counted(cleaned.steps, 'turn')}",
             counted(cleaned.turns, "record") + " of turns",
             counted(cleaned.deltas, "old delta"),
+            counted(result.versions, "old version") + " of playbooks",
             counted(conversations, "conversation"),
         )
     )

@@ -94,7 +94,8 @@ def export_(
             with file.open("wb") if file else nullcontext(typer.get_binary_stream("stdout")) as out:
                 async for piece in export_chunks(found, conversations):
                     out.write(piece)
-            return not found.snapshot.absent or bool(conversations and await conversations.of(learner))
+            stored = bool(found.playbooks) or not found.snapshot.absent
+            return stored or bool(conversations and await conversations.of(learner))
 
     found = on_store(store, write)
     audit("export", learner, found=found)
