@@ -154,7 +154,7 @@ def _for_lesson(add: Add, decision: LessonDecision | None, known: Mapping[str, B
         return Touch(bullet_ids=(bullet.id,))
     if not decision.content or not _keeps(bullet.content, decision.content):
         return add
-    return Update(bullet_id=bullet.id, content=decision.content)
+    return Update(bullet_id=bullet.id, content=decision.content, examples=add.examples)
 
 
 def _keeps(old: str, new: str) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ace_graph
 from ace_graph.memory.bullet import Bullet, Stated
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook, Vote
@@ -149,3 +151,16 @@ def test_later_feedback_replaces_the_stored_verdict() -> None:
     said = {"verdict": "failure", "score": 0.0, "at": NOW}
     held = bullet(examples=("t1",), polarity="observation")
     assert read(held, [turn("t1", agent="crawler", feedback=[said])]) < 0.5 < read(held, [turn("t1")])
+
+
+def test_only_what_people_read_knows_of_confidence() -> None:
+    """Which bullet a prompt holds, and which one is archived, must not depend on the wall clock."""
+    root = Path(ace_graph.__file__).parent
+    readers = ("memory/views/", "memory/stores/memories.py", "cli/", "server/routes/")
+    found = [path.relative_to(root).as_posix() for path in (root / "memory").rglob("*.py")]
+    found += [path.relative_to(root).as_posix() for path in root.rglob("*.py")]
+    found += [f"nodes/{path.name}" for path in (root / "nodes").glob("*.py")]
+    text = "from ace_graph.memory.views.confidence import"
+    using = {name for name in found if text in (root / name).read_text(encoding="utf-8")}
+    assert using
+    assert {name for name in using if not name.startswith(readers)} == set()
