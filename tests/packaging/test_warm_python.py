@@ -59,3 +59,16 @@ def test_two_processes_share_nothing(warm_python: WarmPython) -> None:
     for _ in range(2):
         done = subprocess.run(warm_python("-c", code), capture_output=True, text=True, check=True)
         assert done.stdout == "False\n"
+
+
+def test_what_a_program_leaves_open_ends_and_is_told(warm_python: WarmPython) -> None:
+    code = (
+        "import atexit, sys\n"
+        "class Open:\n"
+        "    def __del__(self, write=sys.stdout.write): write('deleted')\n"
+        "kept = Open(); kept.itself = kept\n"
+        "atexit.register(lambda: sys.stdout.write('exited '))\n"
+        "raise SystemExit(4)\n"
+    )
+    done = subprocess.run(warm_python("-c", code), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (4, "exited deleted", "")

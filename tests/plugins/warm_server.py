@@ -11,6 +11,7 @@ background once it listens, and ends when the process OWNER has ended.
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
 import json
@@ -60,13 +61,15 @@ class Request:
 
 def main(path: str, owner: int) -> None:
     """Serve until `owner` has ended; in a forked process, be what was asked for."""
+    codes: list[int] = []
+    atexit.register(_leave, codes)  # before all others, so that it comes after them
     for name in IMPORTED:
         import_module(name)
     gc.collect()
     gc.freeze()  # or every child would copy all of it at its first collection
     request = _serve(path, owner)
     if request is not None:
-        _become(request)
+        codes += _exit_code(request)
 
 
 def _serve(path: str, owner: int) -> Request | None:
@@ -136,6 +139,31 @@ def _attend(connection: socket.socket) -> Request:
         connection.sendall(b"%d\n" % code)
     finally:
         os._exit(0)
+
+
+def _exit_code(request: Request) -> list[int]:
+    """Be the process; return its exit code, or none where Python has to tell what is wrong with its end."""
+    warns = request.arguments[:2] == ["-W", "error"]
+    try:
+        _become(request)
+    except SystemExit as end:
+        if warns or not isinstance(end.code, int | None):
+            raise
+        return [end.code or 0]
+    return [] if warns else [0]
+
+
+def _leave(codes: list[int]) -> None:
+    """End once the program's own objects have. Python would also take apart, and so copy, what is shared."""
+    if codes:
+        program = sys.modules["__main__"].__dict__
+        if program is not globals():
+            program.clear()
+        gc.collect()
+        with suppress(OSError):  # nobody reads: Python says so in its own way
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(codes[-1])
 
 
 def _only_wake(number: int, frame: FrameType | None) -> None:
