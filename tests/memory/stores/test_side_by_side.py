@@ -29,7 +29,7 @@ from hypothesis.stateful import (
 )
 
 from ace_graph.errors import LearnerForgotten
-from ace_graph.memory.commit import Commit, touched
+from ace_graph.memory.commit import Commit, references, touched
 from ace_graph.memory.delta.effect import Report, apply
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.delta.resolve import resolve
@@ -78,7 +78,8 @@ class Model:
     def commit(self, delta: Delta, made: TurnRecord | None) -> Report:
         if delta.op_id in self.applied:
             return self.applied[delta.op_id]
-        effect = resolve(self.snapshot, delta, POLICY)
+        unknown = references(delta, self.snapshot, made) - set(self.turns)
+        effect = resolve(self.snapshot, delta, POLICY, unknown)
         playbook = apply(self.snapshot.playbook, effect)
         access = touched(self.snapshot.access, effect, made, on=delta.now.astimezone(UTC).date())
         self.n += bool(effect.changes)
