@@ -8,7 +8,7 @@ This package imports neither LangGraph nor LangChain, and does I/O in `stores/` 
 
 from __future__ import annotations
 
-from ace_graph.memory.bullet import Bullet, BulletTag, MemoryType, Polarity, content_hash
+from ace_graph.memory.bullet import Bullet, BulletTag, MemoryType, Polarity, Stated, content_hash
 from ace_graph.memory.delta.effect import Effect, Report, apply
 from ace_graph.memory.delta.operations import (
     Add,
@@ -63,6 +63,7 @@ __all__ = [
     "Reset",
     "Restore",
     "Snapshot",
+    "Stated",
     "Supersede",
     "Tag",
     "Touch",

@@ -27,8 +27,8 @@ from ace_graph.memory.views.kinds import Kind, checked_kind, fields_of, kind_of
 
 __all__ = ["Memory", "memories", "remember", "trajectories_behind"]
 
-MAX_READ = 1_000
-"""The most records of turns that are read to compute confidences: the newest."""
+MAX_READ = 300
+"""The most records of turns that one list reads, the newest. Votes of older ones count by their number."""
 
 SOURCE = "host"
 """The source of a bullet that a host remembers; such bullets need no proof (trust.py)."""
@@ -112,7 +112,7 @@ async def memories(store: Store, learner_id: str, kind: str, limit: int = 100) -
 async def trajectories_behind(
     store: Store, learner_id: str, snapshot: Snapshot, bullets: Iterable[Bullet]
 ) -> tuple[TurnRecord, ...]:
-    """Return the records of the trajectories behind these bullets in one read: at most 1,000, the newest.
+    """Return the records of the trajectories behind these bullets in one read: at most 300, the newest.
 
     They are the examples of the bullets, and turns with a vote on one of them. Deleted ones are left out.
     """

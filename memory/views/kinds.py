@@ -3,10 +3,14 @@
 Seven are kinds of bullets, and every bullet has exactly one. A trajectory is the record of a turn, and a
 reflection is a part of it; both are stored by their own calls.
 
-    consolidated    merged from several bullets           preference     in the section `preferences`
-    anti_pattern    what to avoid                         experience     memory type episodic
-    observation     what was seen                         strategy       memory type procedural
-                                                          fact           any other
+    consolidated    merged from several bullets
+    preference      in the section `preferences`
+    fact            any other statement of the learner about themselves: a profile slot, the section `profile`
+    anti_pattern    what to avoid, by its polarity
+    observation     what was seen, by its polarity
+    experience      memory type episodic
+    strategy        memory type procedural
+    fact            any other
 """
 
 from __future__ import annotations
@@ -66,10 +70,12 @@ def kind_of(bullet: Bullet) -> BulletKind:
     """Return the one kind of a bullet: the first that fits, in the order of the module's table."""
     if bullet.consolidated_from:
         return "consolidated"
-    if bullet.polarity != "strategy":
-        return bullet.polarity
     if bullet.section == "preferences":
         return "preference"
+    if bullet.section == "profile" or bullet.slot is not None:
+        return "fact"
+    if bullet.polarity != "strategy":
+        return bullet.polarity
     if bullet.memory_type == "episodic":
         return "experience"
     return "strategy" if bullet.memory_type == "procedural" else "fact"

@@ -171,3 +171,18 @@ def test_an_empty_playbook_is_an_empty_export(ace: Commands) -> None:
 def test_the_help_of_export_lists_every_format(ace: Commands) -> None:
     shown = ace.ok("playbook", "export", "--help").out
     assert [each.name for each in FORMATS if f"{each.name:<10} {each.summary}" not in shown] == []
+
+
+def test_examples_come_back_where_the_trajectories_are_and_are_sources_elsewhere(ace: Commands) -> None:
+    run = ace.ok("trajectory", "start", "Fetch the invoices", "--json").json["trajectory_id"]
+    ace.ok("playbook", "add", "Retry after a 429", "--example", run, "--context", "calling an API")
+    (before,) = ace.bullets()
+    ace.ok("playbook", "export", "-o", "own.json")
+    ace.ok("playbook", "clear")
+    ace.ok("playbook", "import", "own.json")
+    (back,) = ace.bullets()
+    assert (back["examples"], back["context"], back["evidence_count"]) == ([run], "calling an API", 1)
+    assert {**back, "id": "", "updated_at": ""} == {**before, "id": "", "updated_at": ""}
+    ace.ok("playbook", "import", "own.json", "--learner", "ben")
+    (there,) = ace.ok("playbook", "show", "--json", "--learner", "ben").json["bullets"]
+    assert (there["examples"], there["sources"], there["evidence_count"]) == ([], [run, "cli"], 1)

@@ -7,10 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ace_graph.errors import UnknownKind, UsageError
+from ace_graph.learning.statements.explicit import explicit_operations
+from ace_graph.memory import Delta, Playbook, Policy, Snapshot, apply, resolve
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 from ace_graph.memory.views.kinds import BULLET_KINDS, KINDS, checked_kind, fields_of, kind_of
 from ace_graph.memory.views.strategy import CATEGORIES
+from ace_graph.testing.conformance.writing import NOON
 
 BULLETS = st.builds(
     Bullet,
@@ -56,3 +59,18 @@ def test_an_unknown_kind_is_refused_by_a_named_error_that_names_the_nine() -> No
 def test_what_is_stored_otherwise_says_how(kind: str, call: str) -> None:
     with pytest.raises(UsageError, match=call):
         fields_of(kind)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("I prefer pictures.", "preference"),
+        ("Call me Ada.", "fact"),
+        ("I am 10 years old.", "fact"),
+        ("Remember that my exam is on Friday.", "fact"),
+    ],
+)
+def test_what_a_learner_says_of_themselves_is_a_preference_or_a_fact(said: str, kind: str) -> None:
+    operations = explicit_operations(said, Playbook(), "t1")
+    effect = resolve(Snapshot(), Delta(op_id="o", now=NOON, operations=tuple(operations)), Policy())
+    assert [kind_of(bullet) for bullet in apply(Playbook(), effect).bullets()] == [kind]
