@@ -44,8 +44,7 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 
 
 _PICTURES = _words(
-    "pictures?|drawings?|draw|diagrams?|visuals?|visually",
-    r"sketch\w*|illustrat\w+|fraction bars?|bar models?",
+    r"pictures?|drawings?|draw|diagrams?|visuals?|visually|sketch\w*|illustrat\w+|fraction bars?|bar models?"
 )
 _AGAINST = _words("no|not|never|don'?t|without|dislikes?|hates?|avoid|stop|less|fewer")
 _SHORT = _words(
@@ -55,19 +54,13 @@ _SHORT = _words(
     "keep (?:it|answers?|them) short",
     r"(?:no|without|hates?|dislikes?) long \w+",
 )
-_STEPS = _words(
-    "step[- ]by[- ]step|in steps",
-    "(?:every|each|all|all the|the|show) steps?",
-    "in detail|detailed",
-)
+_STEPS = _words("step[- ]by[- ]step|in steps|(?:every|each|all|all the|the|show) steps?|in detail|detailed")
 _VOICE = _words("like|as|be|voice|persona|style|talks?|speak|sound|answers?|characters?")
 _NAME = re.compile(
     r"\b(?i:calls? me|called me|my name(?: is|'s)|i am called|i'?m called|goes by|name (?:is|:)|name:"
     r"|(?:wants|likes|prefers) to be called)\s+[\"'“]?([^\W\d_][\w'’-]*(?:\s[A-Z][\w'’-]*)?)"
 )
-_NO_NAMES = frozenset(
-    ["a", "an", "back", "by", "if", "in", "later", "not", "on", "that", "the", "this", "when"]
-)
+_NO_NAMES = {"a", "an", "back", "by", "if", "in", "later", "not", "on", "that", "the", "this", "when"}
 _MISCONCEPTION = _words(
     r"mix(?:es|ing|ed)?(?: them)? up|confus\w+|mess(?:es|ing|ed)? up|struggl\w+|trouble with",
     r"forget(?:s|ting)?|get(?:s|ting)? \w+(?: \w+){0,3} wrong|mistak\w+|misconception|wrongly",
@@ -97,7 +90,6 @@ class Preferences:
     voice: Voice | None = None
     pictures: bool = False
     short: bool = False
-    steps: bool = False
     language: str | None = None
     form: Form | None = None
     misconceptions: list[Item] = field(default_factory=list[Item])
@@ -106,26 +98,26 @@ class Preferences:
     def read(self, item: Item) -> None:
         """Take up what `item` says."""
         text = item.text
-        name = _NAME.search(text)
+        name, picture, language = (pattern.search(text) for pattern in (_NAME, _PICTURES, _LANGUAGE))
         if name is not None and name[1].casefold() not in _NO_NAMES:
             self.name = name[1].strip()
             self._set_source("name", item)
         if _VOICE.search(text) and (voice := _voice_in(text)) is not None:
             self.voice = None if _AGAINST.search(text) else voice
             self._set_source("voice", item)
-        if (picture := _PICTURES.search(text)) is not None:
+        if picture is not None:
             self.pictures = _AGAINST.search(text[: picture.start()]) is None
             self._set_source("pictures", item)
         if _SHORT.search(text):
-            self.short, self.steps = True, False
+            self.short = True
             self._set_source("short", item)
         elif _STEPS.search(text):
-            self.steps, self.short = _AGAINST.search(text) is None, False
+            self.short = False
             self._set_source("steps", item)
         if (form := requested_form(text)) is not None:
             self.form = form
             self._set_source("form", item)
-        if (language := _LANGUAGE.search(text)) is not None:
+        if language is not None:
             self.language = language[1].capitalize()
         if _MISCONCEPTION.search(text) or _NEVER_ADD.search(text):
             self.misconceptions.append(item)

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from ace_graph.errors import RequestRefused, StoreError
 from ace_graph.graph import ACEGraph
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.server.clock import Clock
@@ -22,7 +23,6 @@ from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTur
 from ace_graph.server.errors import error_location, http_error_for
 from ace_graph.server.schemas import ChatRequest, reply_of
 from ace_graph.server.turns.event_log import LiveTurn
-from ace_graph.server.turns.prefetch import prefetch_snapshot
 from ace_graph.server.turns.run_turn import (
     TurnWork,
     remove_question,
@@ -116,7 +116,7 @@ class Turns:
         request_json = request.model_dump_json(by_alias=True)
         turn = AcceptedTurn(new_id, conversation, learner_id, request_json, thread_id=new_id)
         live = self._live[turn.run_id] = LiveTurn(turn.run_id, conversation, learner_id)
-        snapshot = prefetch_snapshot(self._resources.store, self._resources.snapshots, learner_id)
+        snapshot = self._prefetch(learner_id)
         try:
             turn = await self._conversations.accept(turn)
         except BaseException:
@@ -295,6 +295,16 @@ class Turns:
         except Exception as error:
             logger.warning("[ACE Server] a failed turn could not be closed: %s", type(error).__name__)
 
+    def _prefetch(self, learner_id: str) -> asyncio.Future[Snapshot]:
+        """Begin to load the memory while the turn is being stored: the learner waits for the slower of both.
+
+        The router awaits what is loaded here (`PrefetchedContext.loading`), so the memory is read once.
+        """
+        known = self._resources.snapshots.get(learner_id)
+        loading = asyncio.ensure_future(self._resources.store.load(learner_id, known=known))
+        loading.add_done_callback(_retrieve_exception)
+        return loading
+
     async def _end_cancelled(self, turn: AcceptedTurn, live: LiveTurn, reason: tuple[object, ...]) -> None:
         """Leave a cancelled turn to the next server, unless its learner was forgotten."""
         forgotten = reason == ("forgotten",)
@@ -303,6 +313,12 @@ class Turns:
         except Exception as error:
             logger.warning("[ACE Server] a stopped turn keeps its lease: %s", type(error).__name__)
         live.fail(_forgotten() if forgotten else _left_to_next_server())
+
+
+def _retrieve_exception(loading: asyncio.Future[Snapshot]) -> None:
+    """Keep asyncio from logging the error of a turn that ended before its router asked for the memory."""
+    if not loading.cancelled():
+        loading.exception()
 
 
 def _lost() -> RequestRefused:
