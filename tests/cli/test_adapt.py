@@ -46,7 +46,7 @@ def steps(folder: Path, phase: str) -> list[Json]:
     return [step for step in found if step["phase"] == phase]
 
 
-def test_online_counts_what_an_independent_count_counts(
+def test_online_accuracy_equals_an_independent_count(
     ace: Commands, gemini: GeminiServer, tmp_path: Path
 ) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", 17)

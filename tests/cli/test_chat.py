@@ -113,7 +113,7 @@ def test_the_playbook_is_searched_explained_changed_and_changed_back(ace: Comman
     assert kept["created_at"] == before["Name the unit"]["created_at"]
 
 
-def test_what_can_not_be_done_to_the_playbook_says_why(ace: Commands) -> None:
+def test_a_refused_playbook_command_says_why(ace: Commands) -> None:
     done = ace("chat", stdin="/playbook undo\n/playbook pin 7\n/playbook why no-such\n/playbook dance\n")
     assert "there is nothing to undo" in done.err
     assert "7: there is no such item" in done.err
@@ -144,7 +144,7 @@ def test_feedback_before_an_answer_is_refused_and_the_chat_goes_on(ace: Commands
 
 
 @pytest.mark.parametrize("line", ["/help", "/feedback", "/feedback blue", "/nonsense"])
-def test_help_is_shown_on_request_and_for_what_is_no_command(ace: Commands, line: str) -> None:
+def test_help_is_shown_on_request_and_for_unknown_commands(ace: Commands, line: str) -> None:
     assert "/feedback good|bad" in _chat(ace, line)
 
 
@@ -152,9 +152,7 @@ def test_quit_leaves_the_rest_unread(ace: Commands) -> None:
     assert _chat(ace, "/quit", "What is 2+2?") == ""
 
 
-def test_no_model_is_said_on_stderr_and_the_log_stays_quiet(
-    ace: Commands, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_model_is_reported_on_stderr_only(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     quiet = ace.ok("chat", stdin="What is 2+2?\n").err
     assert "offline tutor" in quiet
     assert "Loaded" not in quiet

@@ -36,7 +36,7 @@ def _grown(ace: Commands) -> None:
     asyncio.run(work())
 
 
-def test_a_dry_run_counts_what_would_go(ace: Commands) -> None:
+def test_a_dry_run_counts_without_deleting(ace: Commands) -> None:
     _grown(ace)
     told = {"learners": 2, "failed": 0, "steps": 1, "turns": 1, "deltas": 0, "unreflected": 1, "versions": 0}
     assert ace.ok("gc", "--dry-run", "--json").json == {"dry_run": True, **told, "conversations": 0}
@@ -45,7 +45,7 @@ def test_a_dry_run_counts_what_would_go(ace: Commands) -> None:
     assert ace.ok("gc", "--json").json == {"dry_run": False, **rest, "conversations": 0}
 
 
-def test_gc_says_in_words_what_went(ace: Commands) -> None:
+def test_gc_reports_its_deletions_in_words(ace: Commands) -> None:
     _grown(ace)
     told = ace.ok("gc", "--dry-run").out
     assert "Would delete the steps of 1 turn, 1 record of turns, 0 old deltas, 0 old versions" in told

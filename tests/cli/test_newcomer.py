@@ -27,7 +27,7 @@ def test_a_new_name_replaces_the_name_only(ace: Commands) -> None:
     assert _kept(ace) == {"I have dyslexia", "call me Mimi"}
 
 
-def test_only_what_was_kept_is_confirmed(ace: Commands) -> None:
+def test_only_stored_statements_are_confirmed(ace: Commands) -> None:
     told, other, *_ = _chat(ace, "I'm 10 years old. I have dyslexia. I live in Rome.", "I think so.")
     assert 'I will remember: "I\'m 10 years old"; "I live in Rome".' in told
     assert 'I have not kept "I have dyslexia"' in told
@@ -37,7 +37,7 @@ def test_only_what_was_kept_is_confirmed(ace: Commands) -> None:
     assert "Understood" not in told + other
 
 
-def test_only_what_was_forgotten_is_confirmed(ace: Commands) -> None:
+def test_only_forgotten_statements_are_confirmed(ace: Commands) -> None:
     before, _, after, *_ = _chat(ace, "Forget my name.", "Call me Mia.", "Forget my name.")
     assert 'I have not forgotten "my name"' in before
     assert 'I have forgotten: "Call me Mia".' in after

@@ -29,7 +29,7 @@ def test_a_removed_bullet_is_listed_and_restored_as_it_was(three: Commands) -> N
     assert three.ok("playbook", "archived", "--json").json["bullets"] == []
 
 
-def test_what_can_not_be_restored_says_why(three: Commands) -> None:
+def test_a_refused_restore_says_why(three: Commands) -> None:
     for name, why in (("les-00001", "is in the playbook"), ("les-00009", "does not hold les-00009")):
         done = three("playbook", "restore", name)
         assert (done.code, done.out) == (1, "")
@@ -67,7 +67,7 @@ def test_a_bullet_is_superseded_and_brought_back(three: Commands) -> None:
     assert [b["id"] for b in three.bullets()] == ["les-00001", "les-00002", "les-00003"]
 
 
-def test_votes_by_hand_move_a_counter_and_archive_what_only_harms(three: Commands) -> None:
+def test_votes_by_hand_move_counters_and_archive_harmful_bullets(three: Commands) -> None:
     assert three.ok("playbook", "tag", "les-00001", "helpful", "--by", "2").out == "les-00001: +2/-0\n"
     assert three.ok("playbook", "tag", "les-00001", "neutral", "--json").json["tagged"] == ["les-00001"]
     assert three.ok("playbook", "tag", "les-00003", "harmful", "--by", "2").out == "les-00003: +0/-2\n"

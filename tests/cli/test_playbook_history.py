@@ -17,7 +17,7 @@ def changed(ace: Commands) -> Commands:
     return ace
 
 
-def test_history_says_who_changed_what_the_newest_first(changed: Commands) -> None:
+def test_history_lists_changes_with_authors_newest_first(changed: Commands) -> None:
     versions = changed.ok("playbook", "history", "--json").json["versions"]
     assert [entry["version"] for entry in versions] == [4, 3, 2, 1]
     assert versions[0]["reason"] == "playbook remove"
@@ -28,7 +28,7 @@ def test_history_says_who_changed_what_the_newest_first(changed: Commands) -> No
     assert "1 removed" in lines[0]
 
 
-def test_diff_shows_what_came_went_and_changed(changed: Commands) -> None:
+def test_diff_shows_added_removed_and_changed_bullets(changed: Commands) -> None:
     difference = changed.ok("playbook", "diff", "2", "4", "--json").json
     assert [bullet["id"] for bullet in difference["removed"]] == ["les-00001"]
     (pair,) = difference["changed"]

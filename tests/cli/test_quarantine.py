@@ -13,7 +13,7 @@ from tests.cli.commands import Commands
 LINK = "Fractions are explained at https://example.org/f"
 
 
-def test_what_is_added_by_hand_is_screened_too_and_says_how_to_let_it_in(ace: Commands) -> None:
+def test_a_bullet_added_by_hand_is_screened_with_a_hint(ace: Commands) -> None:
     said = ace.ok("playbook", "add", LINK).out
     assert "in quarantine (link); playbook release les-00001 lets it into prompts" in said
     assert ace.bullets() == []
@@ -22,7 +22,7 @@ def test_what_is_added_by_hand_is_screened_too_and_says_how_to_let_it_in(ace: Co
     assert LINK in shown
 
 
-def test_only_what_is_in_quarantine_is_shown_as_such(ace: Commands) -> None:
+def test_only_quarantined_bullets_are_shown_as_such(ace: Commands) -> None:
     ace.ok("playbook", "add", "Draw first.")
     ace.ok("playbook", "add", LINK)
     held = ace.ok("playbook", "show", "--quarantined", "--json").json["bullets"]
@@ -50,7 +50,7 @@ def test_an_edit_that_brings_a_link_is_kept_back(ace: Commands) -> None:
     assert "in quarantine (link)" in ace.ok("playbook", "edit", "les-00001", LINK).out
 
 
-def test_an_import_says_what_it_kept_back(ace: Commands) -> None:
+def test_an_import_lists_quarantined_bullets(ace: Commands) -> None:
     file = ace.folder / "book.txt"
     file.write_text(f"## MATHS\n[mat-00001] Draw first.\n[mat-00002] {LINK}\n", encoding="utf-8")
     said = ace.ok("playbook", "import", file).out
@@ -82,7 +82,7 @@ def store_as_older_rules_left_it(ace: Commands, learner: str) -> None:
     asyncio.run(seed())
 
 
-def test_rescreen_moves_both_ways_and_says_what(ace: Commands) -> None:
+def test_rescreen_quarantines_and_releases_with_a_report(ace: Commands) -> None:
     store_as_older_rules_left_it(ace, "local")
     said = ace.ok("playbook", "rescreen", "--dry-run").out
     assert "local: les-00001 kept back (instruction: to set its instructions aside)" in said
@@ -96,7 +96,7 @@ def test_rescreen_moves_both_ways_and_says_what(ace: Commands) -> None:
     assert len(ace.ok("playbook", "history", "--json").json["versions"]) == 2, "no empty version"
 
 
-def test_rescreen_leaves_what_a_person_released(ace: Commands) -> None:
+def test_rescreen_keeps_the_releases_of_a_person(ace: Commands) -> None:
     ace.ok("playbook", "add", LINK)
     ace.ok("playbook", "release", "les-00001")
     assert "kept back 0, released 0" in ace.ok("playbook", "rescreen").out
@@ -113,7 +113,7 @@ def test_rescreen_of_everybody_looks_at_each_learner(ace: Commands) -> None:
     assert [b["id"] for b in ace.bullets("cleo")] == ["les-00002"]
 
 
-def test_rescreen_of_nobody_says_so(ace: Commands) -> None:
+def test_rescreen_of_an_unknown_learner_is_an_error(ace: Commands) -> None:
     done = ace("playbook", "rescreen", "--learner", "nobody")
     assert done.code == 1
     assert "nothing is stored for learner nobody" in done.err

@@ -40,7 +40,7 @@ def test_additional_context_is_an_input_of_its_own() -> None:
     assert "additional_context" not in parse_request(json.dumps({"messages": QUESTION}).encode()).input
 
 
-def test_scratch_takes_what_the_context_takes() -> None:
+def test_scratch_accepts_the_fields_of_the_context() -> None:
     scratch: JsonValue = {
         "learner_id": "ada",
         "topic": "fractions",

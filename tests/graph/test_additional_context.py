@@ -57,7 +57,7 @@ async def test_the_reflector_sees_it_and_a_lesson_copied_from_it_is_refused(buil
     assert "copied" in out["learning"]["rejected"][0]["why"]
 
 
-async def test_what_is_too_long_is_cut_and_says_so(build: Build) -> None:
+async def test_context_that_is_too_long_is_cut_with_a_note(build: Build) -> None:
     with ScriptedModel(["<final>ok</final>"]) as model:
         await build(model).ainvoke(_asked("Sum it up", context="x" * 40_000), context=ALICE)
     assert "x" * 32_000 + "… [len=40000]" in model.calls[0].messages[0].text

@@ -31,9 +31,7 @@ async def archived(store: CountingStore, bullet_id: str) -> Bullet:
     return found.bullet
 
 
-async def test_a_correction_blames_what_the_failed_answer_followed_and_teaches(
-    build: Build, store: CountingStore
-) -> None:
+async def test_a_correction_blames_the_cited_bullets_and_teaches(build: Build, store: CountingStore) -> None:
     await store.seed(
         "alice",
         Add(content="Adding fractions: add the tops and add the bottoms", section="math"),

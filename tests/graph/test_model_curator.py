@@ -36,7 +36,7 @@ def graph_of(build: Build) -> Build:
     return make
 
 
-async def test_it_retries_on_a_reply_that_cannot_be_read_and_logs_what_came(
+async def test_an_unreadable_reply_is_logged_and_retried(
     graph_of: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = decisions({"type": "ADD", "lesson": 1})
@@ -112,7 +112,7 @@ async def test_of_eleven_candidates_it_sees_ten(graph_of: Build, store: Counting
     assert prompt.count("] (type=") == 10
 
 
-async def test_it_sees_the_question_and_what_the_reflector_found(graph_of: Build) -> None:
+async def test_it_sees_the_question_and_the_reflectors_findings(graph_of: Build) -> None:
     reflection = {
         "error_identification": "the denominators were added",
         "root_cause_analysis": "the rule for products was used",
@@ -154,7 +154,7 @@ async def test_a_tag_of_its_is_a_word_on_a_vote_that_evidence_has(
     assert (kept.helpful, kept.harmful) == votes
 
 
-async def test_it_merges_what_says_the_same_and_nothing_else(
+async def test_it_merges_equal_claims_only(
     graph_of: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "ace_graph")
@@ -175,7 +175,9 @@ async def test_it_merges_what_says_the_same_and_nothing_else(
     assert "don't say the same" in str(out["learning"]["rejected"])
 
 
-async def test_it_removes_only_what_evidence_speaks_against(graph_of: Build, store: CountingStore) -> None:
+async def test_it_removes_only_bullets_with_evidence_against_them(
+    graph_of: Build, store: CountingStore
+) -> None:
     await store.seed("alice", Add(content="Fractions need a common denominator", section="math"))
     removal = {"type": "REMOVE", "bullet_id": "mat-00001"}
     model = ScriptedModel(

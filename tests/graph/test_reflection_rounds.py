@@ -44,9 +44,7 @@ async def test_reflection_stops_when_the_new_answer_passes(build: Build, store: 
     assert "differs from the ground truth" in asked_again
 
 
-async def test_the_first_answer_is_what_the_learner_gets_and_what_counts(
-    build: Build, store: CountingStore
-) -> None:
+async def test_the_learner_gets_the_first_answer_and_it_counts(build: Build, store: CountingStore) -> None:
     model = ScriptedModel(
         solver=["<final>2/5</final>"], reflector=[lessons(BETTER)], retry=["<final>5/6</final>"]
     )

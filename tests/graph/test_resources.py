@@ -99,7 +99,7 @@ class Colours(Embeddings):
         return [1.0, 0.0] if any(w in text.casefold() for w in ("red", "crimson", "colour")) else [0.0, 1.0]
 
 
-async def test_embeddings_find_what_words_do_not_and_each_text_is_embedded_once(
+async def test_embeddings_find_more_than_words_and_embed_a_text_once(
     build: Build, store: CountingStore
 ) -> None:
     await store.seed(

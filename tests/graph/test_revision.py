@@ -191,7 +191,7 @@ async def test_no_critique_quotes_the_truth_not_even_an_evaluators(
     assert ("not right" in prompt) != kept
 
 
-async def test_the_reflector_sees_the_answer_that_counts_and_what_became_of_it(build: Build) -> None:
+async def test_the_reflector_sees_the_counted_answer_and_its_outcome(build: Build) -> None:
     model = ScriptedModel(
         solver=["<final>first 12</final>", "<final>then 60</final>"],
         reflector=[json.dumps({"lessons": [{"content": "Count the tens before the ones"}]})],

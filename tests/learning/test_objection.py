@@ -71,9 +71,7 @@ def test_a_wrong_answer_is_conceded() -> None:
         ("What is 5?", "5", "that's wrong"),
     ],
 )
-def test_a_form_or_what_can_not_be_checked_is_left_to_the_learner(
-    question: str, answer: str, said: str
-) -> None:
+def test_an_uncheckable_objection_is_left_to_the_learner(question: str, answer: str, said: str) -> None:
     assert _check(question, answer, said) is None
 
 

@@ -99,7 +99,7 @@ def test_the_example_of_document_001() -> None:
     assert found.reasoning
 
 
-def test_raising_the_confidence_drops_what_is_less_certain() -> None:
+def test_a_higher_confidence_drops_less_certain_patterns() -> None:
     calls = [call("list_files", "."), call("read_file", "a.py")]
     assert ExecutionReflector(min_confidence=0.8).reflect("q", calls, "success") is None
 

@@ -94,7 +94,7 @@ async def test_what_a_server_left_pending_another_one_learns_once(tmp_path: Path
     scripted.assert_done()
 
 
-async def test_forgetting_takes_what_is_pending_too(tmp_path: Path) -> None:
+async def test_forgetting_deletes_pending_items(tmp_path: Path) -> None:
     settings = in_background(tmp_path, server_worker=False)
     async with serving(settings, Overrides(model=model("5/6"))) as served:
         await served.ask("What is 1/2 + 1/3?", "c1")

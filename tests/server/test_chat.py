@@ -35,7 +35,7 @@ def model(*answers: str, lesson: str = NO_LESSON) -> ScriptedModel:
     )
 
 
-async def test_a_message_is_answered_with_what_it_changed() -> None:
+async def test_the_reply_to_a_message_lists_its_changes() -> None:
     async with serving(settings_for(), Overrides(model=model("5/6", lesson=LESSON))) as served:
         told = await served.ask("What is 1/2 + 1/3?", "c1")
         kept = (await served.client.get("/api/playbook")).json()

@@ -173,7 +173,7 @@ async def test_a_turn_that_is_put_back_can_be_taken_at_once(place: str) -> None:
         assert [turn.run_id for turn in await two.claim_orphans()] == ["r1"]
 
 
-async def test_forgetting_ends_turns_and_takes_what_was_not_saved(place: str) -> None:
+async def test_forgetting_ends_turns_and_deletes_unsaved_work(place: str) -> None:
     clock = HandClock()
     async with opened(place, clock) as one:
         await clean(one)

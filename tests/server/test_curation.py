@@ -63,7 +63,7 @@ async def test_a_rollback_goes_back_to_a_version() -> None:
     assert [same.status_code, unknown.status_code, odd.status_code] == [409, 404, 422]
 
 
-async def test_only_what_says_the_same_is_merged() -> None:
+async def test_only_equal_claims_are_merged() -> None:
     async with three() as served:
         rivals = await post(served, "merge", {"ids": [ONE, THREE]})
         forced = await post(served, "merge", {"ids": [ONE, THREE], "force": True})
@@ -86,7 +86,7 @@ async def test_a_bullet_is_superseded_by_one_that_is_there() -> None:
     assert done.json()["superseded"] == [{"kept": TWO, "gone": ONE}]
 
 
-async def test_votes_archive_what_only_harms() -> None:
+async def test_votes_archive_a_bullet_that_only_harms() -> None:
     async with three() as served:
         votes = [await post(served, f"{THREE}/tag", {"tag": "harmful"}) for _ in range(3)]
         odd = await post(served, f"{ONE}/tag", {"tag": "great"})

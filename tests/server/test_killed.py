@@ -57,7 +57,7 @@ def check_once(found: dict[str, Any]) -> None:
     )
 
 
-def test_the_stream_said_done_and_the_server_was_killed(tmp_path: Path, warm_python: WarmPython) -> None:
+def test_a_server_killed_after_done_has_stored_the_turn(tmp_path: Path, warm_python: WarmPython) -> None:
     with server(tmp_path, warm_python) as running, client_of(running) as client:
         listen(client, "done")
         running.kill()

@@ -76,7 +76,7 @@ load_all_checks()  # before a server's thread runs: Python 3.11 fails when two t
 @pytest.mark.parametrize(
     ("path", "method"), [(path, each) for path in sorted(ROUTES) for each in sorted(ROUTES[path])]
 )
-def test_the_server_does_what_its_description_says(path: str, method: str, address: str) -> None:
+def test_the_server_conforms_to_its_openapi_document(path: str, method: str, address: str) -> None:
     """Made here and not by schemathesis' own decorator, which makes all cases while tests are collected."""
 
     @settings(

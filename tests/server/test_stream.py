@@ -100,7 +100,7 @@ async def test_what_is_refused_before_the_turn_begins_has_its_own_status() -> No
     assert (busy.status_code, blank.status_code) == (409, 422)
 
 
-async def test_a_client_that_hangs_up_misses_nothing_of_what_was_learned() -> None:
+async def test_learning_is_complete_when_the_client_hangs_up() -> None:
     held = HeldModel(solver=["<final>It is 5/6.</final>"], reflector=[LESSON])
     async with serving(settings_for(), Overrides(model=held)) as served:
         async with served.stream("What is 1/2 + 1/3?", "c1") as events:

@@ -115,7 +115,7 @@ def test_one_statement_is_one_bullet(said: str, kept: list[str]) -> None:
     assert found == [f"Learner says: {words}" for words in kept]
 
 
-def test_what_is_kept_already_is_reinforced_when_said_in_passing() -> None:
+def test_a_stored_statement_said_in_passing_is_reinforced() -> None:
     playbook = _told("Remember that I have dyslexia.", "I have dyslexia!")
     [bullet] = playbook.bullets()
     assert bullet.seen == 2
@@ -208,7 +208,7 @@ def test_a_slot_is_named_by_a_whole_word() -> None:
     assert [b.slot for b in playbook.bullets()] == ["age"]
 
 
-def test_forgetting_what_was_never_said_changes_nothing() -> None:
+def test_forgetting_an_unknown_statement_changes_nothing() -> None:
     playbook = _told("I prefer pictures.", "Forget that I own a boat.")
     assert len(playbook) == 1
 
