@@ -80,6 +80,10 @@ def chat(
     mode: Annotated[
         str | None, typer.Option(metavar="cot|tot|react", help="Think this way about every question.")
     ] = None,
+    named: Annotated[
+        list[str] | None,
+        typer.Option("--playbook", metavar="NAME", help="Read this named playbook, too; may be repeated."),
+    ] = None,
     base: Base = None,
     store: StoreUrl = None,
 ) -> None:
@@ -99,7 +103,7 @@ def chat(
     """
     from ace_graph.cli.commands.chat import run_chat
 
-    run_chat(store, learner, mode, base, debug=debugging(ctx))
+    run_chat(store, learner, mode, tuple(named or ()), base, debug=debugging(ctx))
 
 
 @app.command()

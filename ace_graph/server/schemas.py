@@ -8,16 +8,28 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from ace_graph.context import MAX_PLAYBOOKS
 from ace_graph.learning.report import ace_delta
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.text import without_surrogates
 from ace_graph.state import ACEOutput, Learning, Mode, Result, UsageJSON
 
-__all__ = ["CONVERSATION_ID", "ChatReply", "ChatRequest", "HistoryMessage", "history_messages", "reply_of"]
+__all__ = [
+    "CONVERSATION_ID",
+    "PLAYBOOK_NAME",
+    "ChatReply",
+    "ChatRequest",
+    "HistoryMessage",
+    "Text",
+    "history_messages",
+    "reply_of",
+]
 
 
 MAX_MESSAGE_CHARS = 100_000
 MAX_HISTORY = 1_000
+PLAYBOOK_NAME = r"[^/\x00-\x20\x7f]([^/\x00-\x1f\x7f]*[^/\x00-\x20\x7f])?"
+PLAYBOOK_REF = rf"^([^\x00-\x1f\x7f]+/)?{PLAYBOOK_NAME}$"
 CONVERSATION_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@=+\-]{0,127}$"
 
 _USER = frozenset({"user", "human"})
@@ -91,6 +103,14 @@ class ChatRequest(BaseModel):
             "(32,000 characters of it at most) and is not part of the conversation.",
         ),
     ] = ""
+    playbooks: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=512, pattern=PLAYBOOK_REF)], ...],
+        Field(
+            max_length=MAX_PLAYBOOKS,
+            description="Named playbooks of the learner that are read for this message.",
+            examples=[["api_client"]],
+        ),
+    ] = ()
 
 
 def history_messages(request: ChatRequest) -> list[AnyMessage]:

@@ -137,6 +137,23 @@ def test_what_cannot_be_done_is_one_sentence(ace: Commands, arguments: tuple[str
     assert ace.ok("playbook", "list", "--json").json == {"playbooks": []}
 
 
+def test_a_chat_and_a_run_read_named_playbooks(ace: Commands, tmp_path: Path) -> None:
+    rule = tmp_path / "rule.md"
+    rule.write_text("- Adding fractions needs a common denominator first\n")
+    ace.ok("playbook", "create", "maths", str(rule))
+    question = "Explain adding fractions 1/2 + 1/3"
+    payload = {"messages": [{"role": "user", "content": question}], "scratch": {"playbooks": ["maths"]}}
+    done = ace.program("run", stdin=json.dumps(payload)).json
+    assert done["result"]["injected"] == ["local/maths:gen-00001"]
+    ace.ok("chat", "--playbook", "maths", stdin=question)
+    for failed in (
+        ace.program("run", stdin=json.dumps(payload).replace("maths", "none")),
+        ace("chat", "--playbook", "none", stdin=question),
+    ):
+        assert failed.code == 1
+        assert "there is no playbook 'none'" in failed.out + failed.err
+
+
 def test_the_export_of_a_learner_holds_the_playbooks(ace: Commands, advice: Path) -> None:
     ace.ok("playbook", "create", "api_client", str(advice), "--learner", "ada")
     ace.ok("playbook", "add", "Use /v2", "--name", "api_client", "--learner", "ada")

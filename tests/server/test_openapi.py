@@ -117,5 +117,5 @@ def test_every_route_and_every_answer_is_explained() -> None:
             assert operation["description"]
             assert all(answer["description"] for answer in operation["responses"].values())
     chat = DOCUMENT["paths"]["/api/ai/chat"]["post"]["responses"]
-    every = {200, 401, 403, 408, 409, 413, 422, 429, 500, 501, 502, 503, 504}
+    every = {200, 401, 403, 404, 408, 409, 413, 422, 429, 500, 501, 502, 503, 504}
     assert set(chat) == {str(status) for status in every}

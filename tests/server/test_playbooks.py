@@ -14,6 +14,7 @@ from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import Json, Served, bearer, serving, settings_for
+from tests.server.test_chat import NO_LESSON, model
 
 PATH = "/api/playbooks"
 
@@ -188,6 +189,24 @@ async def test_a_bad_playbook_is_refused_and_nothing_made(body: Json, status: in
         refused = await served.client.post(PATH, json=body)
         listed = (await served.client.get(PATH)).json()["playbooks"]
     assert (refused.status_code, listed) == (status, [])
+
+
+async def test_a_message_is_answered_with_the_playbooks_that_it_names() -> None:
+    store = CountingStore()
+    rule = "Adding fractions needs a common denominator first"
+    await playbooks.create(store, "maths", [rule], owner="alice")
+    await playbooks.create(store, "theirs", [rule], owner="bob")
+    scripted = model("5/6", "5/6", lesson=NO_LESSON)
+    async with serving(settings_for(), Overrides(model=scripted, store=store)) as served:
+        reply = await served.post("adding fractions 1/2 + 1/3", playbooks=["maths"])
+        plain = await served.post("adding fractions 1/2 + 1/3")
+        unknown = await served.post("adding fractions 1/2 + 1/3", playbooks=["theirs"])
+        foreign = await served.post("adding fractions 1/2 + 1/3", playbooks=["bob/theirs"])
+        twice = await served.post("adding fractions 1/2 + 1/3", playbooks=["maths", "alice/MATHS"])
+    prompts = [call.messages[0].text for call in scripted.calls_of("solver")]
+    assert ["[alice/maths:gen-00001]" in prompt for prompt in prompts] == [True, False]
+    assert [reply.status_code, plain.status_code] == [200, 200]
+    assert [unknown.status_code, foreign.status_code, twice.status_code] == [404, 404, 409]
 
 
 async def test_a_name_is_used_once() -> None:

@@ -29,6 +29,7 @@ from ace_graph.cli.word_wrap import WordWrap
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError, InvalidMode
 from ace_graph.learning.feedback import read_feedback
+from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.state import MODES
@@ -86,13 +87,22 @@ _BAD = frozenset({"bad", "wrong", "incorrect", "no", "false", "unhelpful", "👎
 Runner = Callable[[Coroutine[Any, Any, None]], None]  # Any: what asyncio yields and sends
 
 
-def run_chat(url: str | None, learner: str, mode: str | None, base: Path | None, *, debug: bool) -> None:
+def run_chat(
+    url: str | None,
+    learner: str,
+    mode: str | None,
+    named: tuple[str, ...],
+    base: Path | None,
+    *,
+    debug: bool,
+) -> None:
     """Talk until the input ends. From a pipe, a question that failed makes the exit code 1."""
     checked_learner_id(learner)
     if mode is not None and mode not in MODES:
         raise InvalidMode(f"{mode[:40]!r} is no mode: use one of {', '.join(MODES)}")
     settings = log_content_by_default(offline_fallback(load_settings(quiet="WARNING", debug=debug)))
-    context = ACEContext(learner_id=learner, conversation_id=f"chat-{uuid4().hex}")
+    wanted_refs(named, learner)
+    context = ACEContext(learner_id=learner, conversation_id=f"chat-{uuid4().hex}", playbooks=named)
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:

@@ -18,7 +18,7 @@ __all__ = ["routes"]
 
 routes = APIRouter(prefix="/api/ai", tags=["chat"])
 
-_ERRORS = error_responses(408, 409, 413, 501, 502, 504)
+_ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
 
 
 @routes.post("/chat", responses=_ERRORS, response_model_exclude_none=True)

@@ -30,7 +30,7 @@ from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.commit_change import AUTHOR
 from ace_graph.server.routes.playbook_curation import RollbackBody
-from ace_graph.server.schemas import Text
+from ace_graph.server.schemas import PLAYBOOK_NAME, Text
 
 __all__ = ["routes"]
 
@@ -40,7 +40,6 @@ PlaybookId = Annotated[str, Path(min_length=1, max_length=128, description="An i
 IfMatch = Annotated[
     str | None, Header(alias="If-Match", max_length=1_000, description="The ETag that the change is for.")
 ]
-_NAME = r"^[^/\x00-\x20\x7f]([^/\x00-\x1f\x7f]*[^/\x00-\x20\x7f])?$"
 _MOST_BULLETS = 1_000
 
 
@@ -69,7 +68,7 @@ Bullets = Annotated[list[BulletBody], Field(max_length=_MOST_BULLETS)]
 class CreateBody(_Body):
     """A new playbook. No slash and no control characters in the name; case makes no difference."""
 
-    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=_NAME)]
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=f"^{PLAYBOOK_NAME}$")]
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] = ""
     scope: Scope = "agent"
     visibility: Visibility = "private"

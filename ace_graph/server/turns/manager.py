@@ -116,11 +116,13 @@ class Turns:
         request_json = request.model_dump_json(by_alias=True)
         turn = AcceptedTurn(new_id, conversation, learner_id, request_json, thread_id=new_id)
         live = self._live[turn.run_id] = LiveTurn(turn.run_id, conversation, learner_id)
-        snapshot = self._prefetch(learner_id)
+        # Playbooks come with the memory, in a read of their own.
+        snapshot = None if request.playbooks else self._prefetch(learner_id)
         try:
             turn = await self._conversations.accept(turn)
         except BaseException:
-            snapshot.cancel()
+            if snapshot is not None:
+                snapshot.cancel()
             del self._live[turn.run_id]
             raise
         self._start(TurnWork(turn, live, request, snapshot))

@@ -19,6 +19,7 @@ from langchain_core.runnables.config import merge_configs
 from ace_graph.context import ACEContext, PrefetchedContext
 from ace_graph.errors import RequestRefused
 from ace_graph.graph import ACEGraph
+from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.server.conversations.checkpointer import NO_CHECKPOINT, RUN
@@ -44,6 +45,11 @@ class TurnWork:
     live: LiveTurn
     request: ChatRequest | None = None
     snapshot: asyncio.Future[Snapshot] | None = None
+
+    @property
+    def asked(self) -> ChatRequest:
+        """What the client sent."""
+        return self.request or ChatRequest.model_validate_json(self.turn.request_json)
 
 
 async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
@@ -129,7 +135,7 @@ async def _remove(graph: ACEGraph, turn: AcceptedTurn, messages: list[AnyMessage
 async def _input_or_output(graph: ACEGraph, work: TurnWork) -> tuple[ACEInput | None, ACEOutput | None]:
     """Return the graph's input (None: continue from the checkpoint), or the output if the turn has ended."""
     turn = work.turn
-    request = work.request or ChatRequest.model_validate_json(turn.request_json)
+    request = work.asked
     history = history_messages(request)
     if turn.known == "turn" or (history and turn.known == "conversation"):
         state = await graph.aget_state(_config(turn))
@@ -149,12 +155,7 @@ def _graph_events(
     graph: ACEGraph, turn_input: ACEInput | None, work: TurnWork
 ) -> AsyncGenerator[tuple[str, object]]:
     turn = work.turn
-    learner_id, conversation_id = turn.learner_id, turn.conversation_id
-    context = (
-        ACEContext(learner_id=learner_id, conversation_id=conversation_id)
-        if work.snapshot is None
-        else PrefetchedContext(learner_id=learner_id, conversation_id=conversation_id, loading=work.snapshot)
-    )
+    context = _context(work)
     first_turn: RunnableConfig = {"configurable": {NO_CHECKPOINT: turn.known == "nothing"}}
     # LangGraph leaves type arguments of its own classes open in this signature.
     stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
@@ -165,6 +166,15 @@ def _graph_events(
         durability="sync",
     )
     return cast("AsyncGenerator[tuple[str, object]]", stream)
+
+
+def _context(work: TurnWork) -> ACEContext:
+    """Return the context of the run. Raises InvalidPlaybook."""
+    learner_id, conversation_id, names = work.turn.learner_id, work.turn.conversation_id, work.asked.playbooks
+    if work.snapshot is None or names:
+        wanted_refs(names, learner_id)
+        return ACEContext(learner_id=learner_id, conversation_id=conversation_id, playbooks=names)
+    return PrefetchedContext(learner_id=learner_id, conversation_id=conversation_id, loading=work.snapshot)
 
 
 def _config(turn: AcceptedTurn) -> RunnableConfig:

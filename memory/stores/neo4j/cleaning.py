@@ -147,11 +147,8 @@ class Batch:
     @property
     def query(self) -> LiteralString:
         """The statement that finds the old rows of this part."""
-        return {
-            "steps": OLD_STEPS,
-            "turns": OLD_TURNS,
-            "deltas": COUNT_DELTAS,
-        }[self.place.part]
+        queries: dict[str, LiteralString] = {"steps": OLD_STEPS, "turns": OLD_TURNS, "deltas": COUNT_DELTAS}
+        return queries[self.place.part]
 
     @property
     def following(self) -> Place | None:

@@ -57,7 +57,7 @@ class Tables:
 
     def executemany(self, statement: str, values: Iterable[Iterable[object]]) -> sqlite3.Cursor:
         """Run a statement for each of several tuples of values."""
-        return self.connection.executemany(self._named(statement), values)  # type: ignore[arg-type]
+        return self.connection.executemany(self._named(statement), values)  # type: ignore[arg-type]  # as above
 
     def _named(self, statement: str) -> str:
         return statement if self.namespace == "learners" else of_playbooks(statement)
