@@ -134,3 +134,16 @@ async def test_a_trajectory_without_a_score_can_be_reflected_on(store: InMemoryS
     assert turn.score is None
     assert turn.reflections[0].turn_id == "t1"
     assert turn.reflections[0].at >= NOON - timedelta(days=1)
+
+
+async def test_a_trajectory_that_is_reflected_on_again_is_analysed_once(store: InMemoryStore) -> None:
+    for name in ("t1", "t2"):
+        await _done(store, name, None)
+    resources, opened = learning_resources(
+        model=ScriptedModel(reflector=[BETTER, BETTER, NOTHING]), store=store, settings=Settings()
+    )
+    for name, count in (("t1", 1), ("t1", 1), ("t2", 2)):
+        await reflect_on("bot", name, resources, opened)
+        assert (await store.load("bot")).access.analyzed == count
+    (lesson,) = (await store.load("bot")).playbook.bullets()
+    assert (lesson.examples, lesson.evidence_count) == (("t1",), 1), "the same run is no second evidence"
