@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
 from ace_graph import ACEContext, Playbook, build_ace_graph, playbooks
+from ace_graph.background.learn_pending import learn_pending
 from ace_graph.errors import ConfigurationError, InvalidContext, InvalidPlaybook, PlaybookNotFound
 from ace_graph.memory.catalogue.attaching import Loaded, Wanted
 from ace_graph.memory.delta.operations import Add
@@ -124,6 +125,27 @@ async def test_content_is_read_where_it_changed_and_seen_in_the_next_turn(
     await playbooks.delete(store, (await playbooks.get_playbook(store, "two", "alice")).entry.playbook_id)
     with pytest.raises(PlaybookNotFound):
         await graph.ainvoke(ask(QUESTION), context=context)
+
+
+async def test_what_a_worker_learns_later_stays_with_the_reader_too(
+    build: Build, store: AttachingStore
+) -> None:
+    made = await playbooks.create(store, "maths", [RULE], owner="alice")
+    lesson = json.dumps({"key_insight": "", "lessons": [{"content": OTHER, "section": "strategies"}]})
+    graph = build(ScriptedModel([_cite_all]), learning="background")
+    context = attaching("maths").model_copy(update={"reflect_when": "always"})
+    out = await graph.ainvoke(ask(QUESTION), context=context)
+    assert (store.calls.loads, len(store.calls.commits)) == (1, 1)
+    pending = out["learning"]["pending"]
+    assert pending is not None
+    done = await learn_pending(
+        "alice", pending, model=ScriptedModel([lesson]), store=store, settings=Settings()
+    )
+    assert done.status == "done"
+    own = (await store.now("alice")).playbook
+    assert [bullet.content for bullet in own.bullets()] == [OTHER]
+    assert own.base_votes["alice/maths:gen-00001"].helpful == 1
+    assert (await store.playbooks.load(made)).version.n == 1
 
 
 async def test_the_base_playbook_is_read_beside_them(build: Build, store: AttachingStore) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores.neo4j.catalogue import AttachedRow
 from ace_graph.memory.stores.neo4j.rows import Reply, checksum
 from ace_graph.testing.conformance.writing import adding, contents, write
 from tests.memory.stores.neo4j.counting_proxy import counted
@@ -60,6 +61,16 @@ def test_the_checksum_tells_content_of_another_commit() -> None:
     for content, etag, n in ((new, "a", 1), (old, "b", 1), (old, "a", 2)):
         assert _reply(content, etag, n, whole).snapshot(Snapshot()) is None
     assert _reply(old, "a", 1, whole).snapshot(Snapshot()) is not None
+
+
+def test_a_playbook_read_beside_a_writer_is_seen_by_its_checksum() -> None:
+    whole = checksum(Version("e", 1, "a"), "{}")
+    row = {"playbook_id": "p", "name": "maths", "epoch": "e", "version": 1, "etag": "a", "place": 0}
+    read = {**row, "major": 1, "minor": 0, "checksum": whole}
+    assert not AttachedRow.model_validate({**read, "memory_json": "{}"}).is_torn
+    assert not AttachedRow.model_validate({**read, "memory_json": None}).is_torn
+    assert AttachedRow.model_validate({**read, "memory_json": '{"bullets": []}'}).is_torn
+    assert AttachedRow.model_validate({**read, "etag": "b", "memory_json": "{}"}).is_torn
 
 
 def _reply(content: str, etag: str, n: int, whole: int) -> Reply:
