@@ -144,7 +144,10 @@ def search(
 @playbook.command()
 def rescreen(
     learner: Learner = DEFAULT_LEARNER,
-    everybody: Annotated[bool, typer.Option("--all", help="Every learner of the store.")] = False,
+    named: Named = DEFAULT_NAME,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="Every learner and named playbook of the store.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would move, change nothing.")] = False,
     as_json: Json = False,
     store: StoreUrl = None,
@@ -161,7 +164,7 @@ def rescreen(
     if everybody:
         playbook_rescreen.rescreen_all(store, dry_run=dry_run, as_json=as_json)
     else:
-        playbook_rescreen.rescreen(store, learner, dry_run=dry_run, as_json=as_json)
+        playbook_rescreen.rescreen(store, Which(learner, named), dry_run=dry_run, as_json=as_json)
 
 
 @playbook.command()

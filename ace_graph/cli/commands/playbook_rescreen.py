@@ -6,12 +6,14 @@ One learner after the other, each in a commit of its own, so that it may be stop
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ace_graph.cleaning.clean_memory import learner_ids
-from ace_graph.cli.store_access import commit, on_store, preview
+from ace_graph.cli.options import DEFAULT_NAME, Which
+from ace_graph.cli.store_access import commit, on_playbook, on_store, preview
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import ChangeRefused, UsageError
 from ace_graph.memory.commit import History
@@ -19,6 +21,7 @@ from ace_graph.memory.delta.effect import Report, apply
 from ace_graph.memory.delta.operations import Rescreen
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store, can_clean
+from ace_graph.memory.stores.playbooks import PlaybookStore, keeps_playbooks
 
 __all__ = ["rescreen", "rescreen_all"]
 
@@ -43,19 +46,20 @@ class _Rescreened:
         }
 
 
-def rescreen(url: str | None, learner: str, *, dry_run: bool, as_json: bool) -> None:
-    """Screen the bullets of one learner."""
+def rescreen(url: str | None, which: Which, *, dry_run: bool, as_json: bool) -> None:
+    """Screen the bullets of one playbook."""
 
-    async def job(store: Store) -> list[_Rescreened]:
-        if (await store.load(learner)).absent:
-            raise ChangeRefused(f"nothing is stored for learner {learner}: check --learner")
-        return [await _rescreen(store, learner, dry_run=dry_run)]
+    async def job(store: Store, key: str) -> list[_Rescreened]:
+        if (await store.load(key)).absent:
+            raise ChangeRefused(f"nothing is stored for learner {which.learner}: check --learner")
+        name = which.learner if which.name == DEFAULT_NAME else f"{which.learner}/{which.name}"
+        return [await _rescreen(store, key, name, dry_run=dry_run)]
 
-    _print_result(on_store(url, job), screened=1, dry_run=dry_run, as_json=as_json)
+    _print_result(on_playbook(url, which, job), screened=1, dry_run=dry_run, as_json=as_json)
 
 
 def rescreen_all(url: str | None, *, dry_run: bool, as_json: bool) -> None:
-    """Screen the bullets of every learner, with a progress bar on stderr."""
+    """Screen the bullets of every learner and of every named playbook, with a progress bar on stderr."""
 
     async def job(store: Store) -> tuple[list[_Rescreened], int]:
         if not can_clean(store):
@@ -71,25 +75,34 @@ def rescreen_all(url: str | None, *, dry_run: bool, as_json: bool) -> None:
         with bar:
             task = bar.add_task("screening", total=(await store.sizes()).learners)
             async for learner in learner_ids(store):
-                rescreened = await _rescreen(store, learner, dry_run=dry_run)
-                moved += [rescreened] if rescreened.kept_back or rescreened.released else []
+                moved.append(await _rescreen(store, learner, learner, dry_run=dry_run))
                 screened += 1
                 bar.advance(task)
-        return moved, screened
+            if keeps_playbooks(store):
+                moved += [each async for each in _rescreen_named(store.playbooks, dry_run=dry_run)]
+        return [each for each in moved if each.kept_back or each.released], screened
 
     moved, screened = on_store(url, job)
     _print_result(moved, screened=screened, dry_run=dry_run, as_json=as_json)
 
 
-async def _rescreen(store: Store, learner: str, *, dry_run: bool) -> _Rescreened:
-    base = await store.load(learner)
-    operation = Rescreen(kept=_released_by_people(await store.history(learner)))
+async def _rescreen_named(named: PlaybookStore, *, dry_run: bool) -> AsyncIterator[_Rescreened]:
+    async for playbook_id in learner_ids(named):
+        entry = await named.entry(playbook_id)
+        if entry is not None:
+            name = f"{entry.owner or ''}/{entry.name}"
+            yield await _rescreen(named, playbook_id, name, dry_run=dry_run)
+
+
+async def _rescreen(store: Store, key: str, name: str, *, dry_run: bool) -> _Rescreened:
+    base = await store.load(key)
+    operation = Rescreen(kept=_released_by_people(await store.history(key)))
     effect = preview(store, base, [operation], _REASON)
     if dry_run or not effect.changes:
         after = apply(base.playbook, effect)
-        return _result_of(learner, effect.report, after, base.version.n)
-    done = await commit(store, learner, base, [operation], _REASON)
-    return _result_of(learner, done.report, done.snapshot.playbook, done.version.n)
+        return _result_of(name, effect.report, after, base.version.n)
+    done = await commit(store, key, base, [operation], _REASON)
+    return _result_of(name, done.report, done.snapshot.playbook, done.version.n)
 
 
 def _result_of(learner: str, report: Report, after: Playbook, version: int) -> _Rescreened:
