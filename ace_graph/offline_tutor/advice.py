@@ -17,7 +17,7 @@ from ace_graph.offline_tutor.parser import Problem
 from ace_graph.offline_tutor.prompt_reader import Item
 from ace_graph.offline_tutor.solver import Kind, WorkedSolution
 
-__all__ = ["caution_for", "explain_idea", "followed_advice", "method_for", "preload", "ways_to_solve"]
+__all__ = ["caution_for", "explain_idea", "followed_advice", "method_for", "teaching", "ways_to_solve"]
 
 _AGAINST = re.compile(r"\b(?:never|don'?t|do not|avoid|not|without|instead of)\b", re.IGNORECASE)
 _ASKS = re.compile(r"\b(?:how|what|why|explain|define|meaning|tell me about|show me)\b", re.IGNORECASE)
@@ -46,7 +46,7 @@ class _Teaching(BaseModel):
 
 
 @cache
-def preload() -> _Teaching:
+def teaching() -> _Teaching:
     """Return the texts; the first call reads them from the file."""
     return _Teaching.model_validate(read_toml("ace_graph.offline_tutor", "teaching.toml"))
 
@@ -55,23 +55,23 @@ def explain_idea(question: str) -> str | None:
     """Return the explanation of an idea that `question` asks about, or None."""
     if not _ASKS.search(question):
         return None
-    return next((idea.text for idea in preload().idea if _mentions(question, idea.about)), None)
+    return next((idea.text for idea in teaching().idea if _mentions(question, idea.about)), None)
 
 
 def method_for(kind: Kind) -> str | None:
     """Return how problems of that kind are solved, in a sentence worth remembering."""
-    return preload().methods.get(kind)
+    return teaching().methods.get(kind)
 
 
 def ways_to_solve(problem: Problem | None) -> tuple[str, ...]:
     """Return first thoughts about a problem, the best first."""
     name = type(problem).__name__
-    return next(entry.ways for entry in preload().thoughts if name in entry.problems)
+    return next(entry.ways for entry in teaching().thoughts if name in entry.problems)
 
 
 def followed_advice(items: Sequence[Item], solution: WorkedSolution) -> list[str]:
     """Return the ids of the items whose advice the solution follows."""
-    advice = [about for feature, about in preload().advice.items() if feature in solution.features]
+    advice = [about for feature, about in teaching().advice.items() if feature in solution.features]
     return [
         item.id
         for item in items
@@ -83,7 +83,7 @@ def followed_advice(items: Sequence[Item], solution: WorkedSolution) -> list[str
 
 def caution_for(item: Item, solution: WorkedSolution) -> str | None:
     """Return what to tell a learner with the misconception in `item`, None when it is not about this."""
-    for entry in preload().caution:
+    for entry in teaching().caution:
         if solution.kind.startswith(entry.kinds) and _mentions(item.text, entry.about):
             match entry.computed:
                 case "adding denominators":

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, ToolCall
 
 from ace_graph.arithmetic import as_program
 from ace_graph.models.local import LocalModel, ModelCall
-from ace_graph.offline_tutor.advice import preload
+from ace_graph.offline_tutor.advice import teaching
 from ace_graph.offline_tutor.answer import answer, problem_of
 from ace_graph.offline_tutor.parser import Compute
 from ace_graph.offline_tutor.prompt_reader import Prompt, read_prompt
@@ -38,7 +38,7 @@ class OfflineTutor(LocalModel):
 
     def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
-        preload()  # no turn reads the file on an event loop
+        teaching()  # no turn reads the file on an event loop
 
     @property
     def _llm_type(self) -> str:

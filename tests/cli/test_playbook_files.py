@@ -173,7 +173,7 @@ def test_the_help_of_export_lists_every_format(ace: Commands) -> None:
     assert [each.name for each in FORMATS if f"{each.name:<10} {each.summary}" not in shown] == []
 
 
-def test_examples_come_back_where_the_trajectories_are_and_are_sources_elsewhere(ace: Commands) -> None:
+def test_examples_come_back_as_trajectories_or_as_sources(ace: Commands) -> None:
     run = ace.ok("trajectory", "start", "Fetch the invoices", "--json").json["trajectory_id"]
     ace.ok("playbook", "add", "Retry after a 429", "--example", run, "--context", "calling an API")
     (before,) = ace.bullets()

@@ -57,7 +57,7 @@ def test_usage_is_a_recount_over_the_turns(
     assert load_access(dump_access(access)) == access
 
 
-def test_the_use_in_an_access_part_of_version_0_1_begins_with_its_recent_turns() -> None:
+def test_use_in_version_0_1_begins_with_its_recent_turns() -> None:
     old = Access(recent_turns=(made(1, "t1", ["gen-00001"], "success").recent(),), access_clock=1)
     read = load_access(dump_access(old).replace('"format":3', '"format":2'))
     assert dict(read.usage) == {"default": Usage(1, 1, 1, None)}
