@@ -296,6 +296,7 @@ def test_get_shows_a_bullet_as_a_strategy_with_the_runs_behind_it(ace: Commands)
     whole = ace.ok("playbook", "get", "--json").json
     assert [entry["id"] for entry in whole["strategies"]["helpful"]] == ["les-00001"]
     assert (whole["strategies"]["harmful"], whole["strategies"]["neutral"]) == ([], [])
+    assert "usage count: 0" in ace.ok("playbook", "get").out
     assert ace("playbook", "get", "nothing-1").code == 1
 
 

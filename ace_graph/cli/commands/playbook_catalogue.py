@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ace_graph import playbooks
 from ace_graph.cli.commands.playbook_files import text_of
-from ace_graph.cli.commands.playbook_stats import Worth, read_worth, strategies_json
+from ace_graph.cli.commands.playbook_stats import Worth, read_worth, strategies_json, worth_of
 from ace_graph.cli.commands.playbook_view import bullet_json, print_bullets
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import AUTHOR, on_store
@@ -106,7 +106,8 @@ def get(url: str | None, which: Which, *, as_json: bool) -> None:
         bullets = [bullet_json(bullet) for bullet in found.playbook.bullets()]
         print_json({**fields, **strategies_json(worth), "bullets": bullets})
         return
-    for name, value in fields.items():
+    known = {name: value for name, value in worth_of(worth).items() if value is not None}
+    for name, value in {**fields, **known}.items():
         _say(f"{name.replace('_', ' ')}: {value}")
     print_bullets(found.playbook.bullets(), found.snapshot, worth.policy)
 

@@ -28,7 +28,7 @@ from ace_graph.memory.views.kinds import kind_of
 from ace_graph.memory.views.strategy import CATEGORIES, content_of, entry_of
 from ace_graph.playbooks.target import target_of
 
-__all__ = ["Worth", "get", "read_worth", "stats", "strategies_json"]
+__all__ = ["Worth", "get", "read_worth", "stats", "strategies_json", "worth_of"]
 
 
 class Worth(NamedTuple):
@@ -60,8 +60,7 @@ def stats(url: str | None, which: Which, *, as_json: bool) -> None:
         "kinds": dict(Counter(map(kind_of, active))),
         "categories": dict(Counter(CATEGORIES[b.polarity] for b in active)),
         "mean_confidence": _mean_confidence(active, found),
-        **found.effectiveness,
-        **metadata_of(snapshot).model_dump(mode="json"),
+        **worth_of(found),
     }
     if as_json:
         print_json(figures)
@@ -124,6 +123,11 @@ async def read_worth(store: Store, which: Which, bullet_id: str | None = None) -
     turns = await trajectories_behind(store, which.learner, snapshot, bullets)
     used = effectiveness_of(own, used_as).model_dump(mode="json")
     return Worth(snapshot, store.policy, turns, used)
+
+
+def worth_of(found: Worth) -> dict[str, object]:
+    """Return how the playbook was used, and what was done to make it what it is."""
+    return {**found.effectiveness, **metadata_of(found.snapshot).model_dump(mode="json")}
 
 
 def strategies_json(found: Worth) -> dict[str, object]:
