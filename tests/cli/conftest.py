@@ -5,7 +5,6 @@ Does not: replace the program's parts. The store is a real SQLite file, the mode
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from ace_graph.settings import variable_names
 from tests.cli.backend import Backend
-from tests.cli.commands import Commands
+from tests.cli.commands import Commands, restored_logging
 from tests.plugins.warm_python import WarmPython
 
 OTHERS = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM", "XDG_DATA_HOME")
@@ -27,10 +26,8 @@ def ace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.setenv("ACE_MEMORY_FILE", str(tmp_path / "ace.db"))
     monkeypatch.chdir(tmp_path)
-    logger = logging.getLogger("ace_graph")
-    before = (list(logger.handlers), logger.level, logger.propagate)
-    yield Commands(tmp_path, warm_python)
-    logger.handlers, logger.level, logger.propagate = before
+    with restored_logging():
+        yield Commands(tmp_path, warm_python)
 
 
 @pytest.fixture
