@@ -122,5 +122,6 @@ def test_a_deleted_record_keeps_ids_times_and_cost_alone() -> None:
         "conversation_id": "c",
         "parent_id": "p",
     }
-    gone = deleted(turn(calls=2, input_tokens=5, cost=0.5, **content))
+    full = turn(calls=2, input_tokens=5, cost=0.5).model_dump() | content
+    gone = deleted(TurnRecord.model_validate(full))
     assert gone == turn(calls=2, input_tokens=5, cost=0.5, task="", steps=(), deleted=True)
