@@ -188,8 +188,9 @@ def deleted(turn: TurnRecord) -> TurnRecord:
 
 
 def with_reflections(turn: TurnRecord, reflections: Sequence[TurnReflection]) -> TurnRecord:
-    """Return the record with these reflections; the newest three are kept."""
-    kept = (*turn.reflections, *(each for each in reflections if each not in turn.reflections))
+    """Return the record with these reflections, each once by its id; the newest three are kept."""
+    names = {each.reflection_id for each in reflections}
+    kept = (*(each for each in turn.reflections if each.reflection_id not in names), *reflections)
     return turn.model_copy(update={"reflections": kept[-_REFLECTIONS_KEPT:]})
 
 

@@ -6,11 +6,13 @@ All texts and lists are bounded; long texts are cut when the record is made. Ima
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, cast
+from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from ace_graph.memory.bullet import Moment, Share, Text
+from ace_graph.memory.bullet import MemoryType, Moment, Polarity, Share, Text
 from ace_graph.memory.evidence import Evidence, Verdict
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "FeedbackKind",
     "Metadata",
     "RecentTurn",
+    "ReflectedLesson",
     "Share",
     "Step",
     "StepKind",
@@ -57,15 +60,32 @@ class Step(BaseModel):
     step_id: Text = ""
 
 
+class ReflectedLesson(BaseModel):
+    """A lesson of a reflection, with what a bullet needs; it reaches a playbook when it is curated."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    content: _Line
+    polarity: Polarity = "strategy"
+    section: Text = ""
+    memory_type: MemoryType | None = None
+    topic: Text | None = None
+
+
 class TurnReflection(BaseModel):
     """The result of a reflection on the turn `turn_id`; `by` is the model's name.
 
-    `fallback`: no model gave a usable reply, and the result follows from the record by rules.
+    `reflection_id` names it, for curation; where none is given it follows from the turn, the moment, the
+    author and the insight, so that records of 0.1 have one, too. `lessons` are what it teaches, each of them a line of the
+    lists as well. `trajectory_ids` are the runs that it is about, where that is not the one turn: the newest
+    64 of `frequency`. `fallback`: no model gave a usable reply, and the result follows from the record by
+    rules.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     turn_id: Text
+    reflection_id: Annotated[Text, Field(min_length=1)] = ""
     at: Moment
     by: Text = ""
     insight: _Line = ""
@@ -74,8 +94,29 @@ class TurnReflection(BaseModel):
     observations: _Lines = ()
     recommendations: _Lines = ()
     confidence: Share | None = None
+    lessons: Annotated[
+        tuple[ReflectedLesson, ...], Field(max_length=20, exclude_if=lambda value: not value)
+    ] = ()
+    trajectory_ids: Annotated[tuple[Text, ...], Field(max_length=64, exclude_if=lambda value: not value)] = ()
+    frequency: Annotated[int, Field(ge=1, exclude_if=lambda value: value == 1)] = 1
     fallback: bool = False
     error: _Line | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name(cls, data: object) -> object:
+        if not isinstance(data, Mapping):
+            return data
+        fields = cast("Mapping[str, object]", data)
+        if fields.get("reflection_id"):
+            return fields
+        known = (str(fields.get(name, "")) for name in ("turn_id", "at", "by", "insight"))
+        return {**fields, "reflection_id": str(uuid5(NAMESPACE_URL, ":".join(("ace-graph", *known))))}
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The trajectories that it is about."""
+        return self.trajectory_ids or (self.turn_id,)
 
 
 class TurnFeedback(BaseModel):

@@ -45,7 +45,8 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     if run.learning == "background":
         result, pending = defer(tasks, turn_id, op_ids("learn"), run)
     else:
-        result, pending = await learn_now(tasks, base, run, partial(answer_again, state, attempt, run)), None
+        retry = partial(answer_again, state, attempt, run)
+        result, pending = await learn_now(tasks, base, run, attempt["attempt_id"], retry), None
     usage = state["usage"]
     for role, cost in result.usage.items():
         usage = add_usage(usage, role, cost)

@@ -79,7 +79,7 @@ async def process_item(
             run = _run_of(item, work, resources)
             base = await store.load(item.learner_id, resources.cache.get(item.learner_id))
             resources.cache.put(item.learner_id, base)
-            result = await _learn(work, base, run)
+            result = await _learn(work, base, run, item.pending_id)
         return await _commit(item, store, base, result, run)
     except LeaseLost:
         return _ended(item, "lost")
@@ -108,12 +108,12 @@ def _run_of(item: PendingItem, work: PendingWork, resources: Resources) -> Run:
     return Run(resources, context, item.learner_id, Runtime(context=context))
 
 
-async def _learn(work: PendingWork, base: Snapshot, run: Run) -> LearningResult:
+async def _learn(work: PendingWork, base: Snapshot, run: Run, attempt: str) -> LearningResult:
     if base.absent:
         raise LearnerForgotten("the learner was forgotten before the work began")
     result = LearningResult()
     for task in work.looks:
-        result += await learn_from(task, base, run, first_ref=result.next_ref, late=True)
+        result += await learn_from(task, base, run, attempt, first_ref=result.next_ref, late=True)
     return result if work.curates else replace(result, operations=())
 
 

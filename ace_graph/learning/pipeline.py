@@ -84,20 +84,23 @@ class LearningResult:
 
 
 async def learn_now(
-    tasks: TurnTasks, snapshot: Snapshot, run: Run, answer_again: AnswerAgain | None = None
+    tasks: TurnTasks, snapshot: Snapshot, run: Run, attempt: str, answer_again: AnswerAgain | None = None
 ) -> LearningResult:
     """Return what the turn teaches. Raises nothing that a model may raise.
 
-    `answer_again` answers the question once more, for a reflector with rounds left.
+    `attempt` is the id of the turn's attempt, from which ids of reflections follow. `answer_again` answers
+    the question once more, for a reflector with rounds left.
     """
     result = LearningResult(tasks.operations, cleared=tasks.cleared)
     if tasks.previous is not None:
         judged, previous = tasks.previous
         result += LearningResult(judged=_checked_feedback(judged, previous))
-        result += await learn_from(previous, snapshot, run)
+        result += await learn_from(previous, snapshot, run, attempt)
     current = tasks.current
     retry = answer_again if may_retry(current.evidence, run) else None
-    return result + await learn_from(current, snapshot, run, first_ref=result.next_ref, answer_again=retry)
+    return result + await learn_from(
+        current, snapshot, run, attempt, first_ref=result.next_ref, answer_again=retry
+    )
 
 
 def defer(tasks: TurnTasks, turn_id: str, pending_id: str, run: Run) -> tuple[LearningResult, Pending | None]:
@@ -135,6 +138,7 @@ async def learn_from(
     task: LearningTask,
     snapshot: Snapshot,
     run: Run,
+    attempt: str,
     *,
     first_ref: int = 1,
     answer_again: AnswerAgain | None = None,
@@ -142,8 +146,8 @@ async def learn_from(
 ) -> LearningResult:
     """Reflect on one turn if wanted, and turn its lessons and verdicts into operations.
 
-    `late`: the turn was voted on before, so its votes are only made more exact, and what can be retried
-    later is raised: ModelError, ConfigurationError.
+    `attempt` names this try, the same when it is repeated. `late`: the turn was voted on before, so its
+    votes are only made more exact, and what can be retried later is raised: ModelError, ConfigurationError.
     """
     usage = dict[str, Usage]()
 
@@ -177,7 +181,7 @@ async def learn_from(
         usage,
         (*(reflected.problems if reflected else ()), *decided.problems),
         error,
-        reflections=(stored_reflection(task, reflected, error, run),) if task.reflects else (),
+        reflections=(stored_reflection(task, reflected, error, run, attempt),) if task.reflects else (),
         reason=curated.reasoning,
     )
 

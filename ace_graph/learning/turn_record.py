@@ -11,14 +11,17 @@ from typing import cast
 
 from ace_graph.errors import AceError
 from ace_graph.evidence import from_json
+from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import ReflectionResult
 from ace_graph.learning.tasks import LearningTask
+from ace_graph.memory.commit import operation_id
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, verdict_of
 from ace_graph.memory.text import shorten, truncate, without_surrogates
 from ace_graph.memory.trajectory import bounded_steps, sampled
 from ace_graph.memory.turn import (
     MAX_STEP_CHARS,
     MAX_TASK_CHARS,
+    ReflectedLesson,
     Step,
     TurnRecord,
     TurnReflection,
@@ -62,18 +65,20 @@ FALLBACK_CONFIDENCE = 0.1
 
 
 def stored_reflection(
-    task: LearningTask, result: ReflectionResult | None, error: str | None, run: Run
+    task: LearningTask, result: ReflectionResult | None, error: str | None, run: Run, attempt: str
 ) -> TurnReflection:
     """Return the reflection as it is stored: what went well, what failed, what to do next time.
 
-    Where the reflector failed (`result` is None) it follows from the evidence, and is marked as a fallback.
+    Its id follows from the turn and from `attempt`, the try in which it was made. Where the reflector failed
+    (`result` is None) it follows from the evidence, and is marked as a fallback.
     """
     if result is None:
-        return _reflection_from_evidence(task, error, run)
+        return _reflection_from_evidence(task, error, run, attempt)
     reflection = result.reflection
     lessons = {kind: [x.content for x in result.lessons if x.polarity == kind] for kind in _POLARITIES}
     return TurnReflection(
         turn_id=task.subject.turn_id,
+        reflection_id=_reflection_id(task, attempt),
         at=run.resources.clock(),
         by=model_name(run) or "",
         insight=_line(result.insight),
@@ -83,22 +88,41 @@ def stored_reflection(
         ),
         observations=_lines(lessons["observation"]),
         recommendations=_lines([reflection.correct_approach]),
+        lessons=tuple(map(_noted, (*task.found, *result.lessons))),
+    )
+
+
+def _reflection_id(task: LearningTask, attempt: str) -> str:
+    return operation_id(task.subject.turn_id, attempt, "reflection")
+
+
+def _noted(lesson: Lesson) -> ReflectedLesson:
+    return ReflectedLesson(
+        content=_line(lesson.content),
+        polarity=lesson.polarity,
+        section=lesson.section,
+        memory_type=lesson.memory_type,
+        topic=lesson.topic,
     )
 
 
 _POLARITIES = ("strategy", "anti_pattern", "observation")
 
 
-def _reflection_from_evidence(task: LearningTask, error: str | None, run: Run) -> TurnReflection:
+def _reflection_from_evidence(
+    task: LearningTask, error: str | None, run: Run, attempt: str
+) -> TurnReflection:
     verdict = verdict_of(task.evidence)
     texts = [item.text for item in task.evidence if item.text and item.source != "ground_truth"]
     return TurnReflection(
         turn_id=task.subject.turn_id,
+        reflection_id=_reflection_id(task, attempt),
         at=run.resources.clock(),
         by="rules",
         successes=_lines(texts if verdict == "success" else []),
         failures=_lines(texts if verdict in ("failure", "partial") else []),
         observations=_lines([lesson.content for lesson in task.found]),
+        lessons=tuple(map(_noted, task.found)),
         confidence=FALLBACK_CONFIDENCE,
         fallback=True,
         error=_line(error) if error else None,

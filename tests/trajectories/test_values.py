@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -125,3 +126,19 @@ def test_a_deleted_record_keeps_ids_times_and_cost_alone() -> None:
     full = turn(calls=2, input_tokens=5, cost=0.5).model_dump() | content
     gone = deleted(TurnRecord.model_validate(full))
     assert gone == turn(calls=2, input_tokens=5, cost=0.5, task="", steps=(), deleted=True)
+
+
+def test_a_reflection_has_an_id_that_it_keeps() -> None:
+    stored = {"turn_id": "t1", "at": NOON.isoformat(), "insight": "Pages begin with 1"}
+    old = TurnReflection.model_validate_json(json.dumps(stored))
+    again = TurnReflection.model_validate_json(old.model_dump_json())
+    assert old.reflection_id == TurnReflection.model_validate_json(json.dumps(stored)).reflection_id
+    assert again == old
+    other = TurnReflection.model_validate_json(json.dumps({**stored, "turn_id": "t2"}))
+    assert other.reflection_id != old.reflection_id
+
+
+def test_a_reflection_with_the_id_of_another_replaces_it() -> None:
+    first = TurnReflection(turn_id="t1", at=NOON, reflection_id="r", insight="one")
+    kept = with_reflections(with_reflections(turn(), [first]), [first.model_copy(update={"insight": "two"})])
+    assert [each.insight for each in kept.reflections] == ["two"]

@@ -16,6 +16,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, History, HistoryEntry, playbook_at
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.rollback import ArchivedBullet, archived, restore_of, rollback_to
+from ace_graph.memory.diff import diff as bullet_diff
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import keeps_versions
@@ -51,20 +52,22 @@ def diff(url: str | None, which: Which, before: int, after: int, *, as_json: boo
         return await _playbook_of(store, key, before), await _playbook_of(store, key, after)
 
     old, new = on_playbook(url, which, job)
-    added, removed = _missing(new, old), _missing(old, new)
-    changed = [(was, now) for was in old.bullets() if (now := new.get_bullet(was.id)) and now != was]
+    found = bullet_diff(old, new)
+    changed = [(each.before, each.after) for each in found.updated]
     if as_json:
         print_json(
             {
                 "from": before,
                 "to": after,
-                "added": [bullet_json(bullet) for bullet in added],
-                "removed": [bullet_json(bullet) for bullet in removed],
+                "added": [bullet_json(bullet) for bullet in found.added],
+                "removed": [bullet_json(bullet) for bullet in found.removed],
                 "changed": [{"before": bullet_json(was), "after": bullet_json(now)} for was, now in changed],
             }
         )
         return
-    lines = [f"- [{b.id}] {b.content}" for b in removed] + [f"+ [{b.id}] {b.content}" for b in added]
+    lines = [f"- [{b.id}] {b.content}" for b in found.removed] + [
+        f"+ [{b.id}] {b.content}" for b in found.added
+    ]
     lines += [f"~ [{was.id}] {_changes(was, now)}" for was, now in changed]
     for line in lines or [f"Versions {before} and {after} hold the same bullets."]:
         console().print(printable(line), soft_wrap=True)
@@ -158,10 +161,6 @@ def _entry_json(entry: HistoryEntry) -> dict[str, object]:
 def _summary(report: Report) -> str:
     counts = [f"{len(getattr(report, name))} {name}" for name in _COUNTED if getattr(report, name)]
     return ", ".join(counts) or "no bullet changed"
-
-
-def _missing(here: Playbook, there: Playbook) -> list[Bullet]:
-    return [bullet for bullet in here.bullets() if there.get_bullet(bullet.id) is None]
 
 
 def _changes(was: Bullet, now: Bullet) -> str:

@@ -1,0 +1,168 @@
+"""Patterns across trajectories: what several reflections say, however each of them words it.
+
+Pure: it reads reflections and returns patterns. Two lines are one pattern when the comparison of bullets
+calls them the same, or when their vectors are close and no guard finds another number, unit, negation,
+opposite, direction or order. Strategies, anti-patterns and observations are never mixed. Document 004, 3.1.
+
+`patterns` finds advice in the order of one run's tool calls; this module counts what runs have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ace_graph.embeddings import cosine
+from ace_graph.memory.bullet import Bullet, Polarity
+from ace_graph.memory.commit import operation_id
+from ace_graph.memory.search.index import Index
+from ace_graph.memory.similarity.claim import parse_claim
+from ace_graph.memory.similarity.compare import compare
+from ace_graph.memory.similarity.guards import check_claims
+from ace_graph.memory.turn import ReflectedLesson, TurnReflection
+
+__all__ = ["NEAR", "Pattern", "extract_patterns", "lines_of"]
+
+NEAR = 0.85
+"""The cosine similarity from which two lines may be one pattern (document 004, similarity_threshold)."""
+
+SIMILARITY = 0.9
+"""The similarity that the comparison of texts needs, as in a playbook."""
+
+_TOLERATED = frozenset({None, "words"})
+"""What two lines with close vectors may differ in: their words."""
+
+_NOMINATED = 50
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Vectors = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Something that reflections on several trajectories say.
+
+    `text` is its oldest wording, and `id` follows from it; `lesson` has its other fields. `frequency` counts
+    distinct trajectories; `trajectory_ids` are theirs, in the order in which they were reflected on.
+    `confidence` is that of a bullet which as many trajectories support: 0.67 for one, 0.75 for two.
+    """
+
+    id: str
+    text: str
+    polarity: Polarity
+    frequency: int
+    trajectory_ids: tuple[str, ...]
+    confidence: float
+    lesson: ReflectedLesson
+
+
+@dataclass(frozen=True)
+class _Line:
+    polarity: Polarity
+    text: str
+
+
+@dataclass
+class _Group:
+    """Lines of one pattern while they are collected: the first one, and the trajectories of all of them."""
+
+    first: Bullet
+    trajectories: dict[str, None] = field(default_factory=dict[str, None])
+
+
+def extract_patterns(
+    reflections: Iterable[TurnReflection], *, similarity: float = SIMILARITY, vectors: Vectors | None = None
+) -> tuple[Pattern, ...]:
+    """Return the patterns in these reflections, the most frequent first; their order makes no difference.
+
+    `similarity` (0-1) is what the comparison of two texts needs; `vectors` are embeddings by text, where
+    there are any.
+    """
+    ordered = sorted(reflections, key=lambda each: (each.at, each.reflection_id))
+    runs: dict[_Line, dict[str, None]] = {}
+    lessons: dict[_Line, ReflectedLesson] = {}
+    for reflection in ordered:
+        for lesson in lines_of(reflection):
+            line = _Line(lesson.polarity, lesson.content)
+            runs.setdefault(line, {}).update(dict.fromkeys(reflection.runs))
+            lessons.setdefault(line, lesson)
+    groups = _grouped(list(runs), runs, similarity, vectors or {})
+    place = {run: number for number, run in enumerate(_runs(ordered))}
+    found = (_pattern(group, lessons, place) for group in groups)
+    return tuple(sorted(found, key=lambda pattern: -pattern.frequency))
+
+
+def _runs(reflections: Iterable[TurnReflection]) -> dict[str, None]:
+    return dict.fromkeys(run for reflection in reflections for run in reflection.runs)
+
+
+def lines_of(reflection: TurnReflection) -> Iterator[ReflectedLesson]:
+    """Yield what a reflection says, line by line: its lessons with all their fields, then its other lines."""
+    known = {(lesson.polarity, lesson.content): lesson for lesson in reflection.lessons}
+    lines: tuple[tuple[Polarity, tuple[str, ...]], ...] = (
+        ("strategy", (*reflection.successes, *reflection.recommendations)),
+        ("anti_pattern", reflection.failures),
+        ("observation", reflection.observations),
+    )
+    for polarity, texts in lines:
+        for text in texts:
+            known.setdefault((polarity, text), ReflectedLesson(content=text, polarity=polarity))
+    yield from (lesson for lesson in known.values() if lesson.content.strip())
+
+
+def _grouped(
+    lines: Sequence[_Line], runs: Mapping[_Line, Iterable[str]], similarity: float, vectors: Vectors
+) -> list[_Group]:
+    """Put each line into one group: the first whose oldest line says the same, else a new one."""
+    bullets = {line: _bullet(str(number), line) for number, line in enumerate(lines)}
+    index = Index.build(bullets.values())
+    groups: dict[str, _Group] = {}
+    for line in lines:
+        bullet = bullets[line]
+        nominated = (groups[name] for name in index.nominate(line.text, _NOMINATED) if name in groups)
+        group = next((each for each in nominated if _same(each.first, bullet, similarity)), None)
+        if group is None and line.text in vectors:
+            group = next((each for each in groups.values() if _near(each.first, bullet, vectors)), None)
+        if group is None:
+            group = _Group(bullet)
+        groups[bullet.id] = group
+        group.trajectories.update(dict.fromkeys(runs[line]))
+    return list({group.first.id: group for group in groups.values()}.values())
+
+
+def _bullet(name: str, line: _Line) -> Bullet:
+    return Bullet(
+        id=name,
+        section="lessons",
+        content=line.text,
+        polarity=line.polarity,
+        created_at=_EPOCH,
+        updated_at=_EPOCH,
+    )
+
+
+def _same(a: Bullet, b: Bullet, similarity: float) -> bool:
+    return a.polarity == b.polarity and compare(a, b, similarity).outcome == "same"
+
+
+def _near(a: Bullet, b: Bullet, vectors: Vectors) -> bool:
+    if a.polarity != b.polarity or a.content not in vectors:
+        return False
+    if cosine(vectors[a.content], vectors[b.content]) < NEAR:
+        return False
+    return check_claims(parse_claim(a.content), parse_claim(b.content)).guard in _TOLERATED
+
+
+def _pattern(group: _Group, lessons: Mapping[_Line, ReflectedLesson], place: Mapping[str, int]) -> Pattern:
+    line = _Line(group.first.polarity, group.first.content)
+    frequency = len(group.trajectories)
+    return Pattern(
+        id=operation_id("pattern", line.polarity, line.text),
+        text=line.text,
+        polarity=line.polarity,
+        frequency=frequency,
+        trajectory_ids=tuple(sorted(group.trajectories, key=place.__getitem__)),
+        confidence=(1 + frequency) / (2 + frequency),
+        lesson=lessons[line],
+    )
