@@ -20,7 +20,7 @@ class BulletChange:
 
 @dataclass(frozen=True)
 class PlaybookDiff:
-    """The bullets that only the newer version has, those that only the older one has, and the changed ones."""
+    """What only the newer version has, what changed, and what only the older one has."""
 
     added: tuple[Bullet, ...] = ()
     updated: tuple[BulletChange, ...] = ()

@@ -76,10 +76,10 @@ class TurnReflection(BaseModel):
     """The result of a reflection on the turn `turn_id`; `by` is the model's name.
 
     `reflection_id` names it, for curation; where none is given it follows from the turn, the moment, the
-    author and the insight, so that records of 0.1 have one, too. `lessons` are what it teaches, each of them a line of the
-    lists as well. `trajectory_ids` are the runs that it is about, where that is not the one turn: the newest
-    64 of `frequency`. `fallback`: no model gave a usable reply, and the result follows from the record by
-    rules.
+    author and the insight, so that records of 0.1 have one, too. `lessons` are what it teaches, each of them
+    a line of the lists as well. `trajectory_ids` are the runs that it is about, where that is not the one
+    turn: the newest 64 of `frequency`. `fallback`: no model gave a usable reply, and the result follows from
+    the record by rules.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
