@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from benchmarks.readers.hard_texts import hard_texts
@@ -41,11 +43,15 @@ def test_names_of_readers_and_texts_are_unique() -> None:
     assert all(len(text) == SIZE for _, text in hard_texts(SIZE))
 
 
-def test_a_reader_that_is_quadratic_has_a_ratio_of_four() -> None:
-    def pairs(text: str) -> int:
-        return sum(a == b for a in text for b in text)
+@pytest.mark.parametrize(("steps", "ratio"), [(lambda size: size * size, 4), (lambda size: size, 2)])
+def test_the_ratio_of_a_reader_is_that_of_its_work(steps: Callable[[int], int], ratio: float) -> None:
+    seconds = 0.0
 
-    assert time_reader(pairs, "a" * 300, "a" * 600).ratio > 3
+    def read(text: str) -> None:
+        nonlocal seconds
+        seconds += steps(len(text)) / 1000
+
+    assert time_reader(read, "a" * 300, "a" * 600, lambda: seconds).ratio == pytest.approx(ratio)
 
 
 def test_the_longest_c_call_is_found() -> None:
