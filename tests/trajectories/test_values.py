@@ -142,3 +142,7 @@ def test_a_reflection_with_the_id_of_another_replaces_it() -> None:
     first = TurnReflection(turn_id="t1", at=NOON, reflection_id="r", insight="one")
     kept = with_reflections(with_reflections(turn(), [first]), [first.model_copy(update={"insight": "two"})])
     assert [each.insight for each in kept.reflections] == ["two"]
+
+
+def test_a_record_outside_of_the_sample_says_why_it_has_no_steps() -> None:
+    assert sampled(turn(), Tracing(success_rate=0)).steps_dropped == "sampled"

@@ -83,6 +83,12 @@ def test_a_lesson_that_comes_again_reinforces_and_is_never_cloned() -> None:
     assert life["gen-00001"].topic == "fractions"
 
 
+def test_reinforcing_is_no_consolidation() -> None:
+    life = Life(bullet(1, "Draw a bar", consolidated_from=("gen-00007", "gen-00001")))
+    life.does(Add(content="Draw a bar", id="gen-00009"))
+    assert life["gen-00001"].consolidated_from == ("gen-00007", "gen-00001")
+
+
 def test_the_same_lesson_twice_in_one_delta_is_one_bullet() -> None:
     life = Life()
     lesson = Add(content="Draw a bar for every fraction before you add them")

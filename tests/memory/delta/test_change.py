@@ -58,6 +58,7 @@ def test_a_tag_moves_one_counter(tag: Any) -> None:  # Any: one of the literals 
     assert life.does(Tag(bullet_id="gen-00001", tag=tag, by=2)).report.tagged == ("gen-00001",)
     counters = life["gen-00001"].model_dump(include={"helpful", "harmful", "neutral"})
     assert counters == {"helpful": 0, "harmful": 0, "neutral": 0} | {tag: 2}
+    assert life["gen-00001"].updated_at == NOON + timedelta(minutes=1)
 
 
 def test_a_bullet_is_pinned_and_unpinned_once() -> None:

@@ -80,6 +80,10 @@ def test_languages_with_a_plus_or_a_hash_keep_it() -> None:
     assert terms("C++ or C#, see issue#5") == ("c++", "c#", "see", "issu", "5")
 
 
+def test_a_word_of_any_length_has_a_term() -> None:
+    assert terms("add " + "x" * 5_000) == ("add", "x" * 5_000)
+
+
 def test_the_language_guess_prefers_english() -> None:
     assert guess_language(["the", "die", "was", "in", "a", "box"]) == "english"
     assert guess_language(["das", "ist", "nicht", "gut"]) == "german"
