@@ -76,9 +76,8 @@ def try_mutants(tree: Path, names: Sequence[str], children: int = 1) -> None:
     """
     _pass(tree, "first", names, children)
     known = _read(tree, "first")
-    _pass(
-        tree, "second", [name for name in names if known[name] in ("survived", "no tests", "odd")], children
-    )
+    again = [name for name in names if known[name] in ("survived", "no tests", "odd")]
+    _pass(tree, "second", again, children)
     passed = ("survived", "no tests")
     known = verdicts(tree)
     failed = [name for name in names if name.startswith(CONTROL) and known[name] not in passed]
@@ -87,8 +86,15 @@ def try_mutants(tree: Path, names: Sequence[str], children: int = 1) -> None:
 
 
 def verdicts(tree: Path) -> dict[str, Verdict]:
-    """Return what became of every name that was tried; the second pass counts where there was one."""
-    return {**_read(tree, "first"), **_read(tree, "second")}
+    """Return what became of every name that was tried; the second pass counts where there was one.
+
+    What ends oddly there is killed: its tests can't even be collected, though those of the controls can.
+    """
+    second: dict[str, Verdict] = {
+        name: "killed" if verdict == "odd" and not name.startswith(CONTROL) else verdict
+        for name, verdict in _read(tree, "second").items()
+    }
+    return {**_read(tree, "first"), **second}
 
 
 def _pass(tree: Path, which: Pass, names: Sequence[str], children: int) -> None:
