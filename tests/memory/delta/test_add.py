@@ -83,10 +83,11 @@ def test_a_lesson_that_comes_again_reinforces_and_is_never_cloned() -> None:
     assert life["gen-00001"].topic == "fractions"
 
 
-def test_reinforcing_is_no_consolidation() -> None:
-    life = Life(bullet(1, "Draw a bar", consolidated_from=("gen-00007", "gen-00001")))
-    life.does(Add(content="Draw a bar", id="gen-00009"))
-    assert life["gen-00001"].consolidated_from == ("gen-00007", "gen-00001")
+@pytest.mark.parametrize("before", [(), ("gen-00007", "gen-00001")])
+def test_reinforcing_is_no_consolidation(before: tuple[str, ...]) -> None:
+    life = Life(bullet(1, "Draw a bar", consolidated_from=before))
+    life.does(Add(content="Draw a bar"))
+    assert (life["gen-00001"].seen, life["gen-00001"].consolidated_from) == (2, before)
 
 
 def test_the_same_lesson_twice_in_one_delta_is_one_bullet() -> None:
