@@ -83,11 +83,11 @@ def test_a_lesson_that_comes_again_reinforces_and_is_never_cloned() -> None:
     assert life["gen-00001"].topic == "fractions"
 
 
-@pytest.mark.parametrize("before", [(), ("gen-00007", "gen-00001")])
-def test_reinforcing_is_no_consolidation(before: tuple[str, ...]) -> None:
-    life = Life(bullet(1, "Draw a bar", consolidated_from=before))
+def test_reinforcing_is_no_consolidation() -> None:
+    life = Life()
     life.does(Add(content="Draw a bar"))
-    assert (life["gen-00001"].seen, life["gen-00001"].consolidated_from) == (2, before)
+    life.does(Add(content="Draw a bar"))
+    assert (life["gen-00001"].seen, life["gen-00001"].consolidated_from) == (2, ())
 
 
 def test_the_same_lesson_twice_in_one_delta_is_one_bullet() -> None:
