@@ -11,9 +11,10 @@ RUN := sh dev/setup.sh run $(VENV)
 DEV := sh dev/setup.sh dev $(VENV)
 
 # Where no bytecode may be written beside the code, every process of a test would compile all that it imports again.
+# It is not kept in VENV: uv makes no environment in a folder that is there already.
 ifneq ($(PYTHONDONTWRITEBYTECODE),)
 unexport PYTHONDONTWRITEBYTECODE
-export PYTHONPYCACHEPREFIX ?= $(abspath $(VENV))/bytecode
+export PYTHONPYCACHEPREFIX ?= $(abspath $(RESULTS))/bytecode
 endif
 
 # Nothing here reports to anyone.
