@@ -203,6 +203,10 @@ class TrajectoryNotFound(ChangeRefused):
     """The learner has no trajectory of that id, or nothing is pending under it."""
 
 
+class ReflectionNotFound(TrajectoryNotFound):
+    """The learner has no reflection of that id."""
+
+
 class TrajectoryClosed(ChangeRefused):
     """The trajectory was completed: no step and no second outcome is taken."""
 

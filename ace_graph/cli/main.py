@@ -5,6 +5,7 @@ What a command needs is imported when it is called, so that `--help` answers at 
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from ace_graph.cli.commands.playbook_named import playbook  # with the commands 
 from ace_graph.cli.commands.trajectory import trajectory
 from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
 from ace_graph.cli.terminal import tolerant_streams
+from ace_graph.errors import UsageError
 
 __all__ = ["app"]
 
@@ -238,14 +240,53 @@ def reflect(
     trajectory_id: Annotated[
         str | None, typer.Argument(metavar="ID", help="A trajectory, or the id of pending work.")
     ] = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="What many runs have in common, instead of one.")
+    ] = False,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="--batch: who did them.")] = None,
+    type_: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="--batch: what kind of task they are.")
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(metavar="TIME", help="--batch: completed then or later, UTC, like 2026-01-31."),
+    ] = None,
+    minimum: Annotated[
+        int, typer.Option("--min", metavar="N", help="--batch: how many runs there must be, at least 2.")
+    ] = 5,
     learner: Learner = DEFAULT_LEARNER,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Learn from one trajectory now; what failed too often is tried again."""
+    """Learn from one trajectory now; or, with --batch, find what many runs have in common.
+
+    \b
+    ace-graph reflect 3f2a...
+    ace-graph reflect --batch --agent crawler --since 2026-01-01
+
+    What failed too often is tried again. --batch needs no model; `playbook curate` takes the ids it prints.
+    """
+    from ace_graph.cli.commands.reflections import BatchQuery
+    from ace_graph.cli.commands.reflections import batch as run_batch
     from ace_graph.cli.commands.worker import reflect as run_reflect
 
-    raise typer.Exit(run_reflect(store, learner, trajectory_id, as_json=as_json, debug=debugging(ctx)))
+    query = BatchQuery(agent, type_, since, minimum)
+    _check_what_to_reflect_on(trajectory_id, batch=batch, filtered=query.given)
+    if batch:
+        run_batch(store, learner, query, as_json=as_json)
+        return
+    raise typer.Exit(run_reflect(store, learner, trajectory_id or "", as_json=as_json, debug=debugging(ctx)))
+
+
+def _check_what_to_reflect_on(trajectory_id: str | None, *, batch: bool, filtered: bool) -> None:
+    """Raise UsageError unless one trajectory or a batch is named."""
+    if bool(trajectory_id) == batch:
+        raise UsageError(
+            "say what to reflect on, one of both: ace-graph reflect ID, or ace-graph reflect --batch; "
+            "trajectory list shows the ids"
+        )
+    if filtered and not batch:
+        raise UsageError("--agent, --type, --since and --min select the runs of --batch: add it")
 
 
 @app.command()

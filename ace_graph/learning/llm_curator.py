@@ -175,11 +175,15 @@ _QUESTION_CHARS, _ANALYSIS_CHARS = 4_000, 1_000
 
 @dataclass(frozen=True)
 class Curated:
-    """The decisions, the model's reasoning, and what its calls cost."""
+    """The decisions, the model's reasoning, and what its calls cost.
+
+    `error` says that the model failed, so that the rules have decided.
+    """
 
     decided: Decided
     usage: Usage
     reasoning: str = ""
+    error: str | None = None
 
 
 async def curate_with_model(
@@ -209,14 +213,15 @@ async def curate_with_model(
             )
         except ModelError as error:
             logger.error("[ACE Curator] the model failed, the rules curate: %s", error)
-            return Curated(Decided(tuple(adds)), usage)
+            return Curated(Decided(tuple(adds)), usage, error=f"the model failed, the rules curated: {error}")
         logger.info("[ACE Curator] raw reply: %s", log_text(run.resources, reply.raw_text))
         if reply.value is not None:
             decided = decide(adds, reply.value.operations, shown)
             return Curated(decided, usage, clean_line(reply.value.reasoning)[:REASON_CHARS])
         logger.warning("[ACE Curator] no usable reply: %s", reply.problem)
     logger.error("[ACE Curator] %d replies could not be read, the rules curate", MAX_CALLS)
-    return Curated(Decided(tuple(adds)), usage)
+    unread = f"{MAX_CALLS} replies of the model could not be read, the rules curated"
+    return Curated(Decided(tuple(adds)), usage, error=unread)
 
 
 def _relevant(adds: Sequence[Add], question: str, snapshot: Snapshot, run: Run) -> list[Bullet]:

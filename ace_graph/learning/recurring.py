@@ -22,7 +22,7 @@ from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.guards import check_claims
 from ace_graph.memory.turn import ReflectedLesson, TurnReflection
 
-__all__ = ["NEAR", "Pattern", "extract_patterns", "lines_of"]
+__all__ = ["NEAR", "Pattern", "Vectors", "extract_patterns", "lines_of"]
 
 NEAR = 0.85
 """The cosine similarity from which two lines may be one pattern (document 004, similarity_threshold)."""
@@ -37,6 +37,7 @@ _NOMINATED = 50
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Vectors = Mapping[str, Sequence[float]]
+"""Embeddings by text."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.resources import Resources
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
@@ -35,6 +36,7 @@ class Services:
     metrics: Metrics
     clock: Clock
     exports: Exports
+    resources: Resources
 
 
 async def _services(request: Request) -> Services:  # FastAPI runs what is not async in a thread

@@ -10,6 +10,7 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
+from ace_graph.background.worker import learning_resources
 from ace_graph.cleaning.schedule import memory_cleaning, run_jobs
 from ace_graph.errors import ConfigurationError
 from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
@@ -77,7 +78,12 @@ async def open_services(
         if (bounds := ConversationLimits.of(settings)).any:
             jobs.append(conversation_cleaning(database, bounds, clock))
         await stack.enter_async_context(run_jobs(jobs, clock.sleep))
-        yield Services(settings, graph, store, snapshots, conversations, turns, metrics, clock, Exports())
+        resources, _ = learning_resources(
+            model=model, store=store, settings=settings, snapshots=snapshots, clock=clock.now
+        )
+        yield Services(
+            settings, graph, store, snapshots, conversations, turns, metrics, clock, Exports(), resources
+        )
 
 
 async def _memory(stack: AsyncExitStack, settings: Settings, given: Store | None) -> PendingStore:

@@ -44,6 +44,7 @@ ROUTES = {
     "/api/playbooks/{playbook_id}": {"get", "put", "delete"},
     "/api/playbooks/{playbook_id}/versions": {"get"},
     "/api/playbooks/{playbook_id}/rollback": {"post"},
+    "/api/playbooks/{playbook_id}/curate": {"post"},
     "/api/trajectories": {"get"},
     "/api/feedback": {"post"},
     "/api/learner/export": {"get"},

@@ -122,6 +122,29 @@ def update(
 
 
 @playbook.command()
+def curate(
+    reflection_ids: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="Reflections: `reflect --batch` prints their ids.")
+    ],
+    named: Named = DEFAULT_NAME,
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Take what reflections found into a playbook, in one version, and show what changed.
+
+    \b
+    ace-graph reflect --batch --json | jq -r '.patterns[] | select(.frequency > 2) | .memory_id' |
+      xargs ace-graph playbook curate --name api_client
+
+    The same reflections again change nothing. With ACE_CURATOR_USE_LLM a model curates, as in a turn.
+    """
+    from ace_graph.cli.commands import reflections
+
+    reflections.curate(store, Which(learner, named), reflection_ids, as_json=as_json)
+
+
+@playbook.command()
 def delete(
     named: Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="The playbook to delete.")],
     learner: Learner = DEFAULT_LEARNER,

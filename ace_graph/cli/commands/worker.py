@@ -88,10 +88,8 @@ def _stop_on_signals(worker: Worker) -> None:
         loop.add_signal_handler(number, stop, number)
 
 
-def reflect(url: str | None, learner: str, trajectory_id: str | None, *, as_json: bool, debug: bool) -> int:
+def reflect(url: str | None, learner: str, trajectory_id: str, *, as_json: bool, debug: bool) -> int:
     """Learn from one trajectory now; a dead letter is tried again. 1 where it could not be learned from."""
-    if not trajectory_id:
-        raise UsageError("say which: ace-graph reflect ID; trajectory list shows the ids")
     settings = load_settings(debug=debug)
     choose_model(settings)
     done = _with_model(

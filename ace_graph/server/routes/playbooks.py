@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph import playbooks
 from ace_graph.errors import PlaybookChanged, PlaybookNotFound
+from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, curate_target
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType, Polarity
 from ace_graph.memory.catalogue.entry import MAX_DESCRIPTION_CHARS, PlaybookEntry, Scope, Visibility
 from ace_graph.memory.catalogue.name import DEFAULT, MAX_NAME_CHARS
@@ -146,6 +147,36 @@ class VersionsReply(_Body):
     versions: list[VersionReply]
 
 
+class CurateBody(_Body):
+    """The ids of reflections, as trajectories have them."""
+
+    reflections: Annotated[
+        list[Annotated[Text, Field(min_length=1, max_length=128)]],
+        Field(min_length=1, max_length=MAX_REFLECTIONS),
+    ]
+
+
+class BulletTextReply(_Body):
+    """A bullet's id and its text."""
+
+    id: str
+    text: str
+
+
+class CuratedReply(_Body):
+    """The difference that curating made. `by_rules`: the model curator failed, so the rules have decided."""
+
+    playbook_id: str
+    status: Literal["curated", "unchanged", "repeated"]
+    version: int
+    label: str
+    added: list[BulletTextReply]
+    updated: list[BulletTextReply]
+    removed: list[BulletTextReply]
+    refused: list[Rejection]
+    by_rules: bool
+
+
 @routes.get("", responses=error_responses())
 async def list_all(
     learner: Learner,
@@ -261,6 +292,35 @@ async def rollback(
     )
     done = await restore_target(target, body.version, asked.delta())
     return _written(playbook_id, Written(done), response)
+
+
+@routes.post("/{playbook_id}/curate", responses=error_responses(404, 408, 409, 413))
+async def curate(
+    playbook_id: PlaybookId, body: CurateBody, learner: Learner, services: ServicesDep, response: Response
+) -> CuratedReply:
+    """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
+    target = await _target(services.store, playbook_id, learner)
+    done = await curate_target(
+        services.store,
+        target,
+        learner,
+        body.reflections,
+        resources=services.resources,
+        author=AUTHOR,
+        clock=services.clock.now,
+    )
+    _tag(response, done.version)
+    return CuratedReply(
+        playbook_id=playbook_id,
+        status=done.status,
+        version=done.version.n,
+        label=str(done.version.label),
+        added=[BulletTextReply(**each._asdict()) for each in done.added],
+        updated=[BulletTextReply(**each._asdict()) for each in done.updated],
+        removed=[BulletTextReply(**each._asdict()) for each in done.removed],
+        refused=list(done.refused),
+        by_rules=done.problem is not None,
+    )
 
 
 async def _target(store: Store, playbook_id: str, learner: str) -> Target:

@@ -12,7 +12,14 @@ from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.memory.bullet import Moment
 from ace_graph.memory.trajectory import TrajectoryFilter
-from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
+from ace_graph.memory.turn import (
+    ReflectedLesson,
+    Step,
+    TurnFeedback,
+    TurnRecord,
+    TurnReflection,
+    TurnStatus,
+)
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.schemas import Text
@@ -64,10 +71,18 @@ class StepReply(Step):
     model_config = _CAMEL
 
 
-class ReflectionReply(TurnReflection):
-    """What a reflection found."""
+class LessonReply(ReflectedLesson):
+    """A lesson of a reflection."""
 
     model_config = _CAMEL
+
+
+class ReflectionReply(TurnReflection):
+    """What a reflection found. Its id is what a playbook is curated by."""
+
+    model_config = _CAMEL
+
+    lessons: tuple[LessonReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
 
 
 class FeedbackReply(TurnFeedback):

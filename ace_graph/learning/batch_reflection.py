@@ -1,0 +1,233 @@
+"""Reflecting over many runs: what the reflections on a learner's trajectories have in common.
+
+    found = await batch_reflect(store, "bot", agent="crawler", task_type="api_call")
+    if found.status == "reflected":
+        await curate(store, "bot", [pattern.memory_id for pattern in found.patterns], "api_client")
+
+No model is called: the reflections are there already, one or more for each run. The result is stored as a
+trajectory of its own, so that it is listed, exported, forgotten and cleaned as others are. Document 004, 3.1.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from langchain_core.embeddings import Embeddings
+
+from ace_graph.errors import UsageError
+from ace_graph.learning.recurring import Pattern, Vectors, extract_patterns, lines_of
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.commit import operation_id
+from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord, TurnReflection
+
+__all__ = [
+    "BATCH_TYPE",
+    "MAX_PATTERNS",
+    "MAX_RUNS",
+    "MIN_TRAJECTORIES",
+    "REFLECTOR",
+    "BatchReflection",
+    "FoundPattern",
+    "NotEnough",
+    "batch_reflect",
+]
+
+logger = logging.getLogger("ace_graph")
+
+REFLECTOR = "reflector"
+"""The agent of a batch reflection's own trajectory."""
+
+BATCH_TYPE = "batch_reflection"
+"""Its task type."""
+
+MIN_TRAJECTORIES = 5
+MAX_RUNS = 1_000
+"""Of more runs the newest are read."""
+
+MAX_PATTERNS = 50
+"""Of more patterns the most frequent are stored and returned."""
+
+_PAGE = 200
+_RUNS_NAMED = 64
+
+
+@dataclass(frozen=True)
+class NotEnough:
+    """There are fewer runs than asked for; nothing was written."""
+
+    found: int
+    needed: int
+    status: Literal["not_enough"] = "not_enough"
+
+
+@dataclass(frozen=True)
+class FoundPattern:
+    """A pattern, and the id of the reflection under which it is stored, for `curate`."""
+
+    memory_id: str
+    pattern: Pattern
+
+
+@dataclass(frozen=True)
+class BatchReflection:
+    """What `found` runs have in common, the most frequent pattern first.
+
+    `trajectory_id` is the trajectory under which it is stored. `unreflected` are the runs that no reflection
+    is known of: they say nothing here until they are reflected on. `left_out` counts the rarest patterns
+    beyond MAX_PATTERNS.
+    """
+
+    trajectory_id: str
+    found: int
+    patterns: tuple[FoundPattern, ...]
+    unreflected: tuple[str, ...] = ()
+    left_out: int = 0
+    status: Literal["reflected"] = "reflected"
+
+
+async def batch_reflect(
+    store: PendingStore,
+    learner_id: str,
+    *,
+    agent: str | None = None,
+    since: datetime | None = None,
+    task_type: str | None = None,
+    min_trajectories: int = MIN_TRAJECTORIES,
+    embeddings: Embeddings | None = None,
+    clock: Callable[[], datetime] = utc_now,
+) -> BatchReflection | NotEnough:
+    """Find what the completed runs of a learner have in common, and store it as a trajectory.
+
+    `agent`, `task_type` and `since` (completed then or later) select the runs, of which the newest 1,000 are
+    read. With `embeddings` lines in other words can be one pattern as well; where they fail, the words alone
+    decide. The same runs with the same reflections give the same ids, and are stored once. Raises UsageError
+    for less than two `min_trajectories`, and what the store raises.
+    """
+    if min_trajectories < 2:
+        raise UsageError(f"{min_trajectories} runs have nothing in common: ask for at least 2")
+    wanted = TrajectoryFilter(agent=agent, task_type=task_type, since=since)
+    runs = await _completed_runs(store, learner_id, wanted)
+    if len(runs) < min_trajectories:
+        return NotEnough(len(runs), min_trajectories)
+    reflections = _reflections_on(runs)
+    vectors = await _vectors(reflections, embeddings)
+    patterns = extract_patterns(reflections, similarity=store.policy.similarity, vectors=vectors)
+    record = _record(learner_id, runs, reflections, patterns[:MAX_PATTERNS], clock())
+    await _store(store, learner_id, record)
+    return BatchReflection(
+        trajectory_id=record.turn_id,
+        found=len(runs),
+        patterns=tuple(
+            FoundPattern(_memory_id(record.turn_id, each), each) for each in patterns[:MAX_PATTERNS]
+        ),
+        unreflected=_unreflected(runs, reflections),
+        left_out=max(0, len(patterns) - MAX_PATTERNS),
+    )
+
+
+async def _completed_runs(
+    store: PendingStore, learner_id: str, wanted: TrajectoryFilter
+) -> tuple[TurnRecord, ...]:
+    """Return the completed trajectories that match, the newest first, batch reflections aside."""
+    runs: dict[str, TurnRecord] = {}
+    skip = 0
+    while len(runs) < MAX_RUNS:
+        page = await store.find_turns(learner_id, wanted, limit=_PAGE, skip=skip)
+        for turn in page:
+            if turn.status != "in_progress" and turn.task_type != BATCH_TYPE:
+                runs.setdefault(turn.turn_id, turn)
+        if len(page) < _PAGE:
+            break
+        skip += len(page)
+    return tuple(runs.values())[:MAX_RUNS]
+
+
+def _reflections_on(runs: Sequence[TurnRecord]) -> tuple[TurnReflection, ...]:
+    """Return the reflections on these runs; a turn's record may hold one on the turn before it."""
+    names = {turn.turn_id for turn in runs}
+    found = {each.reflection_id: each for turn in runs for each in turn.reflections if each.turn_id in names}
+    return tuple(found.values())
+
+
+def _unreflected(runs: Iterable[TurnRecord], reflections: Iterable[TurnReflection]) -> tuple[str, ...]:
+    known = {each.turn_id for each in reflections}
+    return tuple(turn.turn_id for turn in runs if turn.turn_id not in known)
+
+
+async def _vectors(reflections: Iterable[TurnReflection], embeddings: Embeddings | None) -> Vectors | None:
+    """Return the embeddings of the lines; None without any, also where the service fails."""
+    if embeddings is None:
+        return None
+    texts = list(dict.fromkeys(line.content for each in reflections for line in lines_of(each)))
+    try:
+        return dict(zip(texts, await embeddings.aembed_documents(texts), strict=True)) if texts else None
+    except Exception as error:
+        logger.warning("[ACE Reflector] embeddings failed, only words are compared: %s", type(error).__name__)
+        return None
+
+
+def _record(
+    learner_id: str,
+    runs: Sequence[TurnRecord],
+    reflections: Sequence[TurnReflection],
+    patterns: Sequence[Pattern],
+    now: datetime,
+) -> TurnRecord:
+    """Return the trajectory of the batch, with a reflection for each pattern."""
+    read = sorted({*(turn.turn_id for turn in runs), *(each.reflection_id for each in reflections)})
+    name = operation_id("batch", learner_id, *read, *(pattern.id for pattern in patterns))
+    return TurnRecord(
+        turn_id=name,
+        attempt_id=name,
+        task=f"What {len(runs)} runs have in common",
+        mode="batch",
+        agent=REFLECTOR,
+        task_type=BATCH_TYPE,
+        status="success",
+        metrics={
+            "found": len(runs),
+            "reflections": len(reflections),
+            "examples": [turn.turn_id for turn in runs[:_RUNS_NAMED]],
+        },
+        reflections=tuple(_as_reflection(name, pattern, now) for pattern in patterns),
+        started_at=now,
+        completed_at=now,
+    )
+
+
+def _memory_id(name: str, pattern: Pattern) -> str:
+    return operation_id(name, pattern.id, "reflection")
+
+
+def _as_reflection(name: str, pattern: Pattern, now: datetime) -> TurnReflection:
+    text = (pattern.text,)
+    return TurnReflection(
+        turn_id=name,
+        reflection_id=_memory_id(name, pattern),
+        at=now,
+        by="rules",
+        successes=text if pattern.polarity == "strategy" else (),
+        failures=text if pattern.polarity == "anti_pattern" else (),
+        observations=text if pattern.polarity == "observation" else (),
+        lessons=(pattern.lesson,),
+        trajectory_ids=pattern.trajectory_ids[-_RUNS_NAMED:],
+        frequency=pattern.frequency,
+        confidence=pattern.confidence,
+    )
+
+
+async def _store(store: PendingStore, learner_id: str, record: TurnRecord) -> None:
+    delta = Delta(
+        op_id=operation_id(record.turn_id, "batch"),
+        now=record.started_at,
+        author=REFLECTOR,
+        source=record.turn_id,
+    )
+    await store.commit(learner_id, delta, await store.load(learner_id), record)

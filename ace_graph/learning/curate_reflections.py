@@ -1,0 +1,316 @@
+"""Curating from reflections: the lessons of chosen reflections reach a playbook, in one commit.
+
+    done = await curate(store, "bot", [pattern.memory_id for pattern in found.patterns], "api_client")
+    for bullet in done.added:
+        print(bullet.id, bullet.text)
+
+The rules are those of a turn: a lesson that the playbook knows strengthens its bullet, and where
+ACE_CURATOR_USE_LLM is set the same model curator decides. The same reflections again change nothing. Document
+004, 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from langgraph.runtime import Runtime
+
+from ace_graph.context import ACEContext
+from ace_graph.errors import LearnerForgotten, UsageError
+from ace_graph.learning.curator import lessons_to_operations
+from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
+from ace_graph.learning.reflection import Reflection
+from ace_graph.learning.reflections import StoredReflection, find_reflections
+from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet
+from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.commit import Commit, operation_id
+from ace_graph.memory.delta.effect import Rejection
+from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Touch, Update
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.diff import diff
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.models import Usage
+from ace_graph.playbooks.content import unknown_examples
+from ace_graph.playbooks.target import Target, not_found, target_of
+from ace_graph.playbooks.versions import content_at, drop_old_versions
+from ace_graph.resources import Resources
+from ace_graph.runtime import Run
+
+__all__ = ["MAX_REFLECTIONS", "BulletText", "CuratedReflections", "OnProgress", "curate", "curate_target"]
+
+MAX_REFLECTIONS = 200
+AUTHOR = "ace_curator"
+_LESSONS_AT_ONCE = 10
+"""What the model curator decides on in one call: as many as a turn may have."""
+
+OnProgress = Callable[[int, int], None]
+"""Called with how many lessons are decided on, and how many there are."""
+
+
+class BulletText(NamedTuple):
+    """A bullet's id and its text, after the change where it is still there."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CuratedReflections:
+    """What curating changed in a playbook: the difference of its version and the one before.
+
+    curated     a version was made
+    unchanged   the playbook knew all of it, with the same trajectories behind it
+    repeated    these reflections were curated before; nothing was done
+
+    `refused` are lessons that were not taken, and why. `problem` says that the model curator failed, so that
+    the rules have decided.
+    """
+
+    status: Literal["curated", "unchanged", "repeated"]
+    version: Version
+    added: tuple[BulletText, ...] = ()
+    updated: tuple[BulletText, ...] = ()
+    removed: tuple[BulletText, ...] = ()
+    refused: tuple[Rejection, ...] = ()
+    problem: str | None = None
+
+
+async def curate(
+    store: PendingStore,
+    owner: str,
+    reflection_ids: Collection[str],
+    name: str = DEFAULT,
+    *,
+    resources: Resources | None = None,
+    author: str = AUTHOR,
+    clock: Callable[[], datetime] = utc_now,
+    progress: OnProgress | None = None,
+) -> CuratedReflections:
+    """Take the lessons of an owner's reflections into one of the owner's playbooks, as one version.
+
+    The bullets name the reflections' trajectories as examples, so a lesson that comes from a new trajectory
+    raises the evidence of its bullet by one. The rules curate; the model does where `resources` have one and
+    their settings say so (ACE_CURATOR_USE_LLM). Raises UsageError without ids and for more than 200,
+    ReflectionNotFound for a reflection that the owner does not have, PlaybookNotFound, and what the store
+    raises; then nothing was changed.
+    """
+    target = await target_of(store, name, owner)
+    return await curate_target(
+        store,
+        target,
+        owner,
+        reflection_ids,
+        resources=resources,
+        author=author,
+        clock=clock,
+        progress=progress,
+    )
+
+
+async def curate_target(
+    store: PendingStore,
+    target: Target,
+    owner: str,
+    reflection_ids: Collection[str],
+    *,
+    resources: Resources | None = None,
+    author: str = AUTHOR,
+    clock: Callable[[], datetime] = utc_now,
+    progress: OnProgress | None = None,
+) -> CuratedReflections:
+    """Do what `curate` does, for the playbook at a target."""
+    names = sorted(set(reflection_ids))
+    _check_number(names)
+    found = await find_reflections(store, owner, names)
+    op_id = operation_id("curate", target.key, *names)
+    base = await target.store.load(target.key)
+    if await _version_of(target, op_id) is not None:
+        return CuratedReflections("repeated", base.version)
+    adds = _news(await _adds(store, owner, found), base, target.store.policy, clock())
+    curated = await _curated(adds, found, base, owner, resources, progress)
+    allowed = tuple(_allowed(curated.decided.proposals, base))
+    operations = (*curated.decided.lessons, *allowed)
+    if not operations:
+        return CuratedReflections("unchanged", base.version, problem=curated.error)
+    delta = Delta(
+        op_id=op_id,
+        now=clock(),
+        operations=operations,
+        author=author,
+        reason=_reason(len(found), curated.reasoning),
+    )
+    try:
+        commit = await target.store.commit(target.key, delta, base)
+    except LearnerForgotten as error:
+        raise not_found(target.ref.name) from error
+    done = await _result(target, commit, op_id, curated.error)
+    await drop_old_versions(target, delta.now)
+    return done
+
+
+def _check_number(names: Sequence[str]) -> None:
+    if not names:
+        raise UsageError("name the reflections to curate from: reflect --batch and trajectory show give ids")
+    if len(names) > MAX_REFLECTIONS:
+        raise UsageError(f"{len(names)} reflections at once: name at most {MAX_REFLECTIONS}")
+
+
+def _reason(number: int, reasoning: str) -> str:
+    what = f"curated from {number} reflection{'' if number == 1 else 's'}"
+    return f"{what}: {reasoning}"[:500] if reasoning else what
+
+
+async def _adds(store: PendingStore, owner: str, found: Sequence[StoredReflection]) -> list[Add]:
+    """Return an Add for each lesson. Trajectories that were cleaned since are no examples any more."""
+    adds = list[Add]()
+    for each in found:
+        made = lessons_to_operations(
+            each.lessons,
+            question=each.turn.task,
+            topic=each.turn.topic,
+            source=each.reflection.turn_id,
+            start=len(adds) + 1,
+        )
+        behind = {
+            "examples": each.reflection.runs[-MAX_EXAMPLES:],
+            "evidence_count": each.reflection.frequency,
+        }
+        adds += [add.model_copy(update=behind) for add in made]
+    gone = await unknown_examples(store, owner, adds)
+    return [_without_examples(add, gone) for add in adds]
+
+
+def _without_examples(add: Add, gone: Collection[str]) -> Add:
+    return add.model_copy(update={"examples": tuple(name for name in add.examples if name not in gone)})
+
+
+def _news(adds: Sequence[Add], base: Snapshot, policy: Policy, now: datetime) -> list[Add]:
+    """Return the lessons that say something new, or that a new trajectory supports."""
+    return [add for add in adds if not _is_known(add, base, policy, now)]
+
+
+def _is_known(add: Add, base: Snapshot, policy: Policy, now: datetime) -> bool:
+    """Whether a bullet says this already, with all of these trajectories behind it."""
+    effect = resolve(base, Delta(op_id="probe", now=now, operations=(add,)), policy)
+    return any(
+        set(add.examples) <= set(base.playbook.entries[name].examples) for name in effect.report.reinforced
+    )
+
+
+async def _curated(
+    adds: Sequence[Add],
+    found: Sequence[StoredReflection],
+    base: Snapshot,
+    owner: str,
+    resources: Resources | None,
+    progress: OnProgress | None,
+) -> Curated:
+    """Decide by the rules, or ask the model curator about ten lessons at a time."""
+    if resources is None or not resources.settings.curator_use_llm:
+        return Curated(Decided(tuple(adds)), Usage())
+    context = ACEContext(learner_id=owner)
+    run = Run(resources, context, owner, Runtime(context=context))
+    curated = Curated(Decided(()), Usage())
+    rewrites = resources.store.policy.max_turn_rewrites
+    for start in range(0, len(adds), _LESSONS_AT_ONCE):
+        asked = adds[start : start + _LESSONS_AT_ONCE]
+        behind = _behind(asked, found)
+        task = "\n".join(dict.fromkeys(each.turn.task for each in behind))
+        reply = await curate_with_model(asked, task, _analysis(behind), base, run)
+        lessons, used = _with_examples(reply.decided.lessons, asked, rewrites)
+        rewrites -= used
+        curated = _joined(curated, reply, lessons)
+        if progress is not None:
+            progress(min(start + _LESSONS_AT_ONCE, len(adds)), len(adds))
+    return curated
+
+
+def _behind(asked: Sequence[Add], found: Sequence[StoredReflection]) -> list[StoredReflection]:
+    """The reflections that these lessons are from."""
+    runs = {name for add in asked for name in add.examples}
+    return [each for each in found if runs.intersection(each.reflection.runs)]
+
+
+def _analysis(found: Sequence[StoredReflection]) -> Reflection:
+    """What the reflections say beside their lessons, for the model curator."""
+    insights = dict.fromkeys(each.reflection.insight for each in found if each.reflection.insight)
+    advice = dict.fromkeys(line for each in found for line in each.reflection.recommendations)
+    return Reflection(key_insight="; ".join(insights), correct_approach="; ".join(advice), lessons=[])
+
+
+def _with_examples(
+    decided: Sequence[Operation], asked: Sequence[Add], rewrites: int
+) -> tuple[tuple[Operation, ...], int]:
+    """The decisions, with the lesson's trajectories as evidence also where a bullet covers it.
+
+    Of new texts for bullets only `rewrites` are taken; the lessons of the others are added. Returns how many
+    were taken, too.
+    """
+    operations, used = list[Operation](), 0
+    for add, operation in zip(asked, decided, strict=True):
+        match operation:
+            case Touch():
+                operations.append(Update(bullet_id=operation.bullet_ids[0], examples=add.examples))
+            case Update() if used == rewrites:
+                operations.append(add)
+            case Update():
+                operations.append(operation)
+                used += 1
+            case _:
+                operations.append(operation)
+    return tuple(operations), used
+
+
+def _joined(before: Curated, reply: Curated, lessons: tuple[Operation, ...]) -> Curated:
+    decided = before.decided
+    return Curated(
+        Decided((*decided.lessons, *lessons), (*decided.proposals, *reply.decided.proposals)),
+        before.usage + reply.usage,
+        before.reasoning or reply.reasoning,
+        before.error or reply.error,
+    )
+
+
+def _allowed(proposals: Sequence[Operation], base: Snapshot) -> Iterator[Operation]:
+    """The proposals of the model, without removals that no evidence supports; merges pass the guards later."""
+    for operation in proposals:
+        bullet = base.playbook.entries.get(operation.bullet_id) if isinstance(operation, Remove) else None
+        if not isinstance(operation, Remove) or (bullet is not None and bullet.harmful > bullet.helpful):
+            yield operation
+
+
+async def _version_of(target: Target, op_id: str) -> int | None:
+    """Return the version that this commit has made, None where it has made none."""
+    versions = await target.store.versions(target.key)
+    return next((each.n for each in reversed(versions) if each.op_id == op_id), None)
+
+
+async def _result(
+    target: Target, commit: Commit, op_id: str, problem: str | None
+) -> CuratedReflections:
+    refused = commit.report.rejected
+    if commit.status == "repeated":  # another process has curated the same at this moment
+        return CuratedReflections("repeated", commit.version, refused=refused, problem=problem)
+    n = await _version_of(target, op_id)
+    if n is None:
+        return CuratedReflections("unchanged", commit.version, refused=refused, problem=problem)
+    changed = diff(await content_at(target, n - 1), await content_at(target, n))
+    return CuratedReflections(
+        "curated",
+        commit.version,
+        added=tuple(map(_text, changed.added)),
+        updated=tuple(_text(each.after) for each in changed.updated),
+        removed=tuple(map(_text, changed.removed)),
+        refused=refused,
+        problem=problem,
+    )
+
+
+def _text(bullet: Bullet) -> BulletText:
+    return BulletText(bullet.id, bullet.content)
