@@ -13,6 +13,7 @@ from ace_graph.memory.delta.operations import Add
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
+from tests.learning.reflected_runs import add_run, add_runs
 from tests.server.serving import Json, Served, bearer, serving, settings_for
 from tests.server.test_chat import NO_LESSON, model
 
@@ -214,3 +215,24 @@ async def test_a_name_is_used_once() -> None:
         await create(served, "api_client")
         twice, other = await create(served, "API_Client"), await create(served, "api_client", learner="bob")
     assert (twice.status_code, twice.json()["code"], other.status_code) == (409, "exists", 201)
+
+
+async def test_reflections_are_curated_once() -> None:
+    async with served_store() as (served, store):
+        reflections = await add_runs(store, "alice", ["Ask for ten pages at once", "Retry after 429"])
+        other = await add_run(store, "ben", "run-of-ben", "Cache the schema in a file")
+        place = f"{PATH}/{(await create(served, 'api_client', 'Retry after 429')).json()['playbook_id']}"
+        made = await served.client.post(f"{place}/curate", json={"reflections": reflections})
+        again = await served.client.post(f"{place}/curate", json={"reflections": reflections})
+        foreign = await served.client.post(f"{place}/curate", json={"reflections": [other]})
+        nothing = await served.client.post(f"{place}/curate", json={"reflections": []})
+        unknown = await served.client.post(f"{PATH}/nowhere/curate", json={"reflections": reflections})
+        shown = (await served.client.get("/api/trajectories")).json()["trajectories"]
+    assert [each["text"] for each in made.json()["added"]] == ["Ask for ten pages at once"]
+    assert [each["text"] for each in made.json()["updated"]] == ["Retry after 429"]
+    assert (made.json()["status"], made.json()["label"]) == ("curated", "1.1")
+    assert (again.json()["status"], again.headers["ETag"]) == ("repeated", made.headers["ETag"])
+    assert (foreign.status_code, foreign.json()["error"]) == (404, "there is no such reflection of yours")
+    assert (nothing.status_code, unknown.status_code) == (422, 404)
+    assert sorted(each["reflections"][0]["reflectionId"] for each in shown) == sorted(reflections)
+    assert {"content", "memoryType"} <= shown[0]["reflections"][0]["lessons"][0].keys()

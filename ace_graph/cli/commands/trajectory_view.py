@@ -147,7 +147,8 @@ def _lines(row: _Row) -> Iterator[str]:
     for found in turn.reflections:
         mark = " (by rules)" if found.fallback else ""
         lines = (*found.successes, *found.failures, *found.observations, *found.recommendations)
-        yield f"  reflection{mark}: {printable('; '.join(lines) or 'nothing to learn')}"
+        told = printable("; ".join(lines) or "nothing to learn")
+        yield f"  reflection {printable(found.reflection_id)}{mark}: {told}"
     if row.item is not None:
         why = f": {printable(row.item.error)}" if row.item.error else ""
         yield f"  learning: {row.item.state}{why}"
