@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ace_graph.context import ACEContext
     from ace_graph.errors import AceError
     from ace_graph.graph import ACEGraph, build_ace_graph, make_graph
+    from ace_graph.learning.batch_reflection import batch_reflect
+    from ace_graph.learning.curate_reflections import curate
+    from ace_graph.learning.recurring import extract_patterns
     from ace_graph.memory import Bullet, Delta, Effect, Evidence, Playbook, Policy, TurnRecord, apply, resolve
     from ace_graph.memory.stores.base import Store
     from ace_graph.memory.stores.memories import memories, remember
@@ -58,11 +61,14 @@ __all__ = [
     "TurnRecord",
     "Worker",
     "apply",
+    "batch_reflect",
     "build_ace_graph",
     "build_worker",
     "commit_unsaved",
     "complete_trajectory",
+    "curate",
     "execute_with_learning",
+    "extract_patterns",
     "give_feedback",
     "learn_pending",
     "log_step",
@@ -92,6 +98,9 @@ _HOMES = {
     "learn_pending": "ace_graph.background.learn_pending",
     "Worker": "ace_graph.background.worker",
     "build_worker": "ace_graph.background.worker",
+    "batch_reflect": "ace_graph.learning.batch_reflection",
+    "curate": "ace_graph.learning.curate_reflections",
+    "extract_patterns": "ace_graph.learning.recurring",
     "Completion": "ace_graph.trajectories.recording",
     "start_trajectory": "ace_graph.trajectories.recording",
     "log_step": "ace_graph.trajectories.recording",

@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 
 from ace_graph.memory.playbook import Playbook
 
-__all__ = ["Vectors", "cosine", "semantic_scores"]
+__all__ = ["Vectors", "semantic_scores"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -69,10 +69,9 @@ async def semantic_scores(
     for key, made_now in fresh.items():
         parts.vectors.put(key, made_now)
     known = {bullet_id: fresh.get(key) or parts.vectors.get(key) for bullet_id, key in hashes.items()}
-    return {bullet_id: cosine(asked, vector) for bullet_id, vector in known.items() if vector is not None}
+    return {bullet_id: _cosine(asked, vector) for bullet_id, vector in known.items() if vector is not None}
 
 
-def cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the cosine similarity of two vectors, 0-1; 0 where one of them is zero."""
+def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
     norm = math.sqrt(sum(x * x for x in a) * sum(x * x for x in b))
     return max(0.0, sum(x * y for x, y in zip(a, b, strict=True)) / norm) if norm else 0.0

@@ -243,7 +243,9 @@ def reflect(
     batch: Annotated[
         bool, typer.Option("--batch", help="What many runs have in common, instead of one.")
     ] = False,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="--batch: who did them.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="--batch: who did them.")
+    ] = None,
     type_: Annotated[
         str | None, typer.Option("--type", metavar="TYPE", help="--batch: what kind of task they are.")
     ] = None,

@@ -26,6 +26,7 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord, TurnReflection
+from ace_graph.off_loop import read_text
 
 __all__ = [
     "BATCH_TYPE",
@@ -53,6 +54,9 @@ MAX_RUNS = 1_000
 
 MAX_PATTERNS = 50
 """Of more patterns the most frequent are stored and returned."""
+
+MAX_EMBEDDED = 1_000
+"""Of more different lines only the words are compared: each vector is compared with those before it."""
 
 _PAGE = 200
 _RUNS_NAMED = 64
@@ -106,8 +110,8 @@ async def batch_reflect(
     """Find what the completed runs of a learner have in common, and store it as a trajectory.
 
     `agent`, `task_type` and `since` (completed then or later) select the runs, of which the newest 1,000 are
-    read. With `embeddings` lines in other words can be one pattern as well; where they fail, the words alone
-    decide. The same runs with the same reflections give the same ids, and are stored once. Raises UsageError
+    read. With `embeddings` lines in other words can be one pattern as well; where they fail, or there are
+    more than 1,000 different lines, the words alone decide. The same runs with the same reflections give the same ids, and are stored once. Raises UsageError
     for less than two `min_trajectories`, and what the store raises.
     """
     if min_trajectories < 2:
@@ -118,7 +122,10 @@ async def batch_reflect(
         return NotEnough(len(runs), min_trajectories)
     reflections = _reflections_on(runs)
     vectors = await _vectors(reflections, embeddings)
-    patterns = extract_patterns(reflections, similarity=store.policy.similarity, vectors=vectors)
+    size = sum(len(line.content) for each in reflections for line in lines_of(each))
+    patterns = await read_text(
+        size, extract_patterns, reflections, similarity=store.policy.similarity, vectors=vectors
+    )
     record = _record(learner_id, runs, reflections, patterns[:MAX_PATTERNS], clock())
     await _store(store, learner_id, record)
     return BatchReflection(
@@ -166,8 +173,10 @@ async def _vectors(reflections: Iterable[TurnReflection], embeddings: Embeddings
     if embeddings is None:
         return None
     texts = list(dict.fromkeys(line.content for each in reflections for line in lines_of(each)))
+    if not 0 < len(texts) <= MAX_EMBEDDED:
+        return None
     try:
-        return dict(zip(texts, await embeddings.aembed_documents(texts), strict=True)) if texts else None
+        return dict(zip(texts, await embeddings.aembed_documents(texts), strict=True))
     except Exception as error:
         logger.warning("[ACE Reflector] embeddings failed, only words are compared: %s", type(error).__name__)
         return None

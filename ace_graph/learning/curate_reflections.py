@@ -36,6 +36,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.models import Usage
+from ace_graph.off_loop import read_text
 from ace_graph.playbooks.content import unknown_examples
 from ace_graph.playbooks.target import Target, not_found, target_of
 from ace_graph.playbooks.versions import content_at, drop_old_versions
@@ -132,7 +133,9 @@ async def curate_target(
     base = await target.store.load(target.key)
     if await _version_of(target, op_id) is not None:
         return CuratedReflections("repeated", base.version)
-    adds = _news(await _adds(store, owner, found), base, target.store.policy, clock())
+    lessons = await _adds(store, owner, found)
+    size = sum(len(add.content) for add in lessons)
+    adds = await read_text(size, _news, lessons, base, target.store.policy, clock())
     curated = await _curated(adds, found, base, owner, resources, progress)
     allowed = tuple(_allowed(curated.decided.proposals, base))
     operations = (*curated.decided.lessons, *allowed)
@@ -291,9 +294,7 @@ async def _version_of(target: Target, op_id: str) -> int | None:
     return next((each.n for each in reversed(versions) if each.op_id == op_id), None)
 
 
-async def _result(
-    target: Target, commit: Commit, op_id: str, problem: str | None
-) -> CuratedReflections:
+async def _result(target: Target, commit: Commit, op_id: str, problem: str | None) -> CuratedReflections:
     refused = commit.report.rejected
     if commit.status == "repeated":  # another process has curated the same at this moment
         return CuratedReflections("repeated", commit.version, refused=refused, problem=problem)

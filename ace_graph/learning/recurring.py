@@ -9,11 +9,12 @@ opposite, direction or order. Strategies, anti-patterns and observations are nev
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from ace_graph.embeddings import cosine
 from ace_graph.memory.bullet import Bullet, Polarity
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.search.index import Index
@@ -88,7 +89,8 @@ def extract_patterns(
             line = _Line(lesson.polarity, lesson.content)
             runs.setdefault(line, {}).update(dict.fromkeys(reflection.runs))
             lessons.setdefault(line, lesson)
-    groups = _grouped(list(runs), runs, similarity, vectors or {})
+    units = {text: _unit(vector) for text, vector in (vectors or {}).items()}
+    groups = _grouped(list(runs), runs, similarity, units)
     place = {run: number for number, run in enumerate(_runs(ordered))}
     found = (_pattern(group, lessons, place) for group in groups)
     return tuple(sorted(found, key=lambda pattern: -pattern.frequency))
@@ -113,23 +115,25 @@ def lines_of(reflection: TurnReflection) -> Iterator[ReflectedLesson]:
 
 
 def _grouped(
-    lines: Sequence[_Line], runs: Mapping[_Line, Iterable[str]], similarity: float, vectors: Vectors
+    lines: Sequence[_Line], runs: Mapping[_Line, Iterable[str]], similarity: float, units: Vectors
 ) -> list[_Group]:
     """Put each line into one group: the first whose oldest line says the same, else a new one."""
     bullets = {line: _bullet(str(number), line) for number, line in enumerate(lines)}
     index = Index.build(bullets.values())
     groups: dict[str, _Group] = {}
+    founded = list[_Group]()
     for line in lines:
         bullet = bullets[line]
         nominated = (groups[name] for name in index.nominate(line.text, _NOMINATED) if name in groups)
         group = next((each for each in nominated if _same(each.first, bullet, similarity)), None)
-        if group is None and line.text in vectors:
-            group = next((each for each in groups.values() if _near(each.first, bullet, vectors)), None)
+        if group is None and line.text in units:
+            group = next((each for each in founded if _near(each.first, bullet, units)), None)
         if group is None:
             group = _Group(bullet)
+            founded.append(group)
         groups[bullet.id] = group
         group.trajectories.update(dict.fromkeys(runs[line]))
-    return list({group.first.id: group for group in groups.values()}.values())
+    return founded
 
 
 def _bullet(name: str, line: _Line) -> Bullet:
@@ -147,10 +151,15 @@ def _same(a: Bullet, b: Bullet, similarity: float) -> bool:
     return a.polarity == b.polarity and compare(a, b, similarity).outcome == "same"
 
 
-def _near(a: Bullet, b: Bullet, vectors: Vectors) -> bool:
-    if a.polarity != b.polarity or a.content not in vectors:
+def _unit(vector: Sequence[float]) -> tuple[float, ...]:
+    length = math.sqrt(sum(x * x for x in vector))
+    return tuple(x / length for x in vector) if length else tuple(vector)
+
+
+def _near(a: Bullet, b: Bullet, units: Vectors) -> bool:
+    if a.polarity != b.polarity or a.content not in units:
         return False
-    if cosine(vectors[a.content], vectors[b.content]) < NEAR:
+    if sum(map(operator.mul, units[a.content], units[b.content])) < NEAR:
         return False
     return check_claims(parse_claim(a.content), parse_claim(b.content)).guard in _TOLERATED
 

@@ -45,7 +45,9 @@ class StoredReflection:
         if not noted and not known.fallback:
             noted = [Lesson(content=line) for line in known.successes if line]
             noted += [Lesson(content=line, polarity="observation") for line in known.observations if line]
-        return tuple(each for each in noted if not says_nothing(each.content) and not is_platitude(each.content))
+        return tuple(
+            each for each in noted if not says_nothing(each.content) and not is_platitude(each.content)
+        )
 
 
 async def find_reflections(

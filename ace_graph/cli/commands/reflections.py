@@ -145,9 +145,7 @@ async def _curate(
         if not keeps_pending(store):
             raise ConfigurationError(f"the store {store.name} keeps no trajectories of its own")
         if not settings.curator_use_llm:
-            return await curate_reflections(
-                store, which.learner, reflection_ids, which.name, author=AUTHOR
-            )
+            return await curate_reflections(store, which.learner, reflection_ids, which.name, author=AUTHOR)
         model = make_model(settings)
         try:
             resources, _ = learning_resources(model=model, store=store, settings=settings)
