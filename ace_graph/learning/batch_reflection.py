@@ -111,8 +111,9 @@ async def batch_reflect(
 
     `agent`, `task_type` and `since` (completed then or later) select the runs, of which the newest 1,000 are
     read. With `embeddings` lines in other words can be one pattern as well; where they fail, or there are
-    more than 1,000 different lines, the words alone decide. The same runs with the same reflections give the same ids, and are stored once. Raises UsageError
-    for less than two `min_trajectories`, and what the store raises.
+    more than 1,000 different lines, the words alone decide. The same runs with the same reflections give the
+    same ids, and are stored once. Raises UsageError for less than two `min_trajectories`, and what the store
+    raises.
     """
     if min_trajectories < 2:
         raise UsageError(f"{min_trajectories} runs have nothing in common: ask for at least 2")

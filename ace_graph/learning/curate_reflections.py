@@ -281,7 +281,7 @@ def _joined(before: Curated, reply: Curated, lessons: tuple[Operation, ...]) -> 
 
 
 def _allowed(proposals: Sequence[Operation], base: Snapshot) -> Iterator[Operation]:
-    """The proposals of the model, without removals that no evidence supports; merges pass the guards later."""
+    """The proposals without removals that no evidence supports; merges pass the guards later."""
     for operation in proposals:
         bullet = base.playbook.entries.get(operation.bullet_id) if isinstance(operation, Remove) else None
         if not isinstance(operation, Remove) or (bullet is not None and bullet.harmful > bullet.helpful):
