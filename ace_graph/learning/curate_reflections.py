@@ -102,6 +102,8 @@ async def curate(
     raises; then nothing was changed.
     """
     target = await target_of(store, name, owner)
+    if target.ref.owner != owner:
+        raise not_found(name)
     return await curate_target(
         store,
         target,

@@ -121,11 +121,13 @@ async def test_a_named_playbook_is_curated_and_the_memory_stays(store: NamingSto
 async def test_what_is_unknown_is_refused_and_nothing_changes(store: NamingStore) -> None:
     (reflection,) = await add_runs(store, "bot", [FIRST])
     await add_run(store, "ben", "other-run", PAGES)
+    await playbooks.create(store, "api_client", owner="ben")
     before = await store.export("bot")
     for names, name, error in (
         ([reflection, "reflection-of-nobody"], "default", ReflectionNotFound),
         (["reflection-of-other-run"], "default", ReflectionNotFound),
         ([reflection], "nothing", PlaybookNotFound),
+        ([reflection], "ben/api_client", PlaybookNotFound),
         ([], "default", UsageError),
         ([str(n) for n in range(MAX_REFLECTIONS + 1)], "default", UsageError),
     ):
