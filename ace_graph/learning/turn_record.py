@@ -61,6 +61,7 @@ def _bounded_text(text: str) -> str:
 
 LINE_CHARS = 500
 LINES = 20
+LABEL_CHARS = 100
 FALLBACK_CONFIDENCE = 0.1
 
 
@@ -100,9 +101,9 @@ def _noted(lesson: Lesson) -> ReflectedLesson:
     return ReflectedLesson(
         content=_line(lesson.content),
         polarity=lesson.polarity,
-        section=lesson.section,
+        section=shorten(lesson.section, LABEL_CHARS),
         memory_type=lesson.memory_type,
-        topic=lesson.topic,
+        topic=None if lesson.topic is None else shorten(lesson.topic, LABEL_CHARS),
     )
 
 
