@@ -157,17 +157,17 @@ def _resources(store: NamingStore, model: ScriptedModel) -> Resources:
 
 
 async def test_the_model_curator_of_a_turn_decides(store: NamingStore) -> None:
-    written = await write(store, "bot", adding("Look at the quota of the API first"))
+    written = await write(store, "bot", adding("Look at the rate limit of the API first"))
     known = written.report.added[0]
     reflections = await add_runs(store, "bot", [FIRST, PAGES])
     decisions = [{"type": "COVERED", "lesson": 1, "bullet_id": known}, {"type": "ADD", "lesson": 2}]
-    reply = json.dumps({"reasoning": "the quota is the rate limit", "operations": decisions})
+    reply = json.dumps({"reasoning": "it is the same limit", "operations": decisions})
     with ScriptedModel(curator=[reply]) as model:
         done = await curate(store, "bot", reflections, resources=_resources(store, model))
     assert [each.text for each in done.added] == [PAGES]
     assert [each.id for each in done.updated] == [known]
     assert (await store.load("bot")).playbook.entries[known].examples == ("run-0",)
-    assert (await store.history("bot")).entries[-1].reason.endswith("the quota is the rate limit")
+    assert (await store.history("bot")).entries[-1].reason.endswith("it is the same limit")
     with ScriptedModel([]) as model:
         again = await curate(store, "bot", reflections, resources=_resources(store, model))
     assert again.status == "repeated", "and no model was asked"
