@@ -4,10 +4,9 @@
 # on PORT or on a free one. Prints NEO4J_URI and NEO4J_PID once Bolt answers (about 6 s) and keeps the two lines in
 # HOME/server.env. To stop it: kill NEO4J_PID.
 # Env: JAVA_HOME; NEO4J_AUTH_ENABLED=true for a server that asks for a password (neo4j/neo4j at first: set_password.py
-# sets another); HEAP (512m); START_SECONDS (90); ARCHIVE_CLASSES=true makes the server write the classes that it has
-# loaded to HOME/classes.jsa when it ends by SIGTERM. Under the name in HOME/classes.path they halve later starts.
+# sets another); HEAP (512m); START_SECONDS (90).
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '2,8s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
 jars=$(cd "$1" && pwd -P)
 mkdir -p "$2"/{conf,data,import,licenses,logs,plugins,run}
 home=$(cd "$2" && pwd -P)
@@ -47,18 +46,8 @@ options=(
 for package in java.nio java.io sun.nio.ch java.util.concurrent; do
     options+=("--add-opens=java.base/$package=ALL-UNNAMED")
 done
-told=$(env -u JAVA_TOOL_OPTIONS "$java" -version 2>&1)
-major=$(sed -n 's/.* version "\([0-9]*\).*/\1/p' <<<"$told" | head -n 1)
+major=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' | head -n 1)
 [ "${major:-0}" -lt 24 ] || options+=(--sun-misc-unsafe-memory-access=allow)
-
-# An archive fits one build of Java and these jars; Java ignores it where it does not fit.
-archive=$jars/classes-$(cksum <<<"$told" | cut -d ' ' -f 1).jsa
-if [ -f "$archive" ]; then
-    options+=("-XX:SharedArchiveFile=$archive")
-elif [ "${ARCHIVE_CLASSES:-false}" = true ]; then
-    options+=("-XX:ArchiveClassesAtExit=$home/classes.jsa")
-    printf '%s' "$archive" >"$home/classes.path"
-fi
 
 case $(cd "$jars" && echo neo4j-server-*.jar) in
     neo4j-server-5.*) main=org.neo4j.server.CommunityEntryPoint ;;

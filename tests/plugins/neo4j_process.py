@@ -38,19 +38,11 @@ def fetch_jars(version: str, write_line: Callable[[str], None]) -> Path:
 class LocalServer:
     """A server put together from jars; its data is in `home`, on a port that stays the same.
 
-    It does not outlive the process `owner`, by default this one. `archive` lets it keep the classes that it
-    has loaded, where none are kept yet: see `end`.
+    It does not outlive the process `owner`, by default this one.
     """
 
     def __init__(
-        self,
-        version: str,
-        java_home: str,
-        home: Path,
-        *,
-        auth: bool = False,
-        owner: int | None = None,
-        archive: bool = False,
+        self, version: str, java_home: str, home: Path, *, auth: bool = False, owner: int | None = None
     ) -> None:
         self._owner = owner or os.getpid()
         self.version = version
@@ -62,7 +54,6 @@ class LocalServer:
             "JAVA_HOME": java_home,
             "PYTHON": sys.executable,
             "NEO4J_AUTH_ENABLED": "true" if auth else "false",
-            "ARCHIVE_CLASSES": "true" if archive else "false",
             "JAVA_TOOL_OPTIONS": f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {_QUICK_START}",
         }
 
@@ -93,41 +84,6 @@ def kill(pid: int) -> None:
     """Send SIGKILL, unless it is gone already."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-
-
-def end(pid: int, home: Path) -> None:
-    """End the server in `home`. If it keeps its classes, later servers start in half the time with them."""
-    note = home / "classes.path"
-    if note.exists() and _ends_in_order(pid):
-        archive = Path(note.read_text(encoding="utf-8"))
-        copied = archive.with_suffix(f".{pid}")
-        with suppress(OSError):  # no classes were written, or the disk is full: the next run tries again
-            shutil.copyfile(home / "classes.jsa", copied)
-            copied.replace(archive)
-        copied.unlink(missing_ok=True)
-    kill(pid)
-
-
-def _ends_in_order(pid: int) -> bool:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + 60
-    while _runs(pid):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")  # in a container nobody may fetch the exit code of an orphan
-    with suppress(FileNotFoundError):
-        return state.read_text().rpartition(") ")[2][0] != "Z"
-    return True
 
 
 def start_in_docker(name: str) -> str:

@@ -25,7 +25,7 @@ from uuid import uuid4
 import pytest
 from _pytest.capture import CaptureManager
 
-from tests.plugins.neo4j_process import LocalServer, end, fetch_jars, kill, start_in_docker, stop_in_docker
+from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
 from tests.plugins.neo4j_source import VERSIONS, Neo4jSources, detect_sources
 from tests.plugins.sizes import HEAVY
 
@@ -87,7 +87,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     for started in folder.glob("*.json"):
         server = json.loads(started.read_text())
         if server.get("pid"):
-            end(server["pid"], folder / started.stem)
+            kill(server["pid"])
     if config.stash[SOURCES].docker:
         stop_in_docker(folder.name)
     shutil.rmtree(folder, ignore_errors=True)
@@ -171,9 +171,7 @@ def _started(config: pytest.Config, version: str, folder: Path) -> dict[str, obj
         if not sources.can_serve(version):
             return {"error": NONE_HERE}
         fetch_jars(version, _line_writer(config))
-        server = LocalServer(
-            version, sources.javas[version], folder / version, owner=config.stash[RUN_PID], archive=True
-        )
+        server = LocalServer(version, sources.javas[version], folder / version, owner=config.stash[RUN_PID])
         server.start()
     except RuntimeError as error:
         return {"error": f"Neo4j {version} did not start: {error}"}
