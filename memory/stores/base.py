@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, Self, TypeGuard, runtime_checkable
 from uuid import uuid4
 
 from ace_graph.errors import InvalidContext
@@ -154,7 +154,7 @@ class Store(Protocol):
         """Release connections. Closing twice is fine; calls after it open the store again."""
         ...
 
-    async def __aenter__(self) -> Store: ...
+    async def __aenter__(self) -> Self: ...
 
     async def __aexit__(self, *exc_info: object) -> None: ...
 

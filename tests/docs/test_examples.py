@@ -13,7 +13,7 @@ from tests.plugins.warm_python import WarmPython
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-LINKED = [*RUN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+LINKED = [*RUN, ROOT / "examples" / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 _LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?!https?:|mailto:)([^)#\s]*)(#[^)\s]*)?\)")
 
 
@@ -46,7 +46,7 @@ def test_an_example_that_is_not_run_says_why(document: Path) -> None:
     assert [block.line for block in blocks if block.language in OTHER_NAMES] == [], "write bash or python"
 
 
-@pytest.mark.parametrize("document", LINKED, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", LINKED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_within_the_repository_leads_somewhere(document: Path) -> None:
     for target, anchor in _LINK.findall(document.read_text(encoding="utf-8")):
         there = (document.parent / target).resolve() if target else document

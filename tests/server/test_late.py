@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Self
 
 import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
@@ -15,7 +16,6 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import Overrides
@@ -204,7 +204,7 @@ class PlainStore:
     ) -> Commit:
         return await self._commit(learner_id, delta, base, record)
 
-    async def __aenter__(self) -> Store:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
