@@ -21,6 +21,7 @@ __all__ = [
     "EPOCH_START",
     "MAX_CONTENT_CHARS",
     "MAX_CONTEXT_CHARS",
+    "MAX_DISTINCT",
     "MAX_EXAMPLES",
     "MEMORY_TYPES",
     "PROFILE_SECTIONS",
@@ -54,6 +55,8 @@ MAX_CONTEXT_CHARS = 500
 MAX_KEYWORDS = 32
 MAX_EXAMPLES = 64
 """The most trajectories that a bullet names, the newest; `evidence_count` counts the others too."""
+MAX_DISTINCT = 64
+"""The most bullets that a bullet names as distinct from itself, the newest."""
 PROFILE_SECTIONS = frozenset({"profile", "preferences", "misconceptions"})
 """Sections whose bullets are core. They hold only explicit statements of the learner or the host."""
 
@@ -120,7 +123,9 @@ class Bullet(BaseModel):
     who released it, vouches for: the screen allows them until the text changes. `sources` say in words where
     it comes from, `examples` are the ids of trajectories that support it (the newest 64), `evidence_count` is
     the number of all that ever did. `context` says when it applies. `stated` is what a file or a host claimed
-    about it. What confidence follows from all of these is in `memory.views.confidence`.
+    about it. `consolidation_version` is 0 for a bullet that was never consolidated, else one more than the
+    highest of its sources. `distinct_from` are bullets of which somebody said that they say something else:
+    these never merge. What confidence follows from all of these is in `memory.views.confidence`.
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
@@ -152,6 +157,8 @@ class Bullet(BaseModel):
     ttl_days: Days | None = None
     sources: tuple[ShortLine, ...] = ()
     consolidated_from: tuple[ShortLine, ...] = ()
+    consolidation_version: Annotated[Count, _LEFT_OUT] = 0
+    distinct_from: Annotated[tuple[ShortLine, ...], Field(max_length=MAX_DISTINCT), _LEFT_OUT] = ()
     context: Annotated[Context | None, _LEFT_OUT] = None
     examples: Annotated[tuple[TrajectoryId, ...], Field(max_length=MAX_EXAMPLES), _LEFT_OUT] = ()
     evidence_count: Annotated[Count, _LEFT_OUT] = 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ace_graph.memory.delta.operations import (
     Add,
+    Consolidate,
     Delta,
+    Distinguish,
     Judge,
     Merge,
     Operation,
@@ -17,16 +19,20 @@ from ace_graph.memory.delta.operations import (
     Reset,
     Restore,
     Rollback,
+    Source,
     Supersede,
     Tag,
     Touch,
+    Undo,
     Unpin,
     Update,
 )
 
 __all__ = [
     "Add",
+    "Consolidate",
     "Delta",
+    "Distinguish",
     "Judge",
     "Merge",
     "Operation",
@@ -39,9 +45,11 @@ __all__ = [
     "Reset",
     "Restore",
     "Rollback",
+    "Source",
     "Supersede",
     "Tag",
     "Touch",
+    "Undo",
     "Unpin",
     "Update",
 ]

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import (
+    ABSORBED,
     Archived,
     Change,
     Consolidated,
@@ -208,7 +209,7 @@ class Draft:
         gone = fact.bullet.id
         del self.entries[gone]
         self.touched.pop(gone, None)
-        if fact.into is not None and fact.why == "merged":
+        if fact.into is not None and fact.why in ABSORBED:
             self._aliases.update({old: fact.into for old, target in self._aliases.items() if target == gone})
             self._aliases[gone] = fact.into
         elif fact.into is not None and fact.why == "superseded":
@@ -218,6 +219,10 @@ class Draft:
     def survivor_of(self, bullet_id: str) -> Bullet | None:
         """Return the bullet that absorbed the one with this id, None where none did."""
         return self.entries.get(self._aliases.get(bullet_id, ""))
+
+    def links(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Return the aliases and the tombstones after the changes so far."""
+        return self._aliases, self._tombstones
 
     def forget_links(self) -> None:
         """Delete aliases and tombstones, as a reset does."""

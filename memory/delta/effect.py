@@ -18,6 +18,7 @@ from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, TurnVotes, Vote
 
 __all__ = [
+    "ABSORBED",
     "REFLECTIONS_KEPT",
     "VOTES_KEPT",
     "Archived",
@@ -37,7 +38,9 @@ __all__ = [
 REFLECTIONS_KEPT = 3
 VOTES_KEPT = 200
 
-ArchiveReason = Literal["removed", "harmful", "pruned", "merged", "superseded", "reset"]
+ArchiveReason = Literal["removed", "harmful", "pruned", "merged", "consolidated", "superseded", "reset"]
+ABSORBED: tuple[ArchiveReason, ...] = ("merged", "consolidated")
+"""The reasons for which the id of an archived bullet becomes an alias of the one that took it up."""
 Ids = tuple[str, ...]
 
 
@@ -53,7 +56,7 @@ class Put(_Fact):
 
 
 class Archived(_Fact):
-    """The bullet was archived; `into` is its survivor (merged) or its successor (superseded)."""
+    """The bullet was archived; `into` is its survivor (merged, consolidated) or successor (superseded)."""
 
     kind: Literal["archived"] = "archived"
     bullet: Bullet
@@ -129,7 +132,7 @@ class Unlinked(_Fact):
 
 
 class Consolidated(_Fact):
-    """Bullets were merged on request; those are archived and put one by one."""
+    """Bullets were merged or consolidated on request; those are archived and put one by one."""
 
     kind: Literal["consolidated"] = "consolidated"
     at: Moment
@@ -300,7 +303,7 @@ class _Fold:
     def _archive(self, change: Archived) -> None:
         gone, into = change.bullet.id, change.into
         self.entries.pop(gone, None)
-        if into is not None and change.why == "merged":
+        if into is not None and change.why in ABSORBED:
             self.aliases.update({old: into for old, target in self.aliases.items() if target == gone})
             self.aliases[gone] = into
         elif into is not None and change.why == "superseded":

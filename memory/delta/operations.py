@@ -28,7 +28,9 @@ from ace_graph.memory.playbook import BaseVotes, Consolidations, RecentInsight, 
 __all__ = [
     "Add",
     "Analyze",
+    "Consolidate",
     "Delta",
+    "Distinguish",
     "Judge",
     "Merge",
     "Operation",
@@ -41,9 +43,11 @@ __all__ = [
     "Reset",
     "Restore",
     "Rollback",
+    "Source",
     "Supersede",
     "Tag",
     "Touch",
+    "Undo",
     "Unpin",
     "Update",
 ]
@@ -167,6 +171,61 @@ class Merge(_Operation):
     bullet_ids: Annotated[tuple[BulletRef, ...], Field(min_length=2)]
     content: Text | None = None
     force: bool = False
+
+
+class Source(BaseModel):
+    """A bullet that is to be consolidated, and the hash of its text when that was planned."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bullet_id: BulletRef
+    content_hash: Text
+
+
+class Consolidate(_Operation):
+    """Replace several bullets by a new one with the text `content`; all of them are archived, none deleted.
+
+    The new bullet has their counts together, and their ids lead to it. Refused where a source is unknown, in
+    every prompt, quarantined, as important as `keep_above`, called distinct from another one, or changed
+    since it was planned; where two contradict each other; where the text lacks a number, a name, code, a
+    link, a quotation or a negation of any source; and where a source was consolidated three times.
+    `originals` are the bullets that earlier merges made the sources of (their text counts, too): each of
+    them must be there.
+    """
+
+    op: Literal["consolidate"] = "consolidate"
+    sources: Annotated[tuple[Source, ...], Field(min_length=2, max_length=64)]
+    content: Text
+    originals: tuple[Bullet, ...] = ()
+    keep_above: Annotated[float, Field(ge=0, le=1)] = 0.8
+
+
+class Distinguish(_Operation):
+    """Record that bullets say different things, so that they are never merged or proposed for it again."""
+
+    op: Literal["distinguish"] = "distinguish"
+    bullet_ids: Annotated[tuple[BulletRef, ...], Field(min_length=2, max_length=64)]
+
+
+class Undo(_Operation):
+    """Take back what the commit `undone` did to bullets and links; the caller reads it from the history.
+
+    `before` and `after` are the bullets that it changed, archived or added, as they were and as it left them;
+    `order` are the ids of all bullets before it. Links are aliases and tombstones, `""` where there was none.
+    Refused where one of these bullets or links has changed since. The id counter never goes back.
+    """
+
+    op: Literal["undo"] = "undo"
+    undone: Text
+    before: tuple[Bullet, ...] = ()
+    after: tuple[Bullet, ...] = ()
+    order: tuple[Text, ...] = ()
+    aliases_before: dict[str, str] = Field(default_factory=dict)
+    aliases_after: dict[str, str] = Field(default_factory=dict)
+    tombstones_before: dict[str, str] = Field(default_factory=dict)
+    tombstones_after: dict[str, str] = Field(default_factory=dict)
+    consolidations: Consolidations = Consolidations()
+    stamps: dict[str, Increment] = Field(default_factory=dict)
 
 
 class Supersede(_Operation):
@@ -297,6 +356,9 @@ Operation = Annotated[
     | Tag
     | Judge
     | Merge
+    | Consolidate
+    | Distinguish
+    | Undo
     | Supersede
     | Remove
     | Restore

@@ -13,13 +13,16 @@ from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
 from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.delta.add import add
 from ace_graph.memory.delta.archive import archive_beyond_cap, archive_harmful
+from ace_graph.memory.delta.consolidate import consolidate, distinguish
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived, Effect, Reflected
 from ace_graph.memory.delta.merge import merge_named, restore
 from ace_graph.memory.delta.operations import (
     Add,
     Analyze,
+    Consolidate,
     Delta,
+    Distinguish,
     Judge,
     Merge,
     Operation,
@@ -35,6 +38,7 @@ from ace_graph.memory.delta.operations import (
     Supersede,
     Tag,
     Touch,
+    Undo,
     Unpin,
     Update,
 )
@@ -42,6 +46,7 @@ from ace_graph.memory.delta.replace import reset, rollback
 from ace_graph.memory.delta.rescreen import rescreen
 from ace_graph.memory.delta.screening import bounded_reason, checked_text, screened_again
 from ace_graph.memory.delta.turn_limits import TurnLimits
+from ace_graph.memory.delta.undo import undo
 from ace_graph.memory.delta.uses import Uses, differences
 from ace_graph.memory.delta.votes import VoteLedger, setbacks_after
 from ace_graph.memory.policy import Policy
@@ -122,6 +127,12 @@ def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation) -> None
             ledger.judge(operation)
         case Merge():
             merge_named(draft, operation)
+        case Consolidate():
+            consolidate(draft, operation)
+        case Distinguish():
+            distinguish(draft, operation)
+        case Undo():
+            undo(draft, operation)
         case Supersede():
             _supersede(draft, operation)
         case Remove():
@@ -154,7 +165,11 @@ def _named(operation: Operation) -> str:
             return operation.id or operation.ref or operation.content
         case Judge():
             return operation.turn_id
-        case Merge() | Touch():
+        case Consolidate():
+            return " ".join(source.bullet_id for source in operation.sources)
+        case Undo():
+            return operation.undone
+        case Merge() | Distinguish() | Touch():
             return " ".join(operation.bullet_ids)
         case Restore():
             return operation.bullet.id

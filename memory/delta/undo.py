@@ -1,0 +1,85 @@
+"""The operation Undo: what one commit did to bullets and links is taken back, and nothing else.
+
+Unlike a Rollback it leaves alone what came later. What it brings back stands where it stood. It is refused
+where something that it would overwrite has changed since, and names that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.delta.draft import Draft, Refused
+from ace_graph.memory.delta.effect import Archived, BaseVoted, Cleared, Reflected, Rewound, Voted
+from ace_graph.memory.delta.operations import Undo
+from ace_graph.memory.delta.uses import Uses
+
+__all__ = ["undo"]
+
+_NAMES_SHOWN = 5
+
+
+def undo(draft: Draft, operation: Undo) -> None:
+    """Bring back the bullets, links and stamps that the commit changed."""
+    if any(isinstance(change, Voted | BaseVoted | Reflected | Cleared) for change in draft.changes):
+        raise Refused("an undo comes first in its delta")
+    changed = _changed_since(draft, operation)
+    if changed:
+        names = ", ".join(changed[:_NAMES_SHOWN])
+        raise Refused(f"{names} changed since: take that back first, or use playbook rollback")
+    before = {bullet.id: bullet for bullet in operation.before}
+    aliases, tombstones = (dict(links) for links in draft.links())
+    for bullet in operation.after:
+        if bullet.id not in before:
+            draft.archive(Archived(bullet=bullet, why="removed"))
+            draft.note("removed", bullet.id)
+    for bullet in operation.before:
+        if bullet.id in draft.entries:
+            draft.put(bullet)
+            draft.note("updated", bullet.id)
+        else:
+            draft.revive(bullet, _place(bullet.id, operation.order, draft.entries))
+            draft.note("restored", bullet.id)
+    _restore_links(aliases, operation.aliases_before)
+    _restore_links(tombstones, operation.tombstones_before)
+    draft.rewind(
+        Rewound(
+            aliases=aliases,
+            tombstones=tombstones,
+            reflections=draft.playbook.reflections,
+            votes={turn: dict(votes) for turn, votes in draft.playbook.votes.items()},
+            base_votes=dict(draft.playbook.base_votes),
+            consolidations=operation.consolidations,
+        )
+    )
+    draft.restamp(Uses(stamps={key: stamp for key, stamp in operation.stamps.items() if key in before}))
+
+
+def _changed_since(draft: Draft, operation: Undo) -> list[str]:
+    """The bullets and links that are not as the commit left them."""
+    left = {bullet.id: bullet for bullet in operation.after}
+    ids = dict.fromkeys(bullet.id for bullet in (*operation.after, *operation.before))
+    changed = {name: None for name in ids if draft.entries.get(name) != left.get(name)}
+    aliases, tombstones = draft.links()
+    for present, after in ((aliases, operation.aliases_after), (tombstones, operation.tombstones_after)):
+        changed |= {name: None for name, target in after.items() if present.get(name, "") != target}
+    return list(changed)
+
+
+def _restore_links(links: dict[str, str], before: Mapping[str, str]) -> None:
+    for name, target in before.items():
+        if target:
+            links[name] = target
+        else:
+            links.pop(name, None)
+
+
+def _place(bullet_id: str, order: Iterable[str], present: Mapping[str, Bullet]) -> int:
+    """The number of present bullets up to the last one that was before it and is there."""
+    places = {key: place for place, key in enumerate(present, 1)}
+    place = 0
+    for key in order:
+        if key == bullet_id:
+            break
+        place = places.get(key, place)
+    return place
