@@ -38,7 +38,7 @@ Nominations = Mapping[str, Iterable[str]]
 
 @dataclass(frozen=True)
 class Group:
-    """Bullets that could be one, the most informative first. `by` says who can tell that they say the same."""
+    """Bullets that could be one, the most informative first; `by` says who can tell if they are."""
 
     bullets: tuple[Bullet, ...]
     by: Literal["rules", "model"] = "rules"
@@ -147,5 +147,6 @@ def _alike(members: Sequence[Bullet], other: Bullet, similarity: float) -> bool:
     """Whether a model should tell if the other one says what the members say."""
     compared = [compare(each, other, similarity) for each in members]
     return all(
-        each.outcome != "rival" and each.guard in (None, "words") and each.score >= _ALIKE for each in compared
+        each.outcome != "rival" and each.guard in (None, "words") and each.score >= _ALIKE
+        for each in compared
     )

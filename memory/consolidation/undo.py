@@ -1,4 +1,4 @@
-"""Finds in a history the operation that takes back one commit of a consolidation, and the commits of a run."""
+"""Finds in a history the operation that takes back one commit of a consolidation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text lacks of its sources is found: numbers with units, names, code, links, quotations, negations."""
+"""What a text lacks of its sources is found: numbers, names, code, links, quotations, negations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def test_what_is_left_out_is_named(text: str, lost: tuple[str, str]) -> None:
 
 
 def test_a_text_that_holds_all_in_other_words_loses_nothing() -> None:
-    text = 'Never call `get_user()` "too early"; 3 retries at most, and 5 s of waiting, after a 429 of /v2/users'
+    text = (
+        'Never call `get_user()` "too early"; 3 retries at most, and 5 s of waiting, after a 429 of /v2/users'
+    )
     assert losses([SOURCE], text) == ()
 
 

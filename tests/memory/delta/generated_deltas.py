@@ -9,10 +9,12 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.delta.operations import (
     Add,
+    Consolidate,
     Delta,
+    Distinguish,
     Judge,
     Merge,
     Operation,
@@ -23,6 +25,7 @@ from ace_graph.memory.delta.operations import (
     Remove,
     Reset,
     Restore,
+    Source,
     Supersede,
     Tag,
     Touch,
@@ -111,6 +114,7 @@ def silent_operations() -> st.SearchStrategy[Operation]:
         st.builds(Release, bullet_id=ids),
         st.builds(Pin, bullet_id=ids),
         st.builds(Unpin, bullet_id=ids),
+        st.builds(Distinguish, bullet_ids=st.lists(ids, min_size=2, max_size=3).map(tuple)),
         st.builds(Touch, bullet_ids=st.lists(ids, max_size=3).map(tuple)),
         st.builds(Reflect, insight=texts, topic=st.one_of(topics, any_text)),
     )
@@ -124,6 +128,17 @@ def judgements(bullet_ids: st.SearchStrategy[str] = ids) -> st.SearchStrategy[Ju
         source=st.sampled_from(("ground_truth", "tool", "evaluator", "learner")),
         verdict=st.sampled_from(("success", "failure", "partial", "unknown")),
         bullet_ids=st.lists(bullet_ids, max_size=3).map(tuple),
+    )
+
+
+def _consolidations() -> st.SearchStrategy[Consolidate]:
+    """Consolidations of texts of the pool, of which some are in the playbook."""
+    source = st.builds(Source, bullet_id=ids, content_hash=st.sampled_from(_TEXTS).map(content_hash))
+    return st.builds(
+        Consolidate,
+        sources=st.lists(source, min_size=2, max_size=3).map(tuple),
+        content=st.one_of(texts, st.just(" and ".join(_TEXTS))),
+        keep_above=st.sampled_from((0.5, 0.8)),
     )
 
 
@@ -141,6 +156,7 @@ def operations() -> st.SearchStrategy[Operation]:
         ),
         judgements(),
         st.builds(Merge, bullet_ids=st.lists(ids, min_size=2, max_size=3).map(tuple), force=st.booleans()),
+        _consolidations(),
         st.builds(Restore, bullet=bullets()),
         st.builds(Reset, bullets=st.lists(bullets(), max_size=3).map(tuple)),
     )
