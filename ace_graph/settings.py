@@ -105,6 +105,7 @@ class Settings(BaseSettings):
     trace_days: Days = 30.0
     record_days: Annotated[Days, AfterValidator(_at_least_a_day)] = 90.0
     history_kept: int = Field(default=500, ge=1)
+    undo_days: Days = 30.0
     curator_use_llm: bool = False
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
     max_bullets: int = Field(default=1000, ge=1)

@@ -71,6 +71,7 @@ def policy_of(settings: Settings) -> Policy:
         similarity=settings.curator_similarity,
         holdout_rate=settings.holdout_rate,
         history_kept=settings.history_kept,
+        undo_days=settings.undo_days,
         decay=DecayRates(
             semantic=settings.decay_semantic,
             episodic=settings.decay_episodic,

@@ -65,6 +65,10 @@ class CommitPlan:
     snapshot: Snapshot
     content_changed: bool
 
+    def effects_kept(self, policy: Policy) -> int:
+        """Return how many effects the store keeps once this plan is written."""
+        return policy.effects_kept(self.snapshot.playbook.consolidations.last_at, self.effect.now)
+
     def commit(self) -> Commit:
         """Return the result of the commit that wrote this plan."""
         return Commit("applied", self.snapshot.version, self.effect.report, self.snapshot)

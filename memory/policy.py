@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 __all__ = ["DecayRates", "Policy", "VersionRetention"]
+
+_KEPT_FOR_UNDO = 10
+"""How many times as many effects are kept while a consolidation can be undone."""
 
 Rate = Annotated[float, AfterValidator(lambda rate: min(1.0, max(0.0, rate)))]
 
@@ -53,6 +57,9 @@ class Policy(BaseModel):
     merge or remove. `max_turn_changes` is how many operations of one turn may change bullets.
     `history_kept` is how many effects of a learner can be read before older ones are compacted.
     `versions` says which versions of a named playbook stay readable.
+    A bullet whose importance is at least `keep_above` merges only where a person forces it, and is the last
+    to go at the cap. For `undo_days` after a consolidation ten times as many effects are kept, so that its
+    sources can be brought back.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,6 +75,14 @@ class Policy(BaseModel):
     max_turn_changes: Annotated[int, Field(ge=0)] = 20
     history_kept: Annotated[int, Field(ge=1)] = 500
     versions: VersionRetention = VersionRetention()
+    keep_above: Annotated[float, Field(ge=0, le=1)] = 0.8
+    undo_days: Annotated[float, Field(ge=0, le=36_500)] = 30.0
+
+    def effects_kept(self, consolidated_at: datetime | None, now: datetime) -> int:
+        """Return how many effects are kept at `now`, after a last consolidation at `consolidated_at`."""
+        if consolidated_at is None or now - consolidated_at > timedelta(days=self.undo_days):
+            return self.history_kept
+        return min(sys.maxsize, self.history_kept * _KEPT_FOR_UNDO)
 
     def of_playbooks(self) -> Policy:
         """Return the policy for named playbooks: their old versions are dropped by rules, not by number."""

@@ -37,6 +37,7 @@ PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
     ),
     "reflect_again": frozenset({"new_answer", "new_evidence"}),
     "curator": frozenset({"question", "analysis", "lessons", "bullets", "verdicts"}),
+    "consolidator": frozenset({"items", "problem"}),
 }
 """Each prompt's file name (without .md) and the variables that its role fills."""
 

@@ -15,9 +15,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.consolidate import are_distinct
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.similarity.compare import compare, mergeable_scope
+from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 from ace_graph.memory.similarity.losses import items_of, losses
 
 __all__ = ["MAX_GROUP", "Group", "Nominations", "find_groups", "similar_groups"]

@@ -143,8 +143,13 @@ class Outlook:
     nominations: Nominations = field(default_factory=lambda: MappingProxyType({}))
 
 
-def make_plan(outlook: Outlook, options: Options) -> Plan:
-    """Return the plan: groups by rules, each with the text of its most informative member."""
+def make_plan(
+    outlook: Outlook, options: Options, texts: Mapping[tuple[str, ...], str] = MappingProxyType({})
+) -> Plan:
+    """Return the plan: groups by rules with the text of their most informative member, others with `texts`.
+
+    `texts` are what a model wrote for groups that no rule can judge, by the ids of their members.
+    """
     playbook = outlook.snapshot.playbook
     reasons = ((b.id, protection_of(b, options.keep_above)) for b in playbook.entries.values())
     preserved = {name: why for name, why in reasons if why is not None}
@@ -152,8 +157,11 @@ def make_plan(outlook: Outlook, options: Options) -> Plan:
     groups = find_groups(playbook, eligible, outlook.policy.similarity, outlook.nominations)
     planned: list[PlannedGroup] = []
     refused: list[RefusedGroup] = []
-    for group in (each for each in groups if each.by == "rules"):
-        found = planned_group(outlook, group, group.bullets[0].content, options.keep_above)
+    for group in groups:
+        text = group.bullets[0].content if group.by == "rules" else texts.get(group.ids)
+        if text is None:
+            continue
+        found = planned_group(outlook, group, text, options.keep_above)
         if isinstance(found, PlannedGroup):
             planned.append(found)
         else:
@@ -168,7 +176,7 @@ def make_plan(outlook: Outlook, options: Options) -> Plan:
         batches=batches,
         preserved=MappingProxyType(preserved),
         refused=tuple(refused),
-        for_model=tuple(each for each in groups if each.by == "model"),
+        for_model=tuple(each for each in groups if each.by == "model" and each.ids not in texts),
         left=left,
         figures=figures,
         space_saved_bytes=saved,

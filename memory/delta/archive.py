@@ -28,8 +28,8 @@ def archive_harmful(draft: Draft) -> None:
 def archive_beyond_cap(draft: Draft) -> None:
     """Archive the weakest bullets until the cap holds: by decay score, helpful, then the oldest.
 
-    Quarantined bullets go first, also those of the profile. The core is exempt, so a playbook with a large
-    core may exceed the cap.
+    Quarantined bullets go first, also those of the profile, and important ones last. The core is exempt, so
+    a playbook with a large core may exceed the cap.
     """
     excess = len(draft.entries) - draft.policy.max_bullets
     if excess <= 0:
@@ -38,6 +38,7 @@ def archive_beyond_cap(draft: Draft) -> None:
     ordinary = (
         (
             bullet.status == "active",
+            bullet.importance >= draft.policy.keep_above,
             decay_score(bullet, access, rates),
             bullet.helpful,
             bullet.created_at,
@@ -47,5 +48,5 @@ def archive_beyond_cap(draft: Draft) -> None:
         for place, bullet in enumerate(draft.entries.values())
         if not bullet.core or bullet.status == "quarantined"
     )
-    for _, score, _, _, _, bullet in nsmallest(excess, ordinary):
+    for _, _, score, _, _, _, bullet in nsmallest(excess, ordinary):
         draft.prune(bullet, score)

@@ -17,12 +17,11 @@ from ace_graph.memory.delta.merge import merge, with_keywords_of
 from ace_graph.memory.delta.operations import Consolidate, Distinguish, Source
 from ace_graph.memory.delta.screening import checked_text, screen_bullet
 from ace_graph.memory.delta.uses import Uses
-from ace_graph.memory.similarity.compare import compare, mergeable_scope
+from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 from ace_graph.memory.similarity.losses import losses
 
 __all__ = [
     "MAX_CONSOLIDATIONS",
-    "are_distinct",
     "consolidate",
     "distinguish",
     "merged_away",
@@ -46,14 +45,6 @@ def protection_of(bullet: Bullet, keep_above: float) -> str | None:
     if bullet.consolidation_version >= MAX_CONSOLIDATIONS:
         return f"consolidated {MAX_CONSOLIDATIONS} times already"
     return None
-
-
-def are_distinct(a: Bullet, b: Bullet) -> bool:
-    """Whether somebody said that the two, or bullets that they came from, say different things."""
-    return not (
-        {a.id, *a.consolidated_from}.isdisjoint(b.distinct_from)
-        and {b.id, *b.consolidated_from}.isdisjoint(a.distinct_from)
-    )
 
 
 def merged_away(bullet: Bullet) -> frozenset[str]:
@@ -148,9 +139,6 @@ def _made(draft: Draft, found: Sequence[Bullet], text: str) -> Bullet:
                 dict.fromkeys(name for b in found for name in (*b.consolidated_from, b.id))
             ),
             "consolidation_version": 1 + max(bullet.consolidation_version for bullet in found),
-            "distinct_from": tuple(dict.fromkeys(name for b in found for name in b.distinct_from))[
-                -MAX_DISTINCT:
-            ],
         }
     )
     for bullet in found:

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import combinations
 
-from ace_graph.memory.bullet import MAX_EXAMPLES, MAX_KEYWORDS, Bullet, Stated
+from ace_graph.memory.bullet import MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet, Stated
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Merge, Restore
 from ace_graph.memory.delta.screening import checked_text, screened_again
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.search.tokenize import content_words, language_of
-from ace_graph.memory.similarity.compare import compare, mergeable_scope
+from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 
 __all__ = [
     "MAX_SOURCES",
@@ -80,6 +80,8 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "examples": _union(survivor.examples, dropped.examples)[-MAX_EXAMPLES:],
             "evidence_count": _evidence_count(survivor, dropped),
             "stated": _stated(survivor.stated, dropped.stated),
+            "distinct_from": _union(survivor.distinct_from, dropped.distinct_from)[-MAX_DISTINCT:],
+            "consolidation_version": max(survivor.consolidation_version, dropped.consolidation_version),
             "updated_at": now,
         }
     )
@@ -99,6 +101,7 @@ def merge_named(draft: Draft, operation: Merge) -> None:
     found = [draft.entries[name] for name in names]
     text = None if operation.content is None else checked_text(operation.content)
     if not operation.force:
+        _check_importance(found, draft.policy.keep_above)
         _check_claims(found, text, draft.policy.similarity)
     survivor, *others = found
     for other in others:
@@ -108,11 +111,19 @@ def merge_named(draft: Draft, operation: Merge) -> None:
         draft.put(screened_again(draft, survivor, survivor.model_copy(update={"content": text})))
 
 
+def _check_importance(found: Sequence[Bullet], keep_above: float) -> None:
+    for bullet in found:
+        if bullet.importance >= keep_above:
+            raise Refused(f"the importance of {bullet.id} is {bullet.importance:g}: it stays as it is")
+
+
 def _check_claims(found: Sequence[Bullet], text: str | None, similarity: float) -> None:
     """Raise Refused where two of the bullets, or the new text and one of them, don't say the same."""
     for a, b in combinations(found, 2):
         if not mergeable_scope(a, b):
             raise Refused(f"{a.id} and {b.id} differ in type, polarity, status, section or topic")
+        if are_distinct(a, b):
+            raise Refused(f"{a.id} and {b.id} are distinct")
         _check_same(a, b, f"{a.id} and {b.id}", similarity)
     if text is None:
         return

@@ -18,7 +18,7 @@ from ace_graph.memory.similarity.claim import Claim, parse_claim
 from ace_graph.memory.similarity.guards import Verdict, check_claims
 from ace_graph.memory.similarity.typos import correct_typos
 
-__all__ = ["ClaimComparison", "compare", "mergeable_scope"]
+__all__ = ["ClaimComparison", "are_distinct", "compare", "mergeable_scope"]
 
 _MIN_LETTER_SIMILARITY = 0.6
 _MIN_WORD_SIMILARITY = 0.5
@@ -61,6 +61,14 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> ClaimComparison:
         return ClaimComparison("same", score)
     rival = slotted or (verdict.guard is not None and verdict.rival and _compatible_topics(a, b))
     return ClaimComparison("rival" if rival else "different", score, verdict.guard)
+
+
+def are_distinct(a: Bullet, b: Bullet) -> bool:
+    """Whether somebody said that the two, or bullets that they came from, say different things."""
+    return not (
+        {a.id, *a.consolidated_from}.isdisjoint(b.distinct_from)
+        and {b.id, *b.consolidated_from}.isdisjoint(a.distinct_from)
+    )
 
 
 def mergeable_scope(a: Bullet, b: Bullet) -> bool:

@@ -127,7 +127,8 @@ class Store(Protocol):
     async def history(self, learner_id: str) -> History:
         """Return the content changes in order, from the oldest whose effect is kept.
 
-        At least `policy.history_kept` effects are kept, at most twice as many.
+        At least `policy.history_kept` effects are kept, at most twice as many; for `policy.undo_days` after a
+        consolidation ten times as many.
         """
         ...
 

@@ -234,7 +234,7 @@ class InMemoryNamespace:
         if isinstance(record, Amend):
             held.amend(record)
         plan = request.plan(current, self._unknown(request, current))
-        held.write(plan, request.new_turn, self.policy.history_kept)
+        held.write(plan, request.new_turn, plan.effects_kept(self.policy))
         self._queue.write(learner, pending, delta.now)
         self._learners[learner] = held
         return plan.commit()

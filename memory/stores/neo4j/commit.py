@@ -31,10 +31,10 @@ _ATTEMPTS = 5
 
 
 class CommitResult(NamedTuple):
-    """A commit, and whether the history is due for compaction."""
+    """A commit, and how many effects to keep where the history is due for compaction."""
 
     commit: Commit
-    compaction_due: bool = False
+    compact_to: int | None = None
 
 
 async def lock(
@@ -168,5 +168,6 @@ def _entry(entry: PlaybookEntry | None, *, create: bool) -> Properties:
 
 
 def _result(request: CommitRequest, plan: CommitPlan, reply: Reply) -> CommitResult:
-    moved = reply.marks.after(plan.snapshot.version.n, request.policy.history_kept)
-    return CommitResult(plan.commit(), plan.content_changed and moved != reply.marks)
+    kept = plan.effects_kept(request.policy)
+    due = plan.content_changed and reply.marks.after(plan.snapshot.version.n, kept) != reply.marks
+    return CommitResult(plan.commit(), kept if due else None)

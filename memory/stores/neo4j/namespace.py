@@ -263,14 +263,13 @@ class Neo4jNamespace:
             result = await self.connection.work(
                 lambda link: commit_once(self.connection, link, request, slot.base), seconds=WRITE_SECONDS
             )
-            if result.compaction_due:
-                await self._compact(request.learner)
+            if result.compact_to is not None:
+                await self._compact(request.learner, result.compact_to)
             slot.result = result.commit.snapshot
             return result.commit
 
-    async def _compact(self, learner: str) -> None:
+    async def _compact(self, learner: str, kept: int) -> None:
         """Drop old effects. A failure does not affect the commit; a later commit compacts instead."""
-        kept = self.policy.history_kept
         try:
             await self.connection.work(
                 lambda link: self.connection.rows(link, cypher.COMPACT, uid=learner, kept=kept),

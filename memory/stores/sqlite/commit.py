@@ -56,7 +56,7 @@ def write_commit(tables: Tables, request: CommitRequest, start: Snapshot) -> Com
             check_age(begun_at(delta, request.new_turn), head.keys_from)
         if isinstance(request.record, Amend):
             amend_turn(tables, learner, request.record)
-        write(tables, learner, planned, head.marks, request.policy.history_kept)
+        write(tables, learner, planned, head.marks, planned.plan.effects_kept(request.policy))
         write_pending(tables, learner, request.pending, delta.now)
         if request.entry is not None:
             add_entry(tables, request.entry)
