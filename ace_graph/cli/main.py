@@ -13,6 +13,7 @@ import typer
 
 from ace_graph.cli.app import AceGroup, debugging
 from ace_graph.cli.commands.adapt import Concurrency, Limit, TaskName, TaskOption, adapt
+from ace_graph.cli.commands.consolidate import consolidate
 from ace_graph.cli.commands.learner import learner_commands
 from ace_graph.cli.commands.neo4j import neo4j
 from ace_graph.cli.commands.playbook_named import playbook  # with the commands of all three modules
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 app.add_typer(playbook, name="playbook")
 app.add_typer(adapt, name="adapt")
+app.add_typer(consolidate, name="consolidate")
 app.add_typer(learner_commands, name="learner")
 app.add_typer(neo4j, name="neo4j")
 app.add_typer(trajectory, name="trajectory")

@@ -20,7 +20,7 @@ from ace_graph.consolidation.run import (
     identify_similar_memories,
     merge_memories,
 )
-from ace_graph.consolidation.undo import undo
+from ace_graph.consolidation.undo_run import undo
 from ace_graph.consolidation.writer import Writer, Written, model_writer
 from ace_graph.memory.consolidation.plan import Options
 

@@ -206,13 +206,15 @@ def _done(
     """The report of what the commits really changed, which is the plan unless others were faster."""
     last = commits[-1].snapshot if commits else base
     made: dict[str, list[str]] = {}
-    refused: list[RefusedGroup] = []
-    for commit in commits:
-        for pair in commit.report.merged:
-            made.setdefault(pair.kept, []).append(pair.gone)
-        refused += (RefusedGroup(tuple(each.id.split()), each.why) for each in commit.report.rejected)
-    planned = {group.ids: group for group in report.groups}
-    groups = [replace(planned[tuple(ids)], new_id=new) for new, ids in made.items() if tuple(ids) in planned]
+    for pair in (pair for commit in commits for pair in commit.report.merged):
+        made.setdefault(pair.kept, []).append(pair.gone)
+    new_ids = {tuple(ids): new for new, ids in made.items()}
+    reasons = [each.why for commit in commits for each in commit.report.rejected]
+    moved = [group.ids for group in report.groups if group.ids not in new_ids]
+    groups = [
+        replace(group, new_id=new_ids[group.ids]) for group in report.groups if group.ids in new_ids
+    ]
+    refused = [RefusedGroup(ids, why) for ids, why in zip(moved, reasons, strict=False)]
     sizes = [len(dump_playbook(state.playbook).encode()) for state in (before, last)]
     return replace(
         report,

@@ -31,6 +31,9 @@ _NOMINATED = 64
 _ALIKE = 0.5
 """The similarity from which a pair that no rule can judge is shown to a model."""
 
+_OPEN_GUARDS = (None, "words", "subject", "symbol")
+"""What may differ between such a pair; numbers, units, negations, opposites, directions and order may not."""
+
 Nominations = Mapping[str, Iterable[str]]
 """Ids, and for each the ids of bullets that are close by their embeddings."""
 
@@ -62,7 +65,10 @@ def find_groups(
     playbook: Playbook,
     bullets: Iterable[Bullet],
     similarity: float,
-    nominations: Nominations = MappingProxyType({}),
+    nominations: _OPEN_GUARDS = (None, "words", "subject", "symbol")
+"""What may differ between such a pair; numbers, units, negations, opposites, directions and order may not."""
+
+Nominations = MappingProxyType({}),
 ) -> tuple[Group, ...]:
     """Return the groups among `bullets` of the playbook, those by rules first; a bullet is in one at most.
 

@@ -20,7 +20,7 @@ def _commands(group: TyperGroup, *parents: str) -> Iterator[tuple[str, set[str]]
     for name, command in group.commands.items():
         if isinstance(command, TyperGroup):
             yield from _commands(command, *parents, name)
-        else:
+        if not isinstance(command, TyperGroup) or command.invoke_without_command:
             yield " ".join((*parents, name)), {option for each in command.params for option in each.opts}
 
 

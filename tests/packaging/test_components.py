@@ -10,7 +10,7 @@ COMPONENTS = {
     "reflector": "ace_graph.learning.reflector",
     "curator": "ace_graph.learning.curator",
     "playbook": "ace_graph.memory.playbook",
-    "consolidation": "ace_graph.memory.delta.merge",
+    "consolidation": "ace_graph.memory.consolidation.plan",
     "executing": "ace_graph.trajectories.execution",
 }
 

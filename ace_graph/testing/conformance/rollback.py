@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ace_graph.errors import HistoryTooShort
+from ace_graph.memory.bullet import content_hash
+from ace_graph.memory.consolidation.undo import undo_of
 from ace_graph.memory.delta.operations import (
     Add,
+    Consolidate,
     Judge,
     Merge,
     Operation,
@@ -14,6 +17,7 @@ from ace_graph.memory.delta.operations import (
     Reflect,
     Remove,
     Reset,
+    Source,
     Supersede,
     Update,
 )
@@ -84,6 +88,26 @@ async def a_removed_bullet_comes_back_exactly(subject: Subject) -> None:
         present = await other.load(learner)
         back = restore_of(await other.history(learner), present, name)
         await other.commit(learner, rewriting(back, minute=2), present)
+        assert _bytes(await store.load(learner)) == _bytes(before)
+        assert await check(store, learner) == []
+
+
+async def a_consolidation_is_undone_exactly(subject: Subject) -> None:
+    """Undo brings back the sources of a consolidation, in their places, and leaves what came later."""
+    learner = new_learner()
+    texts = ("Estimate first", "Draw a bar for the sum", "Draw the sum as a bar in colour", "Name the unit")
+    async with subject.open() as store, subject.open() as other:
+        adds = (Add(content=text, memory_type="procedural") for text in texts)
+        ids = (await write(store, learner, rewriting(*adds))).report.added
+        vote = Judge(turn_id="t1", source="tool", verdict="success", bullet_ids=(ids[1],))
+        before = (await write(store, learner, rewriting(vote))).snapshot
+        sources = tuple(Source(bullet_id=ids[n], content_hash=content_hash(texts[n])) for n in (1, 2))
+        merge = rewriting(Consolidate(sources=sources, content="Draw the sum as a bar in colour"), minute=1)
+        done = await write(store, learner, merge)
+        (made,) = done.report.added
+        assert done.snapshot.playbook.entries[made].consolidated_from == ids[1:3]
+        back = rewriting(undo_of(await other.history(learner), merge.op_id), minute=2)
+        await other.commit(learner, back, await other.load(learner))
         assert _bytes(await store.load(learner)) == _bytes(before)
         assert await check(store, learner) == []
 

@@ -56,7 +56,8 @@ async def undo(
 
 def _run_of(history: History, run_id: str | None) -> tuple[str, list[HistoryEntry]]:
     """The id of the run and its commits, the oldest first."""
-    undone = {entry.source.removeprefix(_UNDONE) for entry in history.entries if entry.source.startswith(_UNDONE)}
+    sources = [entry.source for entry in history.entries]
+    undone = {source.removeprefix(_UNDONE) for source in sources if source.startswith(_UNDONE)}
     runs: dict[str, list[HistoryEntry]] = {}
     for entry in history.entries:
         if entry.source.startswith(RUN):

@@ -1,0 +1,123 @@
+"""What `consolidate`, `consolidate undo` and `consolidate distinct` do, and what they print."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from ace_graph.cli.environment import load_settings
+from ace_graph.cli.options import Which
+from ace_graph.cli.store_access import commit_json, on_store
+from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.consolidation import (
+    Consolidation,
+    Options,
+    Undone,
+    Writer,
+    consolidate,
+    distinguish,
+    model_writer,
+    undo,
+)
+from ace_graph.errors import UsageError
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.stores.base import Store
+from ace_graph.models import choose_model, close_model, make_model
+from ace_graph.prompts import Prompts
+
+__all__ = ["run_consolidation", "run_distinct", "run_undo"]
+
+
+def run_consolidation(
+    url: str | None,
+    which: Which,
+    options: Options,
+    run_id: str | None,
+    *,
+    dry_run: bool,
+    with_model: bool,
+    as_json: bool,
+) -> None:
+    """Consolidate a playbook, or show the plan, and print the report."""
+
+    async def job(store: Store) -> Consolidation:
+        async with _writer(wanted=with_model) as writer:
+            return await consolidate(
+                store, which.name, which.learner, options, writer=writer, dry_run=dry_run, run_id=run_id
+            )
+
+    report = on_store(url, job)
+    if as_json:
+        print_json(report.json())
+    else:
+        _print_report(report)
+
+
+def run_undo(url: str | None, which: Which, run_id: str | None, *, as_json: bool) -> None:
+    """Take back a run and print what is back."""
+
+    async def job(store: Store) -> Undone:
+        return await undo(store, which.name, which.learner, run_id=run_id)
+
+    done = on_store(url, job)
+    if as_json:
+        print_json(done.json())
+        return
+    back = counted(len(done.restored), "bullet")
+    console().print(f"version {done.version}: {back} restored, {len(done.removed)} removed", soft_wrap=True)
+
+
+def run_distinct(url: str | None, which: Which, bullet_ids: Sequence[str], *, as_json: bool) -> None:
+    """Record that bullets are distinct."""
+    if len(bullet_ids) < 2:
+        raise UsageError("consolidate distinct takes the ids of two bullets or more")
+
+    async def job(store: Store) -> Commit:
+        return await distinguish(store, bullet_ids, name=which.name, owner=which.learner)
+
+    done = on_store(url, job)
+    if as_json:
+        print_json(commit_json(done))
+        return
+    console().print(printable(f"{' '.join(bullet_ids)}: never merged with each other"), soft_wrap=True)
+
+
+@asynccontextmanager
+async def _writer(*, wanted: bool) -> AsyncGenerator[Writer | None]:
+    """Yield a writer with the model of the settings; None where none is wanted."""
+    if not wanted:
+        yield None
+        return
+    settings = load_settings()
+    choose_model(settings)
+    model = make_model(settings)
+    try:
+        yield model_writer(model, Prompts.load(settings.prompts_dir), timeout=settings.llm_timeout)
+    finally:
+        await close_model(model)
+
+
+def _print_report(report: Consolidation) -> None:
+    out = console()
+    for group in report.groups:
+        made = f" = {group.new_id}" if group.new_id else ""
+        out.print(printable(f"{' '.join(group.ids)}{made}: {group.text}"), soft_wrap=True)
+    for refused in report.refused:
+        out.print(printable(f"not merged: {' '.join(refused.ids)}: {refused.why}"), soft_wrap=True)
+    for ids in report.distinct:
+        out.print(printable(f"distinct: {' '.join(ids)}"), soft_wrap=True)
+    for ids in report.for_model:
+        out.print(printable(f"alike, for --with-model: {' '.join(ids)}"), soft_wrap=True)
+    would = "would be " if report.dry_run else ""
+    out.print(
+        f"{counted(report.total, 'bullet')}: {would}merged {report.merged} into {len(report.groups)}, "
+        f"preserved {len(report.preserved)}, untouched {report.untouched}; "
+        f"{report.space_saved_bytes} bytes saved",
+        soft_wrap=True,
+    )
+    if report.figures.pairs:
+        out.print(f"The bullets' own questions: {report.figures}", soft_wrap=True)
+    if report.left:
+        out.print(f"{counted(report.left, 'group')} more wait for the next run", soft_wrap=True)
+    if report.groups and not report.dry_run:
+        out.print(f"ace-graph consolidate undo {report.run_id} takes it back", soft_wrap=True)

@@ -1,0 +1,70 @@
+"""`ace-graph consolidate`: the plan, the run, taking it back, and what is distinct."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ace_graph.memory.delta.operations import Reset
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.testing.conformance.writing import rewriting, write
+from tests.cli.commands import Commands
+from tests.consolidation.test_consolidation import OTHERS, PARAPHRASES, bullets
+
+
+def _planted(ace: Commands) -> None:
+    async def work() -> None:
+        async with SQLiteStore(ace.database) as store:
+            await write(store, "local", rewriting(Reset(bullets=bullets(*PARAPHRASES, *OTHERS))))
+
+    asyncio.run(work())
+
+
+def test_the_dry_run_lists_what_the_run_then_merges(ace: Commands) -> None:
+    _planted(ace)
+    before = ace.database.read_bytes()
+    planned = ace.ok("consolidate", "--dry-run", "--json").json
+    assert ace.database.read_bytes() == before
+    done = ace.ok("consolidate", "--json").json
+    assert [(each["ids"], each["text"]) for each in planned["groups"]] == [
+        (each["ids"], each["text"]) for each in done["groups"]
+    ]
+    assert done["merged"] + done["preserved"] + done["untouched"] == done["total"] == 5
+    assert len(ace.bullets()) == 3
+
+
+def test_a_run_is_taken_back(ace: Commands) -> None:
+    _planted(ace)
+    before = ace.bullets()
+    told = ace.ok("consolidate").out
+    assert "5 bullets: merged 3 into 1, preserved 0, untouched 2" in told
+    assert "takes it back" in told
+    assert "3 bullets restored, 1 removed" in ace.ok("consolidate", "undo").out
+    assert ace.bullets() == before
+    nothing = ace("consolidate", "undo")
+    assert nothing.code == 1
+    assert "no such consolidation" in nothing.err
+
+
+def test_distinct_bullets_are_never_merged(ace: Commands) -> None:
+    _planted(ace)
+    ids = [each["id"] for each in ace.bullets()][:3]
+    ace.ok("consolidate", "distinct", *ids)
+    assert ace.ok("consolidate", "--json").json["merged"] == 0
+    assert ace("consolidate", "distinct", ids[0]).code == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--below", "0.9"), ("--below", "2"), ("--kind", "trajectory"), ("--kind", "nonsense"), ("--batch", "0")],
+)
+def test_wrong_options_are_refused(ace: Commands, options: tuple[str, ...]) -> None:
+    _planted(ace)
+    assert ace("consolidate", *options).code == 2
+
+
+def test_a_learner_without_a_memory_is_named(ace: Commands) -> None:
+    done = ace("consolidate", "--learner", "nobody")
+    assert done.code == 1
+    assert "there is no playbook" in done.err
