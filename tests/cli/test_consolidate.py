@@ -10,7 +10,7 @@ from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.testing.conformance.writing import rewriting, write
 from tests.cli.commands import Commands
-from tests.consolidation.test_consolidation import OTHERS, PARAPHRASES, bullets
+from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 
 
 def _planted(ace: Commands) -> None:

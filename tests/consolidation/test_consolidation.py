@@ -23,7 +23,8 @@ from ace_graph.consolidation import (
 )
 from ace_graph.errors import ChangeRefused, HistoryTooShort, PlaybookNotFound
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.operations import Add, Judge, Merge, Operation, Reset, Touch
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.operations import Add, Delta, Judge, Merge, Operation, Reset, Touch
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
@@ -34,15 +35,9 @@ from ace_graph.prompts import Prompts
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, write
 from ace_graph.testing.invariants import check
+from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets
 
 ADA = "ada"
-PARAPHRASES = (
-    "Check the rate limit before you call the API",
-    "Before you call the API, check the rate limit",
-    "Always check the rate limit before you call the API.",
-)
-OTHERS = ("Draw a bar for every fraction", "Never store a password in a log")
-ALIKE = ("Check the rate limit of the service", "Look at the rate limit of the service")
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -50,22 +45,6 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerato
     made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
     async with made as opened:
         yield opened
-
-
-def bullets(*texts: str, **fields: object) -> tuple[Bullet, ...]:
-    """Bullets that a Reset plants as they are; an Add would merge those that say the same."""
-    return tuple(
-        Bullet.model_validate(
-            {
-                "id": f"gen-{number:05d}",
-                "section": "general",
-                "memory_type": "procedural",
-                "content": text,
-                **fields,
-            }
-        )
-        for number, text in enumerate(texts, 1)
-    )
 
 
 async def plant(store: NamingStore, planted: Sequence[Bullet], *more: Operation) -> Snapshot:
@@ -158,12 +137,12 @@ async def test_batches_are_commits_and_a_stopped_run_goes_on(tmp_path: Path) -> 
         commits = 0
         real = store.commit
 
-        async def commit_once(*args: object, **kwargs: object) -> object:
+        async def commit_once(learner: str, delta: Delta, base: Snapshot) -> Commit:
             nonlocal commits
             commits += 1
             if commits > 1:
                 raise _Killed
-            return await real(*args, **kwargs)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # as called
+            return await real(learner, delta, base)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(store, "commit", commit_once)
@@ -244,8 +223,9 @@ async def test_five_hundred_noisy_lessons_stay_within_the_cap() -> None:
         await write(store, ADA, rewriting(kept, Add(content="Ask before you delete", importance=0.9)))
         protected = (await store.load(ADA)).playbook.bullets()
         for start in range(0, 500, 50):
-            texts = [text for n in range(start, start + 50, 2) for text in (f"Item {n} costs {n * 3}", f"item {n} costs {n * 3}!")]
-            await write(store, ADA, adding(*texts))
+            numbers = range(start, start + 50, 2)
+            await write(store, ADA, adding(*(f"Item {n} costs {n * 3}" for n in numbers)))
+            await write(store, ADA, adding(*(f"The price of item {n} is {n * 3}" for n in numbers)))
             await consolidate(store, owner=ADA)
         playbook = (await store.load(ADA)).playbook
         assert len(playbook) <= 100

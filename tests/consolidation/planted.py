@@ -1,0 +1,24 @@
+"""Bullets that say the same, and others, planted as they are: an Add would merge them at once."""
+
+from __future__ import annotations
+
+from ace_graph.memory.bullet import Bullet
+
+__all__ = ["ALIKE", "OTHERS", "PARAPHRASES", "bullets"]
+
+PARAPHRASES = (
+    "Check the rate limit before you call the API",
+    "Before you call the API, check the rate limit",
+    "Always check the rate limit before you call the API.",
+)
+OTHERS = ("Draw a bar for every fraction", "Never store a password in a log")
+ALIKE = ("Check the rate limit of the service", "Look at the rate limit of the service")
+
+
+def bullets(*texts: str, **fields: object) -> tuple[Bullet, ...]:
+    """Return a bullet for each text, for a Reset; `fields` are the same for all."""
+    numbered = enumerate(texts, 1)
+    common = {"section": "general", "memory_type": "procedural", **fields}
+    return tuple(
+        Bullet.model_validate({"id": f"gen-{n:05d}", "content": text, **common}) for n, text in numbered
+    )
