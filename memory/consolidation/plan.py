@@ -18,7 +18,7 @@ from ace_graph.memory.commit import touched
 from ace_graph.memory.consolidation.groups import Group, Nominations, find_groups
 from ace_graph.memory.consolidation.questions import Figures, Question, measure
 from ace_graph.memory.delta.consolidate import merged_away, protection_of
-from ace_graph.memory.delta.effect import apply
+from ace_graph.memory.delta.effect import Effect, apply
 from ace_graph.memory.delta.operations import Consolidate, Delta, Source
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.policy import Policy
@@ -194,12 +194,14 @@ def planned_group(
         originals=tuple(originals),
         keep_above=keep_above,
     )
-    after, rejected = _after(outlook, [operation])
-    if rejected is not None:
-        return RefusedGroup(group.ids, rejected)
+    effect = _effect(outlook, [operation])
+    if effect.report.rejected:
+        return RefusedGroup(group.ids, effect.report.rejected[0].why)
     own = set(group.ids)
     asked = [question for question in outlook.questions if own & set(question.bullet_ids)]
-    figures = measure(asked, outlook.snapshot, after, outlook.policy, outlook.now)
+    if not asked:
+        return PlannedGroup(group, operation)
+    figures = measure(asked, outlook.snapshot, _after(outlook, effect), outlook.policy, outlook.now)
     if figures.lowered:
         return RefusedGroup(group.ids, f"its questions would find less: {figures}")
     return PlannedGroup(group, operation, figures)
@@ -212,17 +214,14 @@ def _originals(outlook: Outlook, bullets: Iterable[Bullet]) -> list[Bullet]:
     return [bullet for bullet in found if bullet is not None]
 
 
-def _after(outlook: Outlook, operations: Sequence[Consolidate]) -> tuple[Snapshot, str | None]:
-    """The state after these operations, and why the first refused one is refused."""
+def _effect(outlook: Outlook, operations: Sequence[Consolidate]) -> Effect:
     delta = Delta(op_id="plan", now=outlook.now, operations=tuple(operations))
-    effect = resolve(outlook.snapshot, delta, outlook.policy)
-    after = Snapshot(
-        apply(outlook.snapshot.playbook, effect),
-        touched(outlook.snapshot.access, effect),
-        outlook.snapshot.version,
-    )
-    rejected = effect.report.rejected
-    return after, rejected[0].why if rejected else None
+    return resolve(outlook.snapshot, delta, outlook.policy)
+
+
+def _after(outlook: Outlook, effect: Effect) -> Snapshot:
+    before = outlook.snapshot
+    return Snapshot(apply(before.playbook, effect), touched(before.access, effect), before.version)
 
 
 def _batched(
@@ -259,7 +258,7 @@ def _outcome(outlook: Outlook, batches: Sequence[Sequence[PlannedGroup]]) -> tup
     operations = [group.operation for batch in batches for group in batch]
     if not operations:
         return Figures(), 0
-    after, _ = _after(outlook, operations)
+    after = _after(outlook, _effect(outlook, operations))
     figures = measure(outlook.questions, outlook.snapshot, after, outlook.policy, outlook.now)
     sizes = [len(dump_playbook(each.playbook).encode()) for each in (outlook.snapshot, after)]
     return figures, sizes[0] - sizes[1]

@@ -124,7 +124,8 @@ def _same_claim(draft: Draft, arriving: Bullet) -> Bullet | None:
 def _reinforce(draft: Draft, twin: Bullet, arriving: Bullet) -> str:
     """Merge the lesson into the bullet that says the same, which keeps its id."""
     merged = merge(twin, arriving, draft.now)
-    draft.put(merged.model_copy(update={"consolidated_from": twin.consolidated_from}))
+    lineage = {name: getattr(twin, name) for name in ("consolidated_from", "consolidation_version")}
+    draft.put(merged.model_copy(update=lineage))
     draft.note("reinforced", twin.id)
     return twin.id
 

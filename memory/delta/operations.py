@@ -92,6 +92,8 @@ class Add(_Operation):
     ttl_days: Days | None = None
     sources: tuple[Text, ...] = ()
     consolidated_from: tuple[Text, ...] = ()
+    consolidation_version: Increment = 0
+    distinct_from: tuple[Text, ...] = ()
     helpful: Increment = 0
     harmful: Increment = 0
     neutral: Increment = 0
@@ -185,12 +187,9 @@ class Source(BaseModel):
 class Consolidate(_Operation):
     """Replace several bullets by a new one with the text `content`; all of them are archived, none deleted.
 
-    The new bullet has their counts together, and their ids lead to it. Refused where a source is unknown, in
-    every prompt, quarantined, as important as `keep_above`, called distinct from another one, or changed
-    since it was planned; where two contradict each other; where the text lacks a number, a name, code, a
-    link, a quotation or a negation of any source; and where a source was consolidated three times.
-    `originals` are the bullets that earlier merges made the sources of (their text counts, too): each of
-    them must be there.
+    The new bullet has their counts together, and their ids lead to it. consolidate.py says what is refused.
+    `originals` are the bullets that earlier merges made the sources of: their texts count, too, and each of
+    them must be there. Bullets of at least the importance `keep_above` are protected.
     """
 
     op: Literal["consolidate"] = "consolidate"

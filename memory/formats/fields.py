@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ace_graph.errors import FormatError
-from ace_graph.memory.bullet import AVOID, MAX_EXAMPLES, MAX_KEYWORDS, Bullet
+from ace_graph.memory.bullet import AVOID, MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bullet
 from ace_graph.memory.delta.merge import MAX_SOURCES, MAX_TAGS
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.base import Reading, Refusal
@@ -41,13 +41,14 @@ MAX_BULLETS = 20_000
 NAME_CHARS = 60
 MAX_NAMED = 30
 
-_COUNTS = ("helpful", "harmful", "neutral", "setbacks", "seen", "evidence_count")
+_COUNTS = ("helpful", "harmful", "neutral", "setbacks", "seen", "evidence_count", "consolidation_version")
 _LONGEST = {
     "tags": MAX_TAGS,
     "keywords": MAX_KEYWORDS,
     "sources": MAX_SOURCES,
     "examples": MAX_EXAMPLES,
     "consolidated_from": 1_000,
+    "distinct_from": MAX_DISTINCT,
 }
 READ_FIELDS = frozenset(Bullet.model_fields) - {"vouched"}
 """The fields of a bullet that a file may set. No file can vouch for its own text."""

@@ -108,6 +108,8 @@ def _kind_of(word: str, bare: str, *, opens: bool, language: str) -> LossKind | 
     mixed = any(letter.isdigit() for letter in bare) and bare[0].isalpha()
     if dotted or mixed or bare.startswith("--"):
         return "code"
+    if bare.startswith(("I'", "I’")):
+        return None
     inner = bare[1:].removesuffix("'s")
     if any(letter.isupper() for letter in inner):
         return "name"

@@ -33,7 +33,13 @@ __all__ = [
 
 
 _PLURALS = {"trajectory": "trajectories", "reflection": "reflections"}
-_EMPTY: dict[str, object] = {"vouched": [], "examples": [], "evidence_count": 0}
+_EMPTY: dict[str, object] = {
+    "vouched": [],
+    "examples": [],
+    "evidence_count": 0,
+    "consolidation_version": 0,
+    "distinct_from": [],
+}
 """The fields that are not null without a value, and that are not stored then."""
 
 

@@ -83,6 +83,8 @@ def _bullet(draw: st.DrawFn, number: int) -> Bullet:
         ttl_days=draw(st.none() | st.just(2.5)),
         sources=tuple(draw(_SOURCES)),
         consolidated_from=tuple(draw(st.lists(st.just("les-00900"), max_size=1))),
+        consolidation_version=draw(st.integers(0, 3)),
+        distinct_from=tuple(draw(st.lists(st.just("les-00901"), max_size=1))),
         context=draw(st.none() | st.just("When an API answers with 429")),
         examples=examples,
         evidence_count=draw(st.integers(len(examples), 99)),
