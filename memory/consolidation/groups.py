@@ -65,10 +65,7 @@ def find_groups(
     playbook: Playbook,
     bullets: Iterable[Bullet],
     similarity: float,
-    nominations: _OPEN_GUARDS = (None, "words", "subject", "symbol")
-"""What may differ between such a pair; numbers, units, negations, opposites, directions and order may not."""
-
-Nominations = MappingProxyType({}),
+    nominations: Nominations = MappingProxyType({}),
 ) -> tuple[Group, ...]:
     """Return the groups among `bullets` of the playbook, those by rules first; a bullet is in one at most.
 

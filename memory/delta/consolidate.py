@@ -3,6 +3,11 @@
 Unlike a Merge, a Consolidate has a text of its own, so it is not enough that the bullets say the same: the
 text must hold all that would be missed (memory/similarity/losses.py). All sources are archived and lead to
 the new bullet; `Undo` brings them back.
+
+Refused where a source is unknown, in every prompt, quarantined, important, distinct from another one, or has
+changed since it was planned; where two of them contradict each other; where the text lacks a number, a name,
+code, a link, a quotation or a negation of any source, or has one that no source has; and where a source was
+consolidated three times.
 """
 
 from __future__ import annotations
