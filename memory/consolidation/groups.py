@@ -10,8 +10,7 @@ That depends on texts alone, not on votes; so a second pass over what the first 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Literal
 
 from ace_graph.memory.bullet import Bullet
@@ -19,7 +18,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 from ace_graph.memory.similarity.losses import items_of, losses
 
-__all__ = ["MAX_GROUP", "Group", "Nominations", "find_groups", "similar_groups"]
+__all__ = ["MAX_GROUP", "Group", "find_groups", "similar_groups"]
 
 MAX_GROUP = 64
 """The most members of a group by rules."""
@@ -33,9 +32,6 @@ _ALIKE = 0.5
 
 _OPEN_GUARDS = (None, "words", "subject", "symbol")
 """What may differ between such a pair; numbers, units, negations, opposites, directions and order may not."""
-
-Nominations = Mapping[str, Iterable[str]]
-"""Ids, and for each the ids of bullets that are close by their embeddings."""
 
 
 @dataclass(frozen=True)
@@ -53,25 +49,20 @@ class Group:
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The bullets to group, the most informative first, and which of them may be alike."""
+    """The bullets to group, the most informative first, and for each the ids of those that may be alike."""
 
     playbook: Playbook
     ordered: tuple[Bullet, ...]
     similarity: float
-    close: Mapping[str, set[str]] = field(default_factory=lambda: MappingProxyType({}))
+    close: Mapping[str, set[str]]
 
 
-def find_groups(
-    playbook: Playbook,
-    bullets: Iterable[Bullet],
-    similarity: float,
-    nominations: Nominations = MappingProxyType({}),
-) -> tuple[Group, ...]:
+def find_groups(playbook: Playbook, bullets: Iterable[Bullet], similarity: float) -> tuple[Group, ...]:
     """Return the groups among `bullets` of the playbook, those by rules first; a bullet is in one at most.
 
     `similarity` (0-1) is what two texts need to count as the same. The order of the bullets changes nothing.
     """
-    candidates = _candidates(playbook, bullets, similarity, nominations)
+    candidates = _candidates(playbook, bullets, similarity)
     by_rules = _grouped(candidates, set(), _same, MAX_GROUP)
     taken = {name for members in by_rules for name in (bullet.id for bullet in members)}
     for_model = _grouped(candidates, taken, _alike, MAX_PROPOSED)
@@ -86,9 +77,7 @@ def similar_groups(playbook: Playbook, similarity: float = 0.9) -> tuple[tuple[s
     return tuple(group.ids for group in find_groups(playbook, playbook.bullets(), similarity))
 
 
-def _candidates(
-    playbook: Playbook, bullets: Iterable[Bullet], similarity: float, nominations: Nominations
-) -> _Candidates:
+def _candidates(playbook: Playbook, bullets: Iterable[Bullet], similarity: float) -> _Candidates:
     ordered = sorted(bullets, key=_information)
     wanted = {bullet.id for bullet in ordered}
     close: dict[str, set[str]] = {name: set() for name in wanted}
@@ -96,7 +85,6 @@ def _candidates(
         near = {
             *playbook.hashes.get(bullet.content_hash, ()),
             *playbook.index.nominate(bullet.content, _NOMINATED),
-            *nominations.get(bullet.id, ()),
         }
         for name in (near & wanted) - {bullet.id}:
             close[bullet.id].add(name)

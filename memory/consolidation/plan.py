@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ace_graph.errors import UsageError
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import touched
-from ace_graph.memory.consolidation.groups import Group, Nominations, find_groups
+from ace_graph.memory.consolidation.groups import Group, find_groups
 from ace_graph.memory.consolidation.questions import Figures, Question, measure
 from ace_graph.memory.delta.consolidate import merged_away, protection_of
 from ace_graph.memory.delta.effect import Effect, apply
@@ -132,7 +132,7 @@ class Outlook:
     """What a plan is made of: one version of a memory, and what is known beside it.
 
     `originals` finds a bullet that an earlier merge archived, None where it is not kept any more. `questions`
-    are those that the bullets came from. `nominations` are pairs that are close by embeddings.
+    are those that the bullets came from.
     """
 
     snapshot: Snapshot
@@ -140,7 +140,6 @@ class Outlook:
     now: datetime
     originals: Callable[[str], Bullet | None] = lambda _: None
     questions: tuple[Question, ...] = ()
-    nominations: Nominations = field(default_factory=lambda: MappingProxyType({}))
 
 
 def make_plan(
@@ -154,7 +153,7 @@ def make_plan(
     reasons = ((b.id, protection_of(b, options.keep_above)) for b in playbook.entries.values())
     preserved = {name: why for name, why in reasons if why is not None}
     eligible = [b for b in playbook.entries.values() if b.id not in preserved and options.selects(b)]
-    groups = find_groups(playbook, eligible, outlook.policy.similarity, outlook.nominations)
+    groups = find_groups(playbook, eligible, outlook.policy.similarity)
     planned: list[PlannedGroup] = []
     refused: list[RefusedGroup] = []
     for group in groups:
