@@ -39,6 +39,7 @@ from ace_graph.server.routes import (
     health,
     learner,
     playbook,
+    playbook_consolidation,
     playbook_curation,
     playbooks,
     trajectories,
@@ -47,7 +48,10 @@ from ace_graph.settings import Settings
 
 __all__ = ["create_app"]
 
-_ROUTES = (chat, playbook_curation, playbook, playbooks, trajectories, feedback, learner, health)
+_ROUTES = (
+    *(chat, playbook_curation, playbook, playbooks, playbook_consolidation),
+    *(trajectories, feedback, learner, health),
+)
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,

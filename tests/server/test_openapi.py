@@ -45,6 +45,8 @@ ROUTES = {
     "/api/playbooks/{playbook_id}/versions": {"get"},
     "/api/playbooks/{playbook_id}/rollback": {"post"},
     "/api/playbooks/{playbook_id}/curate": {"post"},
+    "/api/playbooks/{playbook_id}/consolidate": {"post"},
+    "/api/playbooks/{playbook_id}/consolidate/undo": {"post"},
     "/api/trajectories": {"get"},
     "/api/feedback": {"post"},
     "/api/learner/export": {"get"},

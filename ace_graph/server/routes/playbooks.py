@@ -33,7 +33,7 @@ from ace_graph.server.routes.commit_change import AUTHOR
 from ace_graph.server.routes.playbook_curation import RollbackBody
 from ace_graph.server.schemas import PLAYBOOK_NAME, Text
 
-__all__ = ["routes"]
+__all__ = ["PlaybookId", "playbook_of_learner", "routes"]
 
 routes = APIRouter(prefix="/api/playbooks", tags=["playbooks"])
 
@@ -214,7 +214,7 @@ async def get(
     playbook_id: PlaybookId, learner: Learner, services: ServicesDep, response: Response
 ) -> ContentReply:
     """Return a playbook with its bullets, those in quarantine, too."""
-    found = await read(services.store, await _target(services.store, playbook_id, learner))
+    found = await read(services.store, await playbook_of_learner(services.store, playbook_id, learner))
     _tag(response, found.entry.version)
     return ContentReply(**_entry(found.entry).model_dump(), bullets=found.playbook.bullets())
 
@@ -229,7 +229,7 @@ async def update(
     if_match: IfMatch = None,
 ) -> WrittenReply:
     """Replace the content in one version, or with `merge` add to it. The version before can be restored."""
-    target = await _target(services.store, playbook_id, learner)
+    target = await playbook_of_learner(services.store, playbook_id, learner)
     change = Change(
         author=AUTHOR,
         reason=body.reason or ("added over HTTP" if body.merge else "replaced over HTTP"),
@@ -246,7 +246,7 @@ async def delete(
     playbook_id: PlaybookId, learner: Learner, services: ServicesDep, if_match: IfMatch = None
 ) -> None:
     """Delete a named playbook for good. The own memory is deleted with the learner only."""
-    target = await _target(services.store, playbook_id, learner)
+    target = await playbook_of_learner(services.store, playbook_id, learner)
     await _expected(target, if_match)
     key = DEFAULT if target.entry is None else target.key
     if not await playbooks.delete(services.store, key):
@@ -256,7 +256,7 @@ async def delete(
 @routes.get("/{playbook_id}/versions", responses=error_responses(404))
 async def versions(playbook_id: PlaybookId, learner: Learner, services: ServicesDep) -> VersionsReply:
     """Return all versions, the newest first: number, label, author, time and reason."""
-    target = await _target(services.store, playbook_id, learner)
+    target = await playbook_of_learner(services.store, playbook_id, learner)
     found = await playbooks.list_versions(services.store, target.ref.name, learner)
     return VersionsReply(
         versions=[
@@ -283,7 +283,7 @@ async def rollback(
     if_match: IfMatch = None,
 ) -> WrittenReply:
     """Go back to a version. That is a new major version, and can be undone too."""
-    target = await _target(services.store, playbook_id, learner)
+    target = await playbook_of_learner(services.store, playbook_id, learner)
     asked = Change(
         author=AUTHOR,
         reason=f"rolled back to {body.version} over HTTP",
@@ -299,7 +299,7 @@ async def curate(
     playbook_id: PlaybookId, body: CurateBody, learner: Learner, services: ServicesDep, response: Response
 ) -> CuratedReply:
     """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
-    target = await _target(services.store, playbook_id, learner)
+    target = await playbook_of_learner(services.store, playbook_id, learner)
     done = await curate_target(
         services.store,
         target,
@@ -323,7 +323,7 @@ async def curate(
     )
 
 
-async def _target(store: Store, playbook_id: str, learner: str) -> Target:
+async def playbook_of_learner(store: Store, playbook_id: str, learner: str) -> Target:
     """Return where a playbook of this learner is. Raises PlaybookNotFound."""
     if playbook_id == DEFAULT:
         return await target_of(store, DEFAULT, learner)
