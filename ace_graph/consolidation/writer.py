@@ -62,7 +62,7 @@ def model_writer(
     config = RunnableConfig(metadata={"ace_role": _ROLE})
 
     async def write(group: Group, problem: str) -> Written | None:
-        items = "\n".join(f"{number}. {bullet.advice}" for number, bullet in enumerate(group.bullets, 1))
+        items = "\n".join(f"{number}. {bullet.content}" for number, bullet in enumerate(group.bullets, 1))
         prompt = prompts.render(
             _ROLE,
             items=data_block("items", items),
