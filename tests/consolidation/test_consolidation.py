@@ -249,7 +249,8 @@ async def test_a_run_that_its_questions_would_find_less_by_is_refused(store: Nam
 
 
 async def test_named_playbooks_are_consolidated_and_restored(store: NamingStore) -> None:
-    await playbooks.create(store, "calls", [*ALIKE], owner=ADA)
+    adds = [Add(content=text, memory_type="procedural") for text in ALIKE]
+    await playbooks.create(store, "calls", adds, owner=ADA)
     found = (await playbooks.get_playbook(store, "calls", ADA)).playbook.bullets()
     await merge_memories(store, [each.id for each in found], name="calls", owner=ADA)
     assert len((await playbooks.get_playbook(store, "calls", ADA)).playbook) == 1
