@@ -1,14 +1,14 @@
 """Consolidation: bullets that say the same become one, nothing is lost, and all of it can be taken back.
 
-    from ace_graph import open_store
-    from ace_graph.consolidation import consolidate, undo
+from ace_graph import open_store
+from ace_graph.consolidation import consolidate, undo
 
-    async with open_store() as store:
-        planned = await consolidate(store, owner="ada", dry_run=True)
-        for group in planned.groups:
-            print(group.ids, group.text)
-        done = await consolidate(store, owner="ada")
-        await undo(store, owner="ada", run_id=done.run_id)
+async with open_store() as store:
+    planned = await consolidate(store, owner="ada", dry_run=True)
+    for group in planned.groups:
+        print(group.ids, group.text)
+    done = await consolidate(store, owner="ada")
+    await undo(store, owner="ada", run_id=done.run_id)
 """
 
 from __future__ import annotations

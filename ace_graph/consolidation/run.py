@@ -13,7 +13,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from ace_graph.consolidation.outlook import read_outlook
-from ace_graph.consolidation.report import Consolidation, MergedGroup, planned_report
+from ace_graph.consolidation.report import Consolidation, planned_report
 from ace_graph.consolidation.writer import Writer, write_texts
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.catalogue.name import DEFAULT
@@ -211,9 +211,7 @@ def _done(
     new_ids = {tuple(ids): new for new, ids in made.items()}
     reasons = [each.why for commit in commits for each in commit.report.rejected]
     moved = [group.ids for group in report.groups if group.ids not in new_ids]
-    groups = [
-        replace(group, new_id=new_ids[group.ids]) for group in report.groups if group.ids in new_ids
-    ]
+    groups = [replace(group, new_id=new_ids[group.ids]) for group in report.groups if group.ids in new_ids]
     refused = [RefusedGroup(ids, why) for ids, why in zip(moved, reasons, strict=False)]
     sizes = [len(dump_playbook(state.playbook).encode()) for state in (before, last)]
     return replace(

@@ -74,7 +74,7 @@ def model_writer(
                 model, messages, MergedText, timeout=timeout, config=config, on_usage=on_usage
             )
         except ModelError as error:
-            logger.error("[ACE Consolidation] the model failed, %s stay: %s", " ".join(group.ids), error)
+            logger.warning("[ACE Consolidation] the model failed, %s stay: %s", " ".join(group.ids), error)
             return None
         if reply.value is None:
             logger.warning("[ACE Consolidation] no usable reply: %s", reply.problem)

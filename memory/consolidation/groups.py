@@ -137,6 +137,5 @@ def _alike(members: Sequence[Bullet], other: Bullet, similarity: float) -> bool:
     """Whether a model should tell if the other one says what the members say."""
     compared = [compare(each, other, similarity) for each in members]
     return all(
-        each.outcome != "rival" and each.guard in _OPEN_GUARDS and each.score >= _ALIKE
-        for each in compared
+        each.outcome != "rival" and each.guard in _OPEN_GUARDS and each.score >= _ALIKE for each in compared
     )

@@ -57,7 +57,13 @@ def test_distinct_bullets_are_never_merged(ace: Commands) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [("--below", "0.9"), ("--below", "2"), ("--kind", "trajectory"), ("--kind", "nonsense"), ("--batch", "0")],
+    [
+        ("--below", "0.9"),
+        ("--below", "2"),
+        ("--kind", "trajectory"),
+        ("--kind", "nonsense"),
+        ("--batch", "0"),
+    ],
 )
 def test_wrong_options_are_refused(ace: Commands, options: tuple[str, ...]) -> None:
     _planted(ace)

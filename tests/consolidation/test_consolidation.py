@@ -70,7 +70,9 @@ async def test_a_dry_run_names_the_groups_of_the_run_and_stores_nothing(store: N
 
 
 async def test_the_report_adds_up_and_its_bytes_are_measured(store: NamingStore) -> None:
-    important = bullets("Keep the keys in the vault", importance=0.9)[0].model_copy(update={"id": "gen-00009"})
+    important = bullets("Keep the keys in the vault", importance=0.9)[0].model_copy(
+        update={"id": "gen-00009"}
+    )
     before = await plant(store, (*bullets(*PARAPHRASES, *OTHERS), important))
     done = await consolidate(store, owner=ADA)
     after = await store.load(ADA)
@@ -199,7 +201,9 @@ async def test_a_merge_that_loses_a_number_a_path_or_a_count_is_refused(store: N
         with pytest.raises(ChangeRefused, match=f"the text loses {lost}"):
             await merge_memories(store, ids, text, owner=ADA)
     made = await merge_memories(store, ids, f"{source}; the same for any failed user request", owner=ADA)
-    assert all(each in (await store.load(ADA)).playbook.entries[made].content for each in ("429", "/v2/users"))
+    assert all(
+        each in (await store.load(ADA)).playbook.entries[made].content for each in ("429", "/v2/users")
+    )
 
 
 async def test_what_is_important_stays_on_every_path() -> None:
@@ -293,7 +297,9 @@ async def test_a_model_writes_the_text_of_what_is_alike(store: NamingStore) -> N
 
 
 async def test_a_text_that_loses_something_is_asked_for_once_more(store: NamingStore) -> None:
-    await plant(store, bullets("Check the rate limit of AWS every day", "Look at the rate limit of AWS every day"))
+    await plant(
+        store, bullets("Check the rate limit of AWS every day", "Look at the rate limit of AWS every day")
+    )
     lossy = json.dumps({"content": "Look at the rate limit every day"})
     with ScriptedModel(consolidator=[lossy, lossy]) as model:
         done = await consolidate(store, owner=ADA, writer=_writer(model))

@@ -1,4 +1,4 @@
-"""Consolidating a learner's playbook over HTTP: the plan, the run, taking it back. By rules, without a model."""
+"""Consolidating a learner's playbook over HTTP, by rules: the plan, the run, taking it back."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RefusedReply(_Body):
 
 
 class ConsolidationReply(_Body):
-    """The report: merged + preserved + untouched = total. `for_model` are alike, but no rule can judge them."""
+    """The report: merged + preserved + untouched = total. No rule can judge the groups in `for_model`."""
 
     run_id: str | None
     version: int
@@ -102,9 +102,7 @@ async def consolidate_playbook(
         keep_above=body.keep_above,
     )
     now = services.clock.now()
-    done = await consolidate(
-        services.store, target.ref.name, learner, options, dry_run=body.dry_run, now=now
-    )
+    done = await consolidate(services.store, target.ref.name, learner, options, dry_run=body.dry_run, now=now)
     return _reply(done)
 
 
