@@ -1,4 +1,4 @@
-"""Reads what a plan is made of: the playbook, the bullets of earlier merges, and the questions of its turns."""
+"""Reads what a plan is made of: the playbook, bullets merged earlier, and the questions of its turns."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -60,10 +61,11 @@ def run(
     from ace_graph.memory.consolidation.plan import Options
     from ace_graph.memory.views.kinds import is_bullet_kind
 
-    wanted = None if kind is None else kind.value
-    if wanted is not None and not is_bullet_kind(wanted):
-        raise UsageError(f"a {wanted} is no bullet: consolidate merges bullets")
-    options = Options(wanted, topic, section, below, keep_above, batch)
+    options = Options(None, topic, section, below, keep_above, batch)
+    if kind is not None:
+        if not is_bullet_kind(kind.value):
+            raise UsageError(f"a {kind.value} is no bullet: consolidate merges bullets")
+        options = replace(options, kind=kind.value)
     run_consolidation(
         store, Which(learner, named), options, run_id, dry_run=dry_run, with_model=with_model, as_json=as_json
     )
