@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
 
 from ace_graph.memory.consolidation.plan import Plan, RefusedGroup
 from ace_graph.memory.consolidation.questions import Figures
+from ace_graph.memory.snapshot import Snapshot
 
 __all__ = ["Consolidation", "MergedGroup", "Undone", "planned_report"]
 
@@ -39,7 +41,8 @@ class Consolidation:
     that stay and why, `distinct` bullets that the model calls distinct, `for_model` groups that only a model
     can judge, `left` how many groups wait for the next run. `space_saved_bytes` is how much shorter the
     stored playbook is; it may be negative, because a merged bullet names its sources. `figures` are what the
-    questions of all bullets find before and after.
+    questions of all bullets find before and after. `texts` are those of the bullets in any of these groups,
+    by id.
     """
 
     run_id: str
@@ -55,6 +58,7 @@ class Consolidation:
     space_saved_bytes: int = 0
     commits: int = 0
     dry_run: bool = False
+    texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def merged(self) -> int:
@@ -85,6 +89,7 @@ class Consolidation:
             "for_model": [list(ids) for ids in self.for_model],
             "left": self.left,
             "questions": self.figures._asdict(),
+            "texts": dict(self.texts),
         }
 
 
@@ -108,20 +113,24 @@ class Undone:
 
 
 def planned_report(
-    plan: Plan, run_id: str, version: int, distinct: tuple[tuple[str, ...], ...], *, dry_run: bool
+    plan: Plan, run_id: str, before: Snapshot, distinct: tuple[tuple[str, ...], ...], *, dry_run: bool
 ) -> Consolidation:
-    """Return the report of a run that does what the plan says."""
+    """Return the report of a run that does what the plan says to the state `before`."""
+    for_model = tuple(group.ids for group in plan.for_model if group.ids not in distinct)
+    merged, refused = (each.group.ids for each in plan.groups), (each.ids for each in plan.refused)
+    named = chain.from_iterable((*merged, *refused, *distinct, *for_model))
     return Consolidation(
         run_id=run_id,
-        version=version,
+        version=before.version.n,
         total=plan.total,
         groups=tuple(MergedGroup(each.group.ids, each.text, None, each.figures) for each in plan.groups),
         preserved=plan.preserved,
         refused=plan.refused,
         distinct=distinct,
-        for_model=tuple(group.ids for group in plan.for_model if group.ids not in distinct),
+        for_model=for_model,
         left=plan.left,
         figures=plan.figures,
         space_saved_bytes=plan.space_saved_bytes,
         dry_run=dry_run,
+        texts=MappingProxyType({name: before.playbook.entries[name].content for name in named}),
     )

@@ -67,7 +67,7 @@ async def consolidate(
     target = await target_of(store, name, owner)
     outlook = await read_outlook(store, target, moment)
     plan, distinct = await _planned(outlook, options, writer)
-    report = planned_report(plan, run_id, outlook.snapshot.version.n, distinct, dry_run=dry_run)
+    report = planned_report(plan, run_id, outlook.snapshot, distinct, dry_run=dry_run)
     if dry_run:
         return report
     run = _Run(target, run_id, moment)

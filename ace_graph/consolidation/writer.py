@@ -79,7 +79,8 @@ def model_writer(
         if reply.value is None:
             logger.warning("[ACE Consolidation] no usable reply: %s", reply.problem)
             return None
-        return Written(reply.value.content.strip(), reply.value.distinct)
+        written = Written(reply.value.content.strip(), reply.value.distinct)
+        return written if written.text or written.distinct else None
 
     return write
 

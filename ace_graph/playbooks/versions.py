@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from ace_graph.errors import ChangeRefused, HistoryTooShort, LearnerForgotten
 from ace_graph.memory.catalogue.name import DEFAULT
-from ace_graph.memory.catalogue.retention import kept_versions, retention_plan
+from ace_graph.memory.catalogue.retention import kept_versions, retention_plan, undoable_versions
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta.operations import Delta
@@ -117,7 +117,11 @@ async def drop_old_versions(target: Target, now: datetime) -> int:
 
 async def _drop(playbooks: PlaybookStore, playbook_id: str, now: datetime, *, dry_run: bool = False) -> int:
     versions = await playbooks.versions(playbook_id)
-    plan = retention_plan(versions, kept_versions(versions, playbooks.policy.versions, now))
+    policy, kept = playbooks.policy, kept_versions(versions, playbooks.policy.versions, now)
+    if retention_plan(versions, kept) is None:
+        return 0
+    consolidations = (await playbooks.load(playbook_id)).playbook.consolidations
+    plan = retention_plan(versions, kept | undoable_versions(versions, consolidations, policy.undo_days, now))
     if plan is None or dry_run:
         return 0 if plan is None else plan.dropped
     found = {n: await playbooks.content_at(playbook_id, n) for n in plan.contents}

@@ -1,8 +1,8 @@
 """Which versions of a named playbook keep their content, decided from a list of them (document 004, 7.3).
 
 Kept is the union of three rules, and always the current version: the newest few, all that begin a major
-version, and the young ones. A store holds the content of a kept version whole, or as the changes since the
-version before it.
+version, and the young ones. So is a version that the undo of a consolidation needs. A store holds the content
+of a kept version whole, or as the changes since the version before it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from ace_graph.memory.catalogue.label import Label
+from ace_graph.memory.playbook import Consolidations
 from ace_graph.memory.policy import VersionRetention
 
-__all__ = ["RetentionPlan", "kept_versions", "retention_plan"]
+__all__ = ["RetentionPlan", "kept_versions", "retention_plan", "undoable_versions"]
 
 
 class _Version(Protocol):
@@ -46,6 +47,20 @@ def kept_versions(versions: Sequence[_Version], rule: VersionRetention, now: dat
     if rule.keep_all_major:
         kept |= {each.n for each in versions if each.label.minor == 0}
     return frozenset(kept)
+
+
+def undoable_versions(
+    versions: Sequence[_Version], consolidations: Consolidations, undo_days: float, now: datetime
+) -> frozenset[int]:
+    """Return the versions to keep so that consolidations of the last `undo_days` can be undone.
+
+    That takes all versions since then and the one before them; none where the last one is longer ago.
+    """
+    begun = now - timedelta(days=undo_days)
+    if consolidations.last_at is None or consolidations.last_at < begun:
+        return frozenset()
+    older = sum(1 for each in versions if each.at < begun)
+    return frozenset(each.n for each in versions[max(0, older - 1) :])
 
 
 def retention_plan(versions: Sequence[_Version], kept: Collection[int]) -> RetentionPlan | None:

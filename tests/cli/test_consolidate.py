@@ -10,13 +10,14 @@ from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.testing.conformance.writing import rewriting, write
 from tests.cli.commands import Commands
-from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
+from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets
 
 
-def _planted(ace: Commands) -> None:
+def _planted(ace: Commands, *texts: str) -> None:
     async def work() -> None:
         async with SQLiteStore(ace.database) as store:
-            await write(store, "local", rewriting(Reset(bullets=bullets(*PARAPHRASES, *OTHERS))))
+            planted = bullets(*(texts or (*PARAPHRASES, *OTHERS)))
+            await write(store, "local", rewriting(Reset(bullets=planted)))
 
     asyncio.run(work())
 
@@ -40,11 +41,19 @@ def test_a_run_is_taken_back(ace: Commands) -> None:
     told = ace.ok("consolidate").out
     assert "5 bullets: merged 3 into 1, preserved 0, untouched 2" in told
     assert "takes it back" in told
+    assert f"  gen-00001: {PARAPHRASES[0]}" in told.splitlines()
     assert "3 bullets restored, 1 removed" in ace.ok("consolidate", "undo").out
     assert ace.bullets() == before
     nothing = ace("consolidate", "undo")
     assert nothing.code == 1
     assert "no such consolidation" in nothing.err
+
+
+def test_alike_bullets_are_shown_with_their_texts(ace: Commands) -> None:
+    _planted(ace, *ALIKE)
+    told = ace.ok("consolidate", "--dry-run").out.splitlines()
+    assert told[0] == "alike; rules can't, --with-model asks the model to tell whether they say the same:"
+    assert sorted(told[1:3]) == [f"  gen-0000{n}: {text}" for n, text in enumerate(ALIKE, 1)]
 
 
 def test_distinct_bullets_are_never_merged(ace: Commands) -> None:

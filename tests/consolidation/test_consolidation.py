@@ -25,7 +25,7 @@ from ace_graph.errors import ChangeRefused, HistoryTooShort, PlaybookNotFound
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Add, Delta, Judge, Merge, Operation, Reset, Touch
-from ace_graph.memory.policy import Policy
+from ace_graph.memory.policy import Policy, VersionRetention
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
@@ -282,6 +282,28 @@ async def test_sources_stay_until_the_undo_window_ends(tmp_path: Path) -> None:
                 await undo(each, owner=ADA, now=NOON + timedelta(days=41))
 
 
+async def test_versions_stay_until_the_undo_window_ends() -> None:
+    rule = VersionRetention(keep_latest=1, keep_all_major=False, keep_days=0)
+    async with InMemoryStore(Policy(versions=rule)) as store:
+        adds = [Add(content=text, memory_type="procedural") for text in ALIKE]
+        await playbooks.create(store, "calls", adds, owner=ADA, change=playbooks.Change(now=NOON))
+        ids = [each.id for each in (await playbooks.get_playbook(store, "calls", ADA)).playbook.bullets()]
+        merged = NOON + timedelta(days=90)
+        await merge_memories(store, ids, name="calls", owner=ADA, now=merged)
+        for n in range(3):
+            later = [Add(content=f"Fact {n} is about {n * 7}")]
+            change = playbooks.Change(now=merged + timedelta(days=n))
+            await playbooks.update_playbook(store, later, "calls", owner=ADA, change=change)
+        await undo(store, "calls", ADA, now=merged + timedelta(days=3))
+        assert set(ids) <= set((await playbooks.get_playbook(store, "calls", ADA)).playbook.entries)
+        await merge_memories(store, ids, name="calls", owner=ADA, now=merged + timedelta(days=4))
+        later = [Add(content="Fact 9 is about 63")]
+        change = playbooks.Change(now=merged + timedelta(days=40))
+        await playbooks.update_playbook(store, later, "calls", owner=ADA, change=change)
+        with pytest.raises((ChangeRefused, HistoryTooShort)):
+            await undo(store, "calls", ADA, now=merged + timedelta(days=40))
+
+
 def _writer(model: ScriptedModel) -> Writer:
     return model_writer(model, Prompts.load(), timeout=5)
 
@@ -331,3 +353,10 @@ async def test_a_model_that_fails_leaves_the_bullets(store: NamingStore) -> None
     with ScriptedModel(consolidator=[RuntimeError("down")]) as model:
         done = await consolidate(store, owner=ADA, writer=_writer(model))
     assert (done.groups, len(done.for_model)) == ((), 1)
+
+
+async def test_a_model_that_writes_nothing_leaves_the_bullets(store: NamingStore) -> None:
+    await plant(store, bullets(*ALIKE))
+    with ScriptedModel(consolidator=['{"content": " "}']) as model:
+        done = await consolidate(store, owner=ADA, writer=_writer(model))
+    assert (done.groups, done.refused, len(done.for_model)) == ((), (), 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 from ace_graph.cli.environment import load_settings
@@ -50,7 +50,7 @@ def run_consolidation(
     if as_json:
         print_json(report.json())
     else:
-        _print_report(report)
+        _print_report(report, with_model=with_model)
 
 
 def run_undo(url: str | None, which: Which, run_id: str | None, *, as_json: bool) -> None:
@@ -97,17 +97,12 @@ async def _writer(*, wanted: bool) -> AsyncGenerator[Writer | None]:
         await close_model(model)
 
 
-def _print_report(report: Consolidation) -> None:
+def _print_report(report: Consolidation, *, with_model: bool) -> None:
     out = console()
-    for group in report.groups:
-        made = f" = {group.new_id}" if group.new_id else ""
-        out.print(printable(f"{' '.join(group.ids)}{made}: {group.text}"), soft_wrap=True)
-    for refused in report.refused:
-        out.print(printable(f"not merged: {' '.join(refused.ids)}: {refused.why}"), soft_wrap=True)
-    for ids in report.distinct:
-        out.print(printable(f"distinct: {' '.join(ids)}"), soft_wrap=True)
-    for ids in report.for_model:
-        out.print(printable(f"alike, for --with-model: {' '.join(ids)}"), soft_wrap=True)
+    for heading, ids in _groups(report, with_model=with_model):
+        out.print(printable(heading), soft_wrap=True)
+        for name in ids:
+            out.print(printable(f"  {name}: {report.texts[name]}"), soft_wrap=True)
     would = "would be " if report.dry_run else ""
     out.print(
         f"{counted(report.total, 'bullet')}: {would}merged {report.merged} into {len(report.groups)}, "
@@ -121,3 +116,17 @@ def _print_report(report: Consolidation) -> None:
         out.print(f"{counted(report.left, 'group')} more wait for the next run", soft_wrap=True)
     if report.groups and not report.dry_run:
         out.print(f"ace-graph consolidate undo {report.run_id} takes it back", soft_wrap=True)
+
+
+def _groups(report: Consolidation, *, with_model: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield a heading for every group of bullets in the report, and the ids of its bullets."""
+    for group in report.groups:
+        made = "would become" if group.new_id is None else f"became {group.new_id}"
+        yield f"{made}: {group.text}", group.ids
+    for refused in report.refused:
+        yield f"not merged, because {refused.why}:", refused.ids
+    for ids in report.distinct:
+        yield "distinct, says the model:", ids
+    who = "the model did not" if with_model else "rules can't, --with-model asks the model to"
+    for ids in report.for_model:
+        yield f"alike; {who} tell whether they say the same:", ids
