@@ -1,0 +1,30 @@
+"""No answer of `compare` changes unseen: see recorded.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.memory.similarity.recorded import (
+    PAIRS,
+    VARIANTS,
+    answers_to_pairs,
+    answers_to_variants,
+    pairs,
+    read_record,
+)
+
+PARTS = 5
+"""The record is compared in so many tests."""
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_labelled_pairs_are_answered_as_recorded(part: int) -> None:
+    asked = list(pairs())[part::PARTS]
+    answers, recorded = answers_to_pairs(asked), read_record(PAIRS)
+    assert answers == {key: recorded.get(key) for key in answers}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_texts_with_a_word_missing_or_moved_are_answered_as_recorded(part: int) -> None:
+    recorded = dict(list(read_record(VARIANTS).items())[part::PARTS])
+    assert answers_to_variants(recorded) == recorded
