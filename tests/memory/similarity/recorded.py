@@ -48,8 +48,11 @@ def texts() -> list[str]:
 
 def read_record(path: Path) -> dict[str, str]:
     """Return what was recorded: a line's first field, and the rest."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return dict(line.split("\t", 1) for line in lines)  # pyright: ignore[reportArgumentType]  # two fields in each line
+    record = dict[str, str]()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        key, _, answer = line.partition("\t")
+        record[key] = answer
+    return record
 
 
 def _dropped(text: str) -> Iterator[str]:
