@@ -69,10 +69,8 @@ def mutants_of(tree: Path) -> list[str]:
 def try_mutants(tree: Path, names: Sequence[str], children: int = 1) -> None:
     """Run tests on each of the mutants that has no verdict yet, and once more on those that survive.
 
-    What ended oddly is tried once more, too: a test whose id has escaped characters can't be found in the
-    first pass, for pytest escapes it again when it collects a second time in one process.
-    `children` mutants are tried at once. Raises RuntimeError when a trial stopped before its end, and when
-    tests fail without any mutant, for then no verdict means anything.
+    What ended oddly is tried once more, too. `children` mutants are tried at once. Raises RuntimeError when a
+    trial stopped before its end, and when tests fail without any mutant, for then no verdict means anything.
     """
     _pass(tree, "first", names, children)
     known = _read(tree, "first")
