@@ -1,8 +1,9 @@
 """A real Neo4j for the tests that ask for one: started once per run, shared by all workers, then stopped.
 
-`neo4j` is that server, on each version that this machine can run; a version it can't run is deselected,
-and where it can run none the tests are skipped and say why. `own_neo4j` makes servers for one test alone,
-to be killed. Tests share a server and a database, so each uses a learner id of its own (`learner`).
+`neo4j` is that server: the oldest version that is supported and, with ACE_TEST_EVERY_NEO4J=1, the newest,
+too. A version that this machine can't run is deselected, and where it can run none the tests are skipped and
+say why. `own_neo4j` makes servers for one test alone, to be killed. Tests share a server and a database, so
+each uses a learner id of its own (`learner`).
 
 The database is not cleaned; the folder it lives in is thrown away.
 """
@@ -37,6 +38,8 @@ NONE_HERE = (
 SOURCES = pytest.StashKey[Neo4jSources]()
 FOLDER = pytest.StashKey[Path]()
 RUN_PID = pytest.StashKey[int]()
+
+EVERY_VERSION = "ACE_TEST_EVERY_NEO4J" in os.environ
 
 WriteLine = Callable[[str], None]
 OwnNeo4j = Callable[..., LocalServer]
@@ -95,8 +98,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     given = {str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize")}
-    one = metafunc.definition.get_closest_marker("heavy") and not HEAVY
-    versions = VERSIONS[:1] if one else VERSIONS
+    heavy = metafunc.definition.get_closest_marker("heavy") is not None
+    versions = VERSIONS if HEAVY or (EVERY_VERSION and not heavy) else VERSIONS[:1]
     for name in FIXTURES:
         if name in metafunc.fixturenames and name not in given:
             metafunc.parametrize(name, versions, indirect=True, scope="session" if name == "neo4j" else None)
