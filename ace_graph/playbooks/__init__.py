@@ -27,12 +27,15 @@ from ace_graph.playbooks.manage import (
     update,
     update_playbook,
 )
+from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import keep_versions, list_versions, restore, version_number
 
 __all__ = [
+    "TEMPLATES",
     "Change",
     "Content",
     "NamedPlaybook",
+    "Template",
     "create",
     "delete",
     "get_playbook",
@@ -40,6 +43,7 @@ __all__ = [
     "list_playbooks",
     "list_versions",
     "restore",
+    "template",
     "update",
     "update_playbook",
     "version_number",

@@ -42,6 +42,7 @@ from ace_graph.server.routes import (
     playbook_consolidation,
     playbook_curation,
     playbooks,
+    templates,
     trajectories,
 )
 from ace_graph.settings import Settings
@@ -50,7 +51,7 @@ __all__ = ["create_app"]
 
 _ROUTES = (
     *(chat, playbook_curation, playbook, playbooks, playbook_consolidation),
-    *(trajectories, feedback, learner, health),
+    *(templates, trajectories, feedback, learner, health),
 )
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
 _NO_TELEMETRY: TelemetryConfig = {

@@ -169,3 +169,32 @@ def test_forgetting_a_learner_deletes_the_playbooks_too(ace: Commands, advice: P
     ace.ok("playbook", "create", "api_client", str(advice), "--learner", "ada")
     ace.ok("learner", "forget", "ada", "--yes")
     assert ace.ok("playbook", "list", "--learner", "ada", "--json").json == {"playbooks": []}
+
+
+def test_a_playbook_begins_with_a_template(ace: Commands, advice: Path) -> None:
+    made = ace.ok("playbook", "create", "shop", "--template", "api_client")
+    assert made.out.startswith("shop: created, version 1.0, 23 bullets; id ")
+    shown = ace.ok("playbook", "get", "--name", "shop", "--json").json
+    assert shown["description"] == "calling HTTP APIs: limits, retries, paging, writing safely"
+    assert {each["polarity"] for each in shown["bullets"]} == {"strategy", "anti_pattern", "observation"}
+    (version,) = ace.ok("playbook", "versions", "--name", "shop", "--json").json["versions"]
+    assert version["reason"] == "playbook create from the template api_client"
+    ace.ok("playbook", "create", "mine", "--template", "tutoring", "--description", "for fractions")
+    assert ace.ok("playbook", "get", "--name", "mine", "--json").json["description"] == "for fractions"
+    both = ace("playbook", "create", "other", str(advice), "--template", "tutoring")
+    assert (both.code, "leave one of them out" in both.err) == (2, True)
+    unknown = ace("playbook", "create", "other", "--template", "cooking")
+    assert (unknown.code, "use one of api_client, data_analysis, tutoring" in unknown.err) == (2, True)
+    assert len(ace.ok("playbook", "list", "--json").json["playbooks"]) == 2
+
+
+def test_the_templates_are_listed_and_read(ace: Commands) -> None:
+    lines = ace.ok("playbook", "templates").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["api_client", "data_analysis", "tutoring"]
+    listed = ace.ok("playbook", "templates", "--json").json["templates"]
+    assert [each["count"] for each in listed] == [23, 24, 24]
+    whole = ace.ok("playbook", "templates", "tutoring").out
+    assert "## hints\n- Ask what the student has tried" in whole
+    assert "- AVOID: Taking the pen" in whole
+    assert len(ace.ok("playbook", "templates", "tutoring", "--json").json["bullets"]) == 24
+    assert ace("playbook", "templates", "cooking").code == 2

@@ -47,6 +47,7 @@ ROUTES = {
     "/api/playbooks/{playbook_id}/curate": {"post"},
     "/api/playbooks/{playbook_id}/consolidate": {"post"},
     "/api/playbooks/{playbook_id}/consolidate/undo": {"post"},
+    "/api/templates": {"get"},
     "/api/trajectories": {"get"},
     "/api/feedback": {"post"},
     "/api/learner/export": {"get"},

@@ -236,3 +236,18 @@ async def test_reflections_are_curated_once() -> None:
     assert (nothing.status_code, unknown.status_code) == (422, 404)
     assert sorted(each["reflections"][0]["reflectionId"] for each in shown) == sorted(reflections)
     assert {"content", "memoryType"} <= shown[0]["reflections"][0]["lessons"][0].keys()
+
+
+async def test_a_playbook_is_created_from_a_template() -> None:
+    async with served_store() as (served, _):
+        listed = (await served.client.get("/api/templates")).json()["templates"]
+        made = await create(served, "shop", "Our shop is closed on Sundays", template="api_client")
+        texts = await contents(served, made.json()["playbook_id"])
+        unknown = await create(served, "other", template="cooking")
+        left = (await served.client.get(PATH)).json()["playbooks"]
+    assert [each["name"] for each in listed] == ["api_client", "data_analysis", "tutoring"]
+    assert (made.status_code, made.json()["description"]) == (201, listed[0]["description"])
+    wanted = {"Our shop is closed on Sundays", *(each["content"] for each in listed[0]["bullets"])}
+    assert set(texts) == wanted
+    assert unknown.status_code == 422
+    assert [each["name"] for each in left] == ["shop"]

@@ -12,7 +12,7 @@ from ace_graph.cli.commands.playbook_view import bullet_json, print_bullets
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import AUTHOR, on_store
 from ace_graph.cli.terminal import console, counted, print_json, printable
-from ace_graph.errors import ChangeRefused, FormatError
+from ace_graph.errors import ChangeRefused, FormatError, UsageError
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.formats.registry import read_bullets
@@ -22,7 +22,19 @@ from ace_graph.playbooks import Change, NamedPlaybook
 from ace_graph.playbooks.manage import Written, write
 from ace_graph.playbooks.target import target_of
 
-__all__ = ["Fields", "How", "create", "delete", "entry_json", "get", "list_all", "update", "versions"]
+__all__ = [
+    "Fields",
+    "Filling",
+    "How",
+    "create",
+    "delete",
+    "entry_json",
+    "filling",
+    "get",
+    "list_all",
+    "update",
+    "versions",
+]
 
 
 @dataclass(frozen=True)
@@ -42,10 +54,28 @@ class How:
     keeps_label: bool
 
 
-def create(url: str | None, which: Which, file: Path | None, fields: Fields, *, as_json: bool) -> None:
+@dataclass(frozen=True)
+class Filling:
+    """What a new playbook is filled with, where that is from, and what it is about."""
+
+    reading: Reading
+    source: str = ""
+    description: str = ""
+
+
+def filling(file: Path | None, template: str | None) -> Filling:
+    """Return what a file or a template holds. Raises UsageError for both, FormatError."""
+    if file is not None and template is not None:
+        raise UsageError("a playbook begins with a file or with a template: leave one of them out")
+    if template is not None:
+        known = playbooks.template(template)
+        return Filling(Reading(known.bullets), f" from the template {known.name}", known.description)
+    return Filling(Reading()) if file is None else Filling(_reading(file), f" from {file.name}")
+
+
+def create(url: str | None, which: Which, filled: Filling, fields: Fields, *, as_json: bool) -> None:
     """Create a playbook, and say what it is."""
-    reading = Reading() if file is None else _reading(file)
-    reason = "playbook create" if file is None else f"playbook create from {file.name}"
+    reading, reason = filled.reading, f"playbook create{filled.source}"
 
     async def job(store: Store) -> NamedPlaybook:
         await playbooks.create(

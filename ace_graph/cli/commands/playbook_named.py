@@ -41,6 +41,10 @@ def create(
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="What to fill it with; - is stdin.")
     ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(metavar="TEMPLATE", help="Fill it with this template: `playbook templates` lists them."),
+    ] = None,
     learner: Learner = DEFAULT_LEARNER,
     description: Annotated[str, typer.Option(help="What it is about.")] = "",
     scope: Annotated[Scope, typer.Option(help="Whom it is meant for.")] = Scope.agent,
@@ -50,16 +54,36 @@ def create(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Create a named playbook, empty or from a file.
+    """Create a named playbook: empty, from a file, or from a template.
 
     \b
-    ace-graph playbook create api_client
-    ace-graph playbook create api_client advice.json --learner ada
+    ace-graph playbook create notes
+    ace-graph playbook create orders advice.json --learner ada
+    ace-graph playbook create shop --template api_client
     """
     from ace_graph.cli.commands import playbook_catalogue
 
-    fields = playbook_catalogue.Fields(description, scope.value, visibility.value)
-    playbook_catalogue.create(store, Which(learner, name), file, fields, as_json=as_json)
+    filling = playbook_catalogue.filling(file, template)
+    fields = playbook_catalogue.Fields(description or filling.description, scope.value, visibility.value)
+    playbook_catalogue.create(store, Which(learner, name), filling, fields, as_json=as_json)
+
+
+@playbook.command()
+def templates(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[TEMPLATE]", help="One of them, to see all that it says.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The templates: playbooks that come with ace-graph, for `playbook create --template`.
+
+    \b
+    ace-graph playbook templates
+    ace-graph playbook templates api_client
+    """
+    from ace_graph.cli.commands import playbook_templates
+
+    playbook_templates.show(name, as_json=as_json)
 
 
 @playbook.command("list")

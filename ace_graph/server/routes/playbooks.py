@@ -26,6 +26,7 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.manage import Written, read, write
 from ace_graph.playbooks.target import Target, not_found, target_by_id, target_of
+from ace_graph.playbooks.templates import TemplateName
 from ace_graph.playbooks.versions import restore_target
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
@@ -67,13 +68,17 @@ Bullets = Annotated[list[BulletBody], Field(max_length=_MOST_BULLETS)]
 
 
 class CreateBody(_Body):
-    """A new playbook. No slash and no control characters in the name; case makes no difference."""
+    """A new playbook. No slash and no control characters in the name; case makes no difference.
+
+    `template` fills it, with `bullets` after it; its description is taken where none is given.
+    """
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=f"^{PLAYBOOK_NAME}$")]
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] = ""
     scope: Scope = "agent"
     visibility: Visibility = "private"
     bullets: Bullets = []
+    template: TemplateName | None = None
 
 
 class UpdateBody(_Body):
@@ -194,12 +199,13 @@ async def list_all(
 @routes.post("", status_code=201, responses=error_responses(408, 409, 413))
 async def create(body: CreateBody, learner: Learner, services: ServicesDep, response: Response) -> EntryReply:
     """Create a playbook at version 1.0. A name that the learner has is 409."""
+    given = None if body.template is None else playbooks.template(body.template)
     await playbooks.create(
         services.store,
         body.name,
-        _adds(body.bullets),
+        [*(given.bullets if given else ()), *_adds(body.bullets)],
         owner=learner,
-        description=body.description,
+        description=body.description or (given.description if given else ""),
         scope=body.scope,
         visibility=body.visibility,
         change=Change(author=AUTHOR, reason="created over HTTP", now=services.clock.now()),
