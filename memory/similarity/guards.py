@@ -195,23 +195,23 @@ def _difference(a: Claim, b: Claim) -> _Difference:
 
 
 def _forms_of_one_word(a: Claim, b: Claim, word: str) -> bool:
-    return forms_of_one_word(a.surfaces.get(word, word), b.surfaces.get(word, word))
+    return forms_of_one_word(a.surfaces[word], b.surfaces[word])
 
 
 def _joined(claim: Claim, words: Iterable[str]) -> str:
     """Return words as the one word that they may be written as: file name as the root of filename."""
-    return root("".join(claim.surfaces.get(word, word) for word in words))
+    return root("".join(claim.surfaces[word] for word in words))
 
 
 def _same_word(a: Claim, x: str, b: Claim, y: str) -> bool:
-    return same_spelling(a.surfaces.get(x, x), b.surfaces.get(y, y))
+    return same_spelling(a.surfaces[x], b.surfaces[y])
 
 
 def _is_typo(a: Claim, x: str, b: Claim, y: str) -> bool:
     """Whether one of two words is the other, mistyped; never for names, units and opposites."""
     if x in a.exact or y in b.exact or are_mutually_exclusive(x, y) or unit_of(x) or unit_of(y):
         return False
-    first, second = a.surfaces.get(x, x), b.surfaces.get(y, y)
+    first, second = a.surfaces[x], b.surfaces[y]
     if not is_typo(first, second, {"english", a.language, b.language}):
         return False
     return x != a.opening or y != b.opening or may_begin_a_sentence(first, second)

@@ -9,16 +9,25 @@ answer is right is judged elsewhere (other_claims.py, near_duplicates.py, benchm
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from ace_graph.memory import Bullet
+from ace_graph.memory.similarity.antonyms import are_contradictory, are_mutually_exclusive
 from ace_graph.memory.similarity.compare import compare
+from ace_graph.memory.similarity.typos import is_typo, may_begin_a_sentence, same_spelling
 from benchmarks.quality.duplicates.pairs import read, seed_of
 from tests.memory.similarity.near_duplicates import SAME
 from tests.memory.similarity.other_claims import APART
 
 PAIRS = Path(__file__).with_name("recorded_pairs.tsv")
 VARIANTS = Path(__file__).with_name("recorded_variants.tsv")
+WORDS = Path(__file__).with_name("recorded_words.tsv")
+_EVERY = 12
+"""Every twelfth word is mistyped in all ways."""
+_PUT_IN = "aensz"
+_ENDINGS = ("ly", "ily", "ing", "ed", "s", "e", "ise", "ize", "our", "or", "ate", "ite", "er", "ee")
+_BEGINNINGS = ("in", "un", "dis", "re", "pre", "hyper", "hypo", "mis", "non", "over", "under")
 
 
 def pairs() -> Iterator[tuple[str, str]]:
@@ -46,6 +55,21 @@ def texts() -> list[str]:
     return sorted({" ".join(a.split()) for a, _ in pairs()})
 
 
+def words() -> list[str]:
+    """Return some of the words of those texts in lower case, of four letters or more."""
+    found = {word for text in texts() for word in text.casefold().split() if word.isalpha() and len(word) > 3}
+    return sorted(found)[::_EVERY]
+
+
+def answers_to_words(given: Iterable[str]) -> dict[str, str]:
+    """Return for each word which of its misspellings and derived words are taken for what.
+
+    One character a form: t a typo, T a typo in English alone, b another spelling, c its opposite, x excluded,
+    S a typo though it begins a sentence, "." none of them.
+    """
+    return {word: "".join(map(partial(_relation, word), _forms(word))) for word in given}
+
+
 def read_record(path: Path) -> dict[str, str]:
     """Return what was recorded: a line's first field, and the rest."""
     record = dict[str, str]()
@@ -67,6 +91,33 @@ def _exchanged(text: str) -> Iterator[str]:
         yield _answer(text, " ".join([*words[:place], words[place + 1], words[place], *words[place + 2 :]]))
 
 
+def _forms(word: str) -> Iterator[str]:
+    for place in range(len(word)):
+        yield word[:place] + word[place + 1 :]
+        yield word[:place] + word[place + 1 : place + 2] + word[place] + word[place + 2 :]
+        for letter in _PUT_IN:
+            yield word[:place] + letter + word[place + 1 :]
+            yield word[:place] + letter + word[place:]
+    for ending in _ENDINGS:
+        yield from (word + ending, word[:-1] + ending, word[:-2] + ending)
+    for beginning in _BEGINNINGS:
+        yield from (beginning + word, beginning + word[1:], beginning + word[2:])
+
+
+def _relation(word: str, form: str) -> str:
+    if is_typo(word, form) and may_begin_a_sentence(word, form):
+        return "S"
+    if is_typo(form, word, ("english", "german")):
+        return "t"
+    if is_typo(form, word):
+        return "T"
+    if same_spelling(word, form):
+        return "b"
+    if are_contradictory(word, form):
+        return "c"
+    return "x" if are_mutually_exclusive(word, form) else "."
+
+
 def _answer(a: str, b: str, *, scored: bool = False) -> str:
     found = compare(_bullet(a), _bullet(b), 0.9)
     answer = f"{found.outcome}:{found.guard or '-'}"
@@ -84,3 +135,4 @@ def _write(path: Path, answers: dict[str, str]) -> None:
 if __name__ == "__main__":
     _write(PAIRS, answers_to_pairs(pairs()))
     _write(VARIANTS, answers_to_variants(texts()))
+    _write(WORDS, answers_to_words(words()))

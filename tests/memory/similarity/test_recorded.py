@@ -7,8 +7,10 @@ import pytest
 from tests.memory.similarity.recorded import (
     PAIRS,
     VARIANTS,
+    WORDS,
     answers_to_pairs,
     answers_to_variants,
+    answers_to_words,
     pairs,
     read_record,
 )
@@ -28,3 +30,8 @@ def test_the_labelled_pairs_are_answered_as_recorded(part: int) -> None:
 def test_texts_with_a_word_missing_or_moved_are_answered_as_recorded(part: int) -> None:
     recorded = dict(list(read_record(VARIANTS).items())[part::PARTS])
     assert answers_to_variants(recorded) == recorded
+
+
+def test_misspelt_and_derived_words_are_taken_as_recorded() -> None:
+    recorded = read_record(WORDS)
+    assert answers_to_words(recorded) == recorded
