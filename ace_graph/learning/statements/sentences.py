@@ -105,6 +105,8 @@ def _cleaned(text: str, masked: str) -> tuple[str, str]:
 
 def _masked(line: str) -> str:
     """Return the line with MASK for every character of a quotation, its marks included."""
+    if not any(mark in line and any(map(line.__contains__, closing)) for mark, closing in _CLOSING.items()):
+        return line
     parts, closing, begin = list[str](), _Positions(line), 0
     opening = _OPENING.search(line)
     while opening is not None:
