@@ -55,10 +55,11 @@ def _how(many: int, seed: int) -> list[str]:
     return [
         "`make mutants` wrote this page. A mutant is the code with one small fault; a test kills it by",
         f"failing. The sample has {many} mutants, drawn with seed {seed} from every module in proportion.",
-        f"Each met the tests that reach its function, the quickest first, up to {BUDGET:.0f} s of them by",
-        f"the time they took without it; what survived met up to {SECOND_BUDGET:.0f} s of tests once more,",
-        "in a process that imports the code with the mutant in it. A run over the time limit counts as a",
-        "kill; what no test reaches counts as survived. The interval is Wilson's, 95 %.",
+        "Each met the tests that reach its function, those of its room and the quickest first, up to",
+        f"{BUDGET:.0f} s of them by the time they took without it; what survived met up to",
+        f"{SECOND_BUDGET:.0f} s of tests once more, in a process that imports the code with the mutant.",
+        "A run over the time limit counts as a kill; what no test reaches counts as survived. The interval",
+        "is Wilson's, 95 %.",
     ]
 
 

@@ -50,7 +50,7 @@ TESTS = (
 """Where the tests are that run; the others hardly touch what is mutated, take long or need a server."""
 
 BUDGET, SECOND_BUDGET = 8.0, 15.0
-"""How many seconds of tests a mutant meets at most, the quickest first, by the time they took without it.
+"""How many seconds of tests a mutant meets at most, by the time they took without it.
 
 A mutant that survives is tried once more with more tests, in a process that imports the code with the mutant
 in it: some functions are called when their module is imported, and never again.

@@ -2,9 +2,10 @@
 
 It uses mutmut's own server of forks. In the pass "first" the server has collected the tests, so that most
 mutants take a second; in the pass "second" every mutant imports everything anew, itself in place. Each name
-in the file NAMES, a JSON list, is tried against the tests that reach its function, the quickest first, as far
-as the budget goes; in the second pass the tests of its module come next. "control:NAME" is no mutant but the
-code as it is, against the tests of NAME. A line of VERDICTS is a name and the exit code of pytest.
+in the file NAMES, a JSON list, is tried against the tests that reach its function, those of its room and the
+quickest first, as far as the budget goes; in the second pass the tests of its module come next.
+"control:NAME" is no mutant but the code as it is, against the tests of NAME. A line of VERDICTS is a name
+and the exit code of pytest.
 """
 
 from __future__ import annotations
@@ -72,27 +73,34 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def trial_of(name: str, reached: Reached, *, second: bool = False) -> Trial:
-    """Return the trial of a mutant: the quickest tests of its function within the budget, at least one.
+    """Return the trial of a mutant: tests of its function within the budget, at least one.
 
-    A test whose id has escaped characters waits for the second pass: pytest escapes it again when it collects
-    a second time in one process, and does not find it.
+    First come those of the room that mirrors the module's, because others only pass through it, and of each
+    the quickest. A test whose id has escaped characters waits for the second pass: pytest escapes it again
+    when it collects a second time in one process, and does not find it.
     """
     function, took = mangled_name_from_mutant_name(name.removeprefix(CONTROL)), reached["took"]
     reaching = reached["tests_of"].get(function, ())
-    tests = _quickest_first([test for test in reaching if second or "\\" not in test], took)
+    room = _room(function)
+    tests = _ordered([test for test in reaching if second or "\\" not in test], room, took)
     if second:
         module = f"{function.rpartition('.')[0]}."
         near = {
             test for other, found in reached["tests_of"].items() if other.startswith(module) for test in found
         }
-        tests += _quickest_first(near.difference(tests), took)
+        tests += _ordered(near.difference(tests), room, took)
     sums = list(accumulate(took[test] for test in tests))
     many = max(bisect_right(sums, SECOND_BUDGET if second else BUDGET), 1)
     return Trial(name, tests[:many], sums[:many][-1] if sums else 0.0)
 
 
-def _quickest_first(tests: Iterable[str], took: Mapping[str, float]) -> list[str]:
-    return sorted(tests, key=lambda test: (took[test], test))
+def _ordered(tests: Iterable[str], room: str, took: Mapping[str, float]) -> list[str]:
+    return sorted(tests, key=lambda test: (not test.startswith(room), took[test], test))
+
+
+def _room(function: str) -> str:
+    """Return the folder of tests that mirrors the folder of a function's module."""
+    return "/".join(("tests", *function.split(".")[1:-2], ""))
 
 
 @contextmanager

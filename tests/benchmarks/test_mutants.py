@@ -12,7 +12,8 @@ from benchmarks.mutants.mutation import Change, try_mutants, verdicts
 from benchmarks.mutants.reasons import REASONS, read_reasons, reason_for
 from benchmarks.mutants.report import page, score_table
 from benchmarks.mutants.sample import draw, group_of, module_of
-from benchmarks.mutants.tree import mutated_paths
+from benchmarks.mutants.tree import BUDGET, mutated_paths
+from benchmarks.mutants.trial import Reached, trial_of
 
 BIG, SMALL, LONE = (
     [f"ace_graph.memory.window.x_f__mutmut_{n}" for n in range(700)],
@@ -51,6 +52,21 @@ def test_verdicts_come_from_the_exit_codes(tmp_path: Path) -> None:
         "killed", "survived", "no tests", "timeout", "odd", "killed",
     ]  # fmt: skip
     assert verdicts(tmp_path / "nowhere") == {}
+
+
+def test_the_tests_of_the_room_come_first_as_far_as_the_budget_goes() -> None:
+    took = {
+        "tests/memory/test_a.py::slow": 2.0,
+        "tests/memory/test_a.py::quick": 1.0,
+        "tests/memory/test_a.py::x[\\u20ac]": 1.0,
+        "tests/cli/test_b.py::quick": 0.5,
+        "tests/cli/test_b.py::long": BUDGET,
+    }
+    reached = Reached(tests_of={"ace_graph.memory.window.x_f": list(took)}, took=took)
+    tests = trial_of("ace_graph.memory.window.x_f__mutmut_1", reached).tests
+    assert [test.rpartition(":")[2] for test in tests] == ["quick", "slow", "quick"]
+    again = trial_of("ace_graph.memory.window.x_f__mutmut_1", reached, second=True).tests
+    assert len(again) == len(took)
 
 
 def test_tests_that_fail_without_a_mutant_judge_none(tmp_path: Path) -> None:
