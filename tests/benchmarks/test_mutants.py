@@ -12,8 +12,8 @@ from benchmarks.mutants.mutation import Change, try_mutants, verdicts
 from benchmarks.mutants.reasons import REASONS, read_reasons, reason_for
 from benchmarks.mutants.report import page, score_table
 from benchmarks.mutants.sample import draw, group_of, module_of
+from benchmarks.mutants.selection import Reached, trial_of
 from benchmarks.mutants.tree import BUDGET, mutated_paths
-from benchmarks.mutants.trial import Reached, trial_of
 
 BIG, SMALL, LONE = (
     [f"ace_graph.memory.window.x_f__mutmut_{n}" for n in range(700)],
