@@ -17,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic refuses the one of typing be
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.turn import Arm
+from ace_graph.memory.turn import Arm, PlaybookRead
 
 __all__ = [
     "MODES",
@@ -48,22 +48,25 @@ MODES: tuple[Mode, ...] = ("cot", "tot", "react")
 class Memory:
     """The learner's memory during one run; without a snapshot, `problem` says why there is none.
 
-    `read_only` are the bullets beside it that the learner does not own, or does not change in a turn.
+    `read_only` are the bullets beside it that the learner does not own, or does not change in a turn;
+    `playbooks` are the named playbooks among them.
 
     For nodes only. A server that shows, streams or pickles the values of a state gets a few words about
     the snapshot, or nothing, never the playbook: it may be large, and it belongs to the store.
     """
 
-    __slots__ = ("problem", "read_only", "snapshot")
+    __slots__ = ("playbooks", "problem", "read_only", "snapshot")
 
     def __init__(
         self,
         snapshot: Snapshot | None = None,
         problem: str | None = None,
         read_only: Playbook | None = None,
+        playbooks: tuple[PlaybookRead, ...] = (),
     ) -> None:
         self.snapshot = snapshot
         self.read_only = read_only
+        self.playbooks = playbooks
         self.problem = problem
 
     def _asdict(self) -> dict[str, object]:
@@ -130,7 +133,8 @@ class FirstAnswer(TypedDict):
 class Attempt(TypedDict):
     """What the solver did: the answer, its scratchpad, and the bullets shown and cited.
 
-    After a revision, `first` is the answer before it, and the trace holds all attempts.
+    After a revision, `first` is the answer before it, and the trace holds all attempts. `playbooks` are
+    the named playbooks that were read, id and label of each.
     """
 
     attempt_id: str
@@ -141,6 +145,7 @@ class Attempt(TypedDict):
     injected: list[str]
     cited: list[str]
     arm: NotRequired[Arm | None]
+    playbooks: NotRequired[list[list[str]]]
     trace: list[str]
     tool_evidence: list[EvidenceJSON]
     problem: str | None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, NamedTuple, cast
 from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
@@ -22,6 +22,7 @@ __all__ = [
     "Arm",
     "FeedbackKind",
     "Metadata",
+    "PlaybookRead",
     "RecentTurn",
     "ReflectedLesson",
     "Share",
@@ -166,12 +167,20 @@ class RecentTurn(BaseModel):
     analyzed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
 
 
+class PlaybookRead(NamedTuple):
+    """A named playbook that a turn read beside the memory: its id, and the label of the version."""
+
+    playbook_id: Text
+    label: Text
+
+
 class TurnRecord(BaseModel):
     """One turn: task, mode, answer, cost and result; a trajectory in the sense of document 004.
 
     `task` and `answer` are cut at 2,000 characters; `duration_ms` is wall time; `score` is in [0, 1];
     `cost` is in the currency of the configured prices, or the caller's. `status` is how the run ended,
     `verdict` follows from the evidence about the answer. `agent` is the graph, or an agent of the host.
+    `playbooks` are the named ones that the answer was given with, whether or not a bullet of them was shown.
     `steps_left_out` counts steps beyond the limit; `steps_dropped` says why there are none any more.
     A deleted record is in no list and has no content; it remains as the key of its commit.
     """
@@ -203,6 +212,7 @@ class TurnRecord(BaseModel):
     injected: Ids = ()
     cited: Ids = ()
     arm: Arm | None = None
+    playbooks: Annotated[tuple[PlaybookRead, ...], Field(exclude_if=lambda value: not value)] = ()
     evidence: tuple[Evidence, ...] = ()
     steps: tuple[Step, ...] = ()
     steps_left_out: Amount = 0

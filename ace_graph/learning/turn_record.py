@@ -21,6 +21,7 @@ from ace_graph.memory.trajectory import bounded_steps, sampled
 from ace_graph.memory.turn import (
     MAX_STEP_CHARS,
     MAX_TASK_CHARS,
+    PlaybookRead,
     ReflectedLesson,
     Step,
     TurnRecord,
@@ -180,6 +181,7 @@ def make_record(
         injected=tuple(attempt["injected"]),
         cited=tuple(attempt["cited"]),
         arm=attempt.get("arm"),
+        playbooks=tuple(PlaybookRead(*each) for each in attempt.get("playbooks", ())),
         evidence=evidence,
         steps=steps,
         steps_left_out=left_out,

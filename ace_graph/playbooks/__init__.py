@@ -27,8 +27,9 @@ from ace_graph.playbooks.manage import (
     update,
     update_playbook,
 )
+from ace_graph.playbooks.observed import VersionOutcome, observe_versions
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
-from ace_graph.playbooks.versions import keep_versions, list_versions, restore, version_number
+from ace_graph.playbooks.versions import get_version, keep_versions, list_versions, restore, version_number
 
 __all__ = [
     "TEMPLATES",
@@ -36,12 +37,15 @@ __all__ = [
     "Content",
     "NamedPlaybook",
     "Template",
+    "VersionOutcome",
     "create",
     "delete",
     "get_playbook",
+    "get_version",
     "keep_versions",
     "list_playbooks",
     "list_versions",
+    "observe_versions",
     "restore",
     "template",
     "update",

@@ -20,6 +20,7 @@ from ace_graph.playbooks.target import Target, not_found, target_of
 __all__ = [
     "content_at",
     "drop_old_versions",
+    "get_version",
     "keep_versions",
     "list_versions",
     "restore",
@@ -40,6 +41,19 @@ async def list_versions(
     if not found and (await target.store.load(target.key)).absent:
         raise not_found(name)
     return found[::-1]
+
+
+async def get_version(
+    store: Store, version: int | str, name: str = DEFAULT, owner: str | None = None
+) -> tuple[int, Playbook]:
+    """Return a version's number and its content; 0 is the empty playbook before the first.
+
+    `version` is a number, or a label such as "1.2": the newest version with it. Raises PlaybookNotFound, and
+    HistoryTooShort for a version that is not there or whose content was dropped.
+    """
+    target = await target_of(store, name, owner)
+    n = version_number(await target.store.versions(target.key), version)
+    return n, await content_at(target, n)
 
 
 async def restore(

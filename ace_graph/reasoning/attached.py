@@ -15,6 +15,7 @@ from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.playbooks import naming
+from ace_graph.memory.turn import PlaybookRead
 from ace_graph.playbooks.target import not_found
 from ace_graph.resources import Resources
 
@@ -23,8 +24,8 @@ __all__ = ["load_attached"]
 
 async def load_attached(
     learner_id: str, wanted: Sequence[PlaybookRef], resources: Resources
-) -> tuple[Snapshot, Playbook]:
-    """Return the learner's snapshot, and the attached playbooks with the base playbook as one.
+) -> tuple[Snapshot, Playbook, tuple[PlaybookRead, ...]]:
+    """Return the learner's snapshot, the attached playbooks and the base playbook as one, and what was read.
 
     Only the owner's are readable. Raises PlaybookNotFound, ConfigurationError, and what the store raises.
     """
@@ -39,7 +40,8 @@ async def load_attached(
         ref: _as_read(ref, found, held[ref], resources)
         for ref, found in zip(wanted, loaded.attached, strict=True)
     }
-    return loaded.snapshot, _united(parts, resources)
+    read = tuple(PlaybookRead(each.playbook_id, str(each.version.label)) for each in loaded.attached if each)
+    return loaded.snapshot, _united(parts, resources), read
 
 
 def _as_read(

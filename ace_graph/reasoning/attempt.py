@@ -134,6 +134,7 @@ def attempt_of(
         "reasoning": solution.reasoning,
         "injected": list(injection.ids),
         "arm": injection.arm,
+        "playbooks": [list(each) for each in injection.playbooks],
         "cited": [name for name in dict.fromkeys(solution.used) if name in shown],
         "trace": [*earlier["trace"], *trace] if earlier else trace,
         "tool_evidence": to_json(solution.tool_evidence),

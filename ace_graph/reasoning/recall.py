@@ -18,7 +18,7 @@ from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import arm_of
-from ace_graph.memory.turn import Arm
+from ace_graph.memory.turn import Arm, PlaybookRead
 from ace_graph.off_loop import read_text
 from ace_graph.reasoning.attached import load_attached
 from ace_graph.reasoning.prompt import format_context, recent_insights
@@ -39,13 +39,15 @@ MAX_QUERY_CHARS = 4_000
 class Injection:
     """The playbook block of the prompt ('' for none), the ids in it, and the insights beside it.
 
-    `arm` says whether unproven bullets were shown or withheld, None where there were none.
+    `arm` says whether unproven bullets were shown or withheld, None where there were none. `playbooks` are
+    the named ones that were searched.
     """
 
     text: str = ""
     ids: tuple[str, ...] = ()
     insights: tuple[str, ...] = ()
     arm: Arm | None = None
+    playbooks: tuple[PlaybookRead, ...] = ()
 
 
 async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced: bool = True) -> Injection:
@@ -86,7 +88,7 @@ async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced:
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
     ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
-    return Injection(format_context(found), ids, tuple(insights), arm)
+    return Injection(format_context(found), ids, tuple(insights), arm, loaded.playbooks)
 
 
 def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | None:
@@ -152,8 +154,9 @@ async def load_memory(run: Run) -> Memory:
     context = run.context
     try:
         read_only = base
+        read: tuple[PlaybookRead, ...] = ()
         if wanted:
-            snapshot, read_only = await load_attached(learner_id, wanted, run.resources)
+            snapshot, read_only, read = await load_attached(learner_id, wanted, run.resources)
         elif isinstance(context, PrefetchedContext):
             snapshot = await context.loading
         else:
@@ -170,7 +173,7 @@ async def load_memory(run: Run) -> Memory:
         store.name,
         shown_learner(learner_id),
     )
-    return Memory(snapshot, read_only=read_only)
+    return Memory(snapshot, read_only=read_only, playbooks=read)
 
 
 async def ensure_memory(state: ACEState, run: Run) -> Memory:

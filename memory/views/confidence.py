@@ -27,7 +27,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import GRAPH_AGENT, TurnRecord
 
-__all__ = ["PRIOR", "EvidenceIndex", "Support", "confidence", "turns_behind"]
+__all__ = ["PRIOR", "EvidenceIndex", "Support", "confidence", "present_verdict", "turns_behind"]
 
 PRIOR = 0.5
 PRIOR_COUNT = 2
@@ -97,7 +97,7 @@ class EvidenceIndex:
             turn = self._turns.get(name)
             if turn is None:
                 continue
-            verdict = _verdict(turn, self._playbook, self._recent)
+            verdict = present_verdict(turn, self._playbook, self._recent)
             follows = not names.isdisjoint(turn.cited) or (
                 name in voted and not names.isdisjoint(turn.injected)
             )
@@ -119,8 +119,11 @@ def _votes_by_bullet(playbook: Playbook) -> dict[str, frozenset[str]]:
     return {name: frozenset(turns) for name, turns in found.items()}
 
 
-def _verdict(turn: TurnRecord, playbook: Playbook, recent: Mapping[str, Verdict]) -> Verdict:
-    """The verdict that stands: by votes, by feedback, as the access part has it, or as it was stored."""
+def present_verdict(turn: TurnRecord, playbook: Playbook, recent: Mapping[str, Verdict]) -> Verdict:
+    """Return the verdict that stands: by votes, by feedback, as the access part has it, or as it was stored.
+
+    `playbook` is the learner's own, `recent` the verdicts of the recent turns in its access part.
+    """
     votes = playbook.votes.get(turn.turn_id, {})
     standing = verdict_of(Evidence(source=source, verdict=vote.verdict) for source, vote in votes.items())
     if standing != "unknown":

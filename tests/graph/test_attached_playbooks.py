@@ -10,9 +10,15 @@ import pytest
 from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
-from ace_graph import ACEContext, Playbook, build_ace_graph, playbooks
+from ace_graph import ACEContext, Playbook, build_ace_graph, commit_unsaved, playbooks
 from ace_graph.background.learn_pending import learn_pending
-from ace_graph.errors import ConfigurationError, InvalidContext, InvalidPlaybook, PlaybookNotFound
+from ace_graph.errors import (
+    ConfigurationError,
+    InvalidContext,
+    InvalidPlaybook,
+    PlaybookNotFound,
+    StoreUnavailable,
+)
 from ace_graph.memory.catalogue.attaching import Loaded, Wanted
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.snapshot import Snapshot
@@ -107,6 +113,34 @@ async def test_votes_stay_with_the_reader(build: Build, store: AttachingStore) -
     assert out["result"]["bullet_ids"] == [], "what failed twice is not shown to this reader any more"
     (bullet,) = (await store.playbooks.load(made)).playbook.bullets()
     assert (bullet.helpful, bullet.harmful) == (0, 0)
+
+
+async def test_the_record_names_the_versions_that_were_read(build: Build, store: AttachingStore) -> None:
+    first = await playbooks.create(store, "maths", [RULE], owner="alice")
+    second = await playbooks.create(store, "cooking", ["Soup needs salt"], owner="alice")
+    graph = build(ScriptedModel([_cite_all] * 4))
+    await graph.ainvoke(ask(QUESTION), context=attaching("maths", "cooking"))
+    await playbooks.update_playbook(store, [OTHER], "maths", owner="alice")
+    await graph.ainvoke(ask(QUESTION), context=attaching("cooking", "alice/Maths"))
+    await graph.ainvoke(ask(QUESTION), context=attaching("maths"))
+    await graph.ainvoke(ask(QUESTION), context=ALICE)
+    read = [turn.playbooks for turn in reversed(await store.turns("alice"))]
+    assert read == [
+        ((first, "1.0"), (second, "1.0")),
+        ((second, "1.0"), (first, "1.1")),
+        ((first, "1.1"),),
+        (),
+    ]
+
+
+async def test_what_is_not_saved_names_the_versions_too(build: Build, store: AttachingStore) -> None:
+    made = await playbooks.create(store, "maths", [RULE], owner="alice")
+    store.commit_error = StoreUnavailable("no connection")
+    out = await build(ScriptedModel([_cite_all])).ainvoke(ask(QUESTION), context=attaching("maths"))
+    store.commit_error = None
+    await commit_unsaved(store, out["learning"]["unsaved"])
+    (turn,) = await store.turns("alice")
+    assert turn.playbooks == ((made, "1.0"),)
 
 
 async def test_content_is_read_where_it_changed_and_seen_in_the_next_turn(

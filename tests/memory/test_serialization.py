@@ -26,7 +26,7 @@ from ace_graph.memory.serialization import (
     load_record,
 )
 from ace_graph.memory.snapshot import Access
-from ace_graph.memory.turn import Step, TurnRecord
+from ace_graph.memory.turn import PlaybookRead, Step, TurnRecord
 from tests.memory.store_scenario import Life, bullet
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -158,6 +158,15 @@ def test_a_record_reads_back_whatever_its_steps_repeat(kept: list[Step]) -> None
     assert dump_record(load_record(text)) == text
     said = {(step.kind, step.text, json.dumps(step.metadata)) for step in kept}
     assert sum("text" in step for step in json.loads(text)["steps"]) == len(said)
+
+
+def test_a_record_names_playbooks_only_where_it_read_some() -> None:
+    plain = turn_record(steps=())
+    assert '"playbooks"' not in dump_record(plain), "as records were before there were named playbooks"
+    assert load_record(dump_record(plain)) == plain
+    read = plain.model_copy(update={"playbooks": (PlaybookRead("p", "1.0"), PlaybookRead("q", "2.3"))})
+    assert json.loads(dump_record(read))["playbooks"] == [["p", "1.0"], ["q", "2.3"]]
+    assert load_record(dump_record(read)) == read
 
 
 @pytest.mark.parametrize("again", [7, "x", None, -1, 1, 2, {}])

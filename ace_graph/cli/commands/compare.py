@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
@@ -34,50 +35,71 @@ from ace_graph.models import close_model, make_model
 from ace_graph.prompts import preview
 from ace_graph.settings import Settings, variable_names
 
-__all__ = ["run_compare"]
+__all__ = [
+    "Asked",
+    "Compared",
+    "ask_both",
+    "comparison_as_json",
+    "print_comparison",
+    "run_compare",
+    "side_options",
+]
 
 _NONE = "none"
 
 
-def run_compare(
-    names: tuple[str, str],
-    file: Path,
-    task_name: str,
-    limit: int | None,
-    concurrency: int,
-    *,
-    shown: int,
-    as_json: bool,
-    debug: bool,
-) -> int:
+@dataclass(frozen=True)
+class Asked:
+    """The rows of a comparison, how they are answered and scored, and how many of them are shown."""
+
+    file: Path
+    task: str
+    limit: int | None
+    concurrency: int
+    shown: int
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What two sides answered to the rows; `scored` where these have targets, counted in `unit`."""
+
+    comparison: Comparison
+    rows: RowFile
+    unit: str
+    scored: bool
+
+
+def run_compare(names: tuple[str, str], asked: Asked, *, as_json: bool, debug: bool) -> int:
     """Ask both sides, print both answers and the comparison; return the exit code."""
-    task = task_named(task_name)
+    task_named(asked.task)
     load_settings(quiet="ERROR", debug=debug)
-    first, second = (_side(name, concurrency) for name in names)
-    rows, scored = _rows(file, task_name, limit)
-    environment: Environment = task.score if scored else _unjudged
-
-    async def both() -> Comparison:
-        models = [make_model(side.options.settings) for side in (first, second)]
-        with stop_on_interrupt(print_notice) as stopping, StepProgress() as bar:
-
-            def ready(side: Side, model: BaseChatModel) -> Side:
-                given = replace(side.options, model=model, on_progress=bar, should_stop=stopping)
-                return replace(side, options=given)
-
-            try:
-                one, other = ready(first, models[0]), ready(second, models[1])
-                return await compare(one, other, rows, environment, shown=shown)
-            finally:
-                for model in models:
-                    await close_model(model)
-
-    compared = asyncio.run(both())
+    first, second = (_side(name, asked.concurrency) for name in names)
+    compared = asyncio.run(ask_both(first, second, asked))
     if as_json:
-        print_json(_as_json(compared, rows, task.unit, scored=scored))
+        print_json(comparison_as_json(compared))
     else:
-        _print_comparison(compared, rows, scored=scored)
-    return 0 if compared.finished else 1
+        print_comparison(compared)
+    return 0 if compared.comparison.finished else 1
+
+
+async def ask_both(first: Side, second: Side, asked: Asked) -> Compared:
+    """Let both sides answer the rows, with a progress bar. Raises DatasetError, and what `compare` raises."""
+    rows, scored = _rows(asked.file, asked.task, asked.limit)
+    environment: Environment = task_named(asked.task).score if scored else _unjudged
+    models = [make_model(side.options.settings) for side in (first, second)]
+    with stop_on_interrupt(print_notice) as stopping, StepProgress() as bar:
+
+        def ready(side: Side, model: BaseChatModel) -> Side:
+            given = replace(side.options, model=model, on_progress=bar, should_stop=stopping)
+            return replace(side, options=given)
+
+        try:
+            one, other = ready(first, models[0]), ready(second, models[1])
+            found = await compare(one, other, rows, environment, shown=asked.shown)
+        finally:
+            for model in models:
+                await close_model(model)
+    return Compared(found, rows, task_named(asked.task).unit, scored)
 
 
 def _unjudged(sample: Sample, answer: str) -> Outcome:
@@ -109,10 +131,11 @@ def _side(text: str, concurrency: int) -> Side:
         elif part != _NONE:
             path = Path(part)
             playbook = read_base_playbook(path / "playbook.json" if path.is_dir() else path)
-    return Side(text, playbook, _options(given, concurrency))
+    return Side(text, playbook, side_options(given, concurrency))
 
 
-def _options(given: dict[str, str], concurrency: int) -> AdaptationOptions:
+def side_options(given: Mapping[str, str], concurrency: int) -> AdaptationOptions:
+    """Return how a side is run, with these settings in the place of the environment's. Raises UsageError."""
     variables = {name: value for name, value in given.items() if name in variable_names()}
     fields = {
         name: value
@@ -153,10 +176,12 @@ def _value(text: str) -> object:
         return text
 
 
-def _print_comparison(compared: Comparison, rows: RowFile, *, scored: bool) -> None:
-    out = console()
+def print_comparison(found: Compared) -> None:
+    """Print the rows that are shown, the accuracy of both sides, and their difference."""
+    compared, scored, out = found.comparison, found.scored, console()
     for first, second in compared.shown:
-        out.print(f"{first.sample}: {preview(printable(rows[first.index].question), 200)}", soft_wrap=True)
+        question = preview(printable(found.rows[first.index].question), 200)
+        out.print(f"{first.sample}: {question}", soft_wrap=True)
         if first.target is not None:
             out.print(f"  right  {printable(first.target)}", soft_wrap=True)
         for label, step in (("A", first), ("B", second)):
@@ -165,11 +190,11 @@ def _print_comparison(compared: Comparison, rows: RowFile, *, scored: bool) -> N
     for label, side, measured in zip("AB", compared.sides, compared.measured, strict=True):
         out.print(f"{label} = {printable(side.name)}: {_summed(measured, scored=scored)}", soft_wrap=True)
     if scored:
-        found = compared.paired
-        low, high = found.interval
+        pairs = compared.paired
+        low, high = pairs.interval
         out.print(
-            f"A against B: {found.difference:+.1%} right answers ({low:+.1%} to {high:+.1%}), only A "
-            f"{found.only_first}, only B {found.only_second}, p = {found.p_value:.3g}",
+            f"A against B: {pairs.difference:+.1%} right answers ({low:+.1%} to {high:+.1%}), only A "
+            f"{pairs.only_first}, only B {pairs.only_second}, p = {pairs.p_value:.3g}",
             soft_wrap=True,
         )
 
@@ -188,10 +213,13 @@ def _summed(measured: Accuracy, *, scored: bool) -> str:
     )
 
 
-def _as_json(compared: Comparison, rows: RowFile, unit: str, *, scored: bool) -> dict[str, object]:
+def comparison_as_json(found: Compared) -> dict[str, object]:
+    """Return the accuracy of both sides, their difference, and the rows that are shown."""
+    compared, rows, scored = found.comparison, found.rows, found.scored
+
     def side(place: int) -> dict[str, object]:
         measured = compared.measured[place]
-        numbers = measured_json(measured, unit) if scored else {"total": measured.total}
+        numbers = measured_json(measured, found.unit) if scored else {"total": measured.total}
         usage = {role: cost.model_dump() for role, cost in measured.usage.items()}
         return {"name": compared.sides[place].name, **numbers, "failed": measured.failed, "usage": usage}
 

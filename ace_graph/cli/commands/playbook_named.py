@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from ace_graph.cli.app import debugging
+from ace_graph.cli.commands.adapt import Concurrency, Limit, TaskName, TaskOption
 from ace_graph.cli.commands.playbook_edit import playbook
 from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
 
@@ -178,6 +180,40 @@ def delete(
     from ace_graph.cli.commands import playbook_catalogue
 
     playbook_catalogue.delete(store, Which(learner, named))
+
+
+@playbook.command()
+def compare(
+    ctx: typer.Context,
+    a: Annotated[str, typer.Argument(metavar="A", help="A version: its number, or its label such as 1.2.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other one.")],
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help='Rows, {"context", "target"} each.')],
+    named: Named = DEFAULT_NAME,
+    learner: Learner = DEFAULT_LEARNER,
+    task: TaskOption = TaskName.qa,
+    limit: Limit = None,
+    concurrency: Concurrency = 4,
+    show: Annotated[int, typer.Option(min=0, metavar="N", help="Rows shown with both answers.")] = 20,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Ask two versions the same questions: both answers, who is right more often, and with what interval.
+
+    \b
+    ace-graph playbook compare 1.0 2.0 --name shop --data questions.jsonl
+    ace-graph playbook compare 0 7 --data questions.jsonl --json
+
+    Version 0 is the empty playbook. Nothing is learned or stored. For a named playbook, how the learner's own
+    turns with each version ended is printed below; nobody drew lots for those.
+    """
+    from ace_graph.cli.commands import playbook_compare
+    from ace_graph.cli.commands.compare import Asked
+
+    asked = Asked(data, task.value, limit, concurrency, show)
+    which, debug = Which(learner, named), debugging(ctx)
+    raise typer.Exit(
+        playbook_compare.compare_versions(store, which, (a, b), asked, as_json=as_json, debug=debug)
+    )
 
 
 @playbook.command()

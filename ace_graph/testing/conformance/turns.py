@@ -5,6 +5,7 @@ from __future__ import annotations
 from ace_graph.errors import LearnerForgotten
 from ace_graph.memory.delta.operations import Analyze, Judge
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.turn import PlaybookRead
 from ace_graph.testing.conformance.case import Subject
 from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting, touching, write
 
@@ -19,7 +20,11 @@ async def a_record_comes_back_as_it_was(subject: Subject) -> None:
     """A record is read as it was written, with evidence and odd text, on another store too."""
     learner = new_learner()
     made = record().model_copy(
-        update={"task": 'say "it\'s"\n\t{x} \N{GRINNING FACE}', "cited": ("gen-00001",)}
+        update={
+            "task": 'say "it\'s"\n\t{x} \N{GRINNING FACE}',
+            "cited": ("gen-00001",),
+            "playbooks": (PlaybookRead("a playbook", "1.2"),),
+        }
     )
     async with subject.open() as store, subject.open() as other:
         await write(store, learner, adding("Draw a bar"), made)
