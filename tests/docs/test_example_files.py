@@ -59,6 +59,10 @@ def test_ten_runs_are_reflected_on_and_curated(tmp_path: Path, warm_python: Warm
     assert _printed("batch.py", tmp_path, warm_python) == _shown()["batch.py"]
 
 
+def test_a_consolidation_says_what_it_lost(tmp_path: Path, warm_python: WarmPython) -> None:
+    assert _printed("consolidate.py", tmp_path, warm_python) == _shown()["consolidate.py"]
+
+
 @pytest.mark.parametrize("name", sorted(_shown()))
 def test_an_example_is_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= 100
