@@ -6,8 +6,10 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.effect import Archived, Cleared, Rewound
 from ace_graph.memory.delta.operations import Reset, Rollback
+from ace_graph.memory.delta.screening import screened_on_return
 from ace_graph.memory.delta.uses import Uses, differences
-from ace_graph.memory.playbook import id_number
+from ace_graph.memory.playbook import RecentInsight, id_number
+from ace_graph.memory.screening.screen import screen
 
 __all__ = ["reset", "rollback"]
 
@@ -31,19 +33,22 @@ def reset(draft: Draft, operation: Reset) -> None:
 
 
 def rollback(draft: Draft, operation: Rollback) -> None:
-    """Restore everything but the id counter; only bullets that differ are written."""
+    """Restore everything but the id counter; only bullets that differ are written.
+
+    What comes back is screened by the present rules; an insight that they refuse stays away.
+    """
     wanted = {bullet.id: bullet for bullet in operation.bullets}
     for bullet in list(draft.entries.values()):
         if bullet.id not in wanted:
             draft.archive(Archived(bullet=bullet, why="reset"))
             draft.note("removed", bullet.id)
     for bullet in wanted.values():
-        known = draft.entries.get(bullet.id)
+        known, back = draft.entries.get(bullet.id), screened_on_return(draft, bullet)
         if known is None:
-            draft.revive(bullet)
+            draft.revive(back)
             draft.note("restored", bullet.id)
-        elif known != bullet:
-            draft.put(bullet)
+        elif known != back:
+            draft.put(back)
             draft.note("updated", bullet.id)
     draft.rewind(_rewound(draft, operation, tuple(wanted)))
     draft.access_reset = False
@@ -51,12 +56,16 @@ def rollback(draft: Draft, operation: Rollback) -> None:
     draft.restamp(Uses(clock=operation.uses.clock, stamps=stamps))
 
 
+def _passes(insight: RecentInsight) -> bool:
+    return screen(insight.insight) is None and (insight.topic is None or screen(insight.topic) is None)
+
+
 def _rewound(draft: Draft, operation: Rollback, order: tuple[str, ...]) -> Rewound:
     return Rewound(
         order=() if order == tuple(draft.entries) else order,
         aliases=operation.aliases,
         tombstones=operation.tombstones,
-        reflections=operation.reflections,
+        reflections=tuple(each for each in operation.reflections if _passes(each)),
         votes=operation.votes,
         base_votes=operation.base_votes,
         consolidations=operation.consolidations,
