@@ -8,22 +8,23 @@ from typing import TypeVar
 from uuid import uuid4
 
 from ace_graph.cli.environment import load_settings
-from ace_graph.cli.options import DEFAULT_NAME, Which
+from ace_graph.cli.options import Which
 from ace_graph.errors import ChangeRefused, ConfigurationError
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.effect import Effect, Rejection
+from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation
-from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.stores.change import commit_checked
-from ace_graph.playbooks.target import target_of
-from ace_graph.playbooks.versions import drop_old_versions
+from ace_graph.playbooks.bullets import change_bullets
+from ace_graph.playbooks.manage import Change
+from ace_graph.playbooks.target import Target, target_of
 from ace_graph.stores import open_store
 
 __all__ = [
     "AUTHOR",
+    "by_command",
     "change",
     "commit",
     "commit_json",
@@ -31,7 +32,7 @@ __all__ = [
     "on_playbook",
     "on_store",
     "on_trajectories",
-    "preview",
+    "refused",
 ]
 
 AUTHOR = "ace-graph"
@@ -60,16 +61,11 @@ def on_trajectories(url: str | None, job: Callable[[PendingStore], Awaitable[T]]
     return on_store(url, checked)
 
 
-def on_playbook(url: str | None, which: Which, job: Callable[[Store, str], Awaitable[T]]) -> T:
-    """Run `job` with the namespace and the key that a playbook is under. Raises PlaybookNotFound."""
+def on_playbook(url: str | None, which: Which, job: Callable[[Store, Target], Awaitable[T]]) -> T:
+    """Run `job` with the store and where in it a playbook is. Raises PlaybookNotFound."""
 
     async def run(store: Store) -> T:
-        if which.name == DEFAULT_NAME:
-            return await job(store, which.learner)
-        target = await target_of(store, which.name, which.learner)
-        result = await job(target.store, target.key)
-        await drop_old_versions(target, utc_now())
-        return result
+        return await job(store, await target_of(store, which.name, which.learner))
 
     return on_store(url, run)
 
@@ -80,20 +76,25 @@ def change(url: str | None, which: Which, operation: Operation, reason: str) -> 
     Raises ChangeRefused when it can't be applied; then nothing is written, not even the access clock.
     """
 
-    async def job(store: Store, key: str) -> Commit:
-        base = await store.load(key)
+    async def job(_: Store, target: Target) -> Commit:
+        base = await target.store.load(target.key)
         if base.absent and not isinstance(operation, Add):
             raise ChangeRefused(f"nothing is stored for learner {which.learner}: check --learner")
-        return await commit_operation(store, key, base, operation, reason)
+        return await change_bullets(target, base, [operation], by_command(reason), refused)
 
     return on_playbook(url, which, job)
+
+
+def by_command(reason: str) -> Change:
+    """Return a change that a command makes, now."""
+    return Change(author=AUTHOR, reason=reason, now=utc_now())
 
 
 async def commit_operation(
     store: Store, learner: str, base: Snapshot, operation: Operation, reason: str
 ) -> Commit:
     """Commit one operation onto `base`. Raises ChangeRefused as `change` does."""
-    return await commit_checked(store, learner, _delta([operation], reason), base, _refused)
+    return await commit_checked(store, learner, _delta([operation], reason), base, refused)
 
 
 async def commit(
@@ -101,11 +102,6 @@ async def commit(
 ) -> Commit:
     """Commit `operations` as one delta of the command line's."""
     return await store.commit(learner, _delta(operations, reason), base)
-
-
-def preview(store: Store, base: Snapshot, operations: Sequence[Operation], reason: str) -> Effect:
-    """Return what a commit of `operations` would change now; nothing is written."""
-    return resolve(base, _delta(operations, reason), store.policy)
 
 
 def commit_json(done: Commit) -> dict[str, object]:
@@ -123,7 +119,8 @@ def _delta(operations: Sequence[Operation], reason: str) -> Delta:
     )
 
 
-def _refused(rejection: Rejection) -> ChangeRefused:
+def refused(rejection: Rejection) -> ChangeRefused:
+    """Return the error for an operation that can't be applied, with what to do."""
     if rejection.why.startswith("unknown trajectory"):
         return ChangeRefused(f"{rejection.why}: trajectory list shows the ids")
     hint = ": playbook show lists the ids" if rejection.why == "unknown id" else ""

@@ -55,7 +55,8 @@ class Change:
     """Who changes a playbook, when and why; and what else is asked of the commit.
 
     `keeps_label`: the version has the label of the one before. With `expected_etag` the change is for the
-    content with that etag only.
+    content with that etag only. With an `op_id`, at most 128 characters, the change is made once, however
+    often it is asked for.
     """
 
     author: str = "host"
@@ -63,11 +64,12 @@ class Change:
     now: datetime | None = None
     keeps_label: bool = False
     expected_etag: str | None = None
+    op_id: str | None = None
 
     def delta(self, *operations: Operation) -> Delta:
-        """Return the operations as one delta with a new op id."""
+        """Return the operations as one delta."""
         return Delta(
-            op_id=uuid4().hex,
+            op_id=self.op_id or uuid4().hex,
             now=self.now or utc_now(),
             operations=operations,
             author=self.author,
@@ -167,7 +169,7 @@ async def update(
     With `increment_version=False` the change is an amendment: the version keeps its label, and is listed.
     """
     change = change or Change()
-    amends = Change(change.author, change.reason, change.now, not increment_version, change.expected_etag)
+    amends = replace(change, keeps_label=not increment_version)
     target = await target_by_id(store, playbook_id)
     return (await write(store, target, content, merge=merge, change=amends)).commit
 

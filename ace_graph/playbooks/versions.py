@@ -9,7 +9,7 @@ from ace_graph.errors import ChangeRefused, HistoryTooShort, LearnerForgotten
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.catalogue.retention import kept_versions, retention_plan, undoable_versions
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.commit import Commit, History
+from ace_graph.memory.commit import Commit, History, playbook_at
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.delta.rollback import rollback_to
 from ace_graph.memory.playbook import Playbook
@@ -99,6 +99,8 @@ async def restore_target(target: Target, version: int | str, delta: Delta) -> Co
 async def content_at(target: Target, n: int) -> Playbook:
     """Return the content of version `n`; 0 is the empty playbook. Raises HistoryTooShort."""
     found = Playbook() if n == 0 else await target.store.content_at(target.key, n)
+    if found is None and target.named is None:
+        return playbook_at(await target.store.history(target.key), n)
     if found is None:
         raise HistoryTooShort(f"version {n} is not kept: {_kept(await target.store.versions(target.key))}")
     return found

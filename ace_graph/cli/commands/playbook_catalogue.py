@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ace_graph import playbooks
 from ace_graph.cli.commands.playbook_files import text_of
-from ace_graph.cli.commands.playbook_stats import Worth, read_worth, strategies_json, worth_of
+from ace_graph.cli.commands.playbook_stats import strategies_json, worth_of
 from ace_graph.cli.commands.playbook_view import bullet_json, print_bullets
 from ace_graph.cli.options import Which
-from ace_graph.cli.store_access import AUTHOR, on_store
+from ace_graph.cli.store_access import AUTHOR, on_playbook, on_store
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import ChangeRefused, FormatError, UsageError
 from ace_graph.memory.catalogue.entry import PlaybookEntry
@@ -19,8 +19,9 @@ from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.playbooks import Change, NamedPlaybook
-from ace_graph.playbooks.manage import Written, write
-from ace_graph.playbooks.target import target_of
+from ace_graph.playbooks.manage import Written, read, write
+from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.worth import Worth, read_worth
 
 __all__ = [
     "Fields",
@@ -126,11 +127,10 @@ def list_all(url: str | None, learner: str, *, as_json: bool) -> None:
 def get(url: str | None, which: Which, *, as_json: bool) -> None:
     """Print everything about one playbook, and its bullets."""
 
-    async def job(store: Store) -> tuple[NamedPlaybook, Worth]:
-        found = await playbooks.get_playbook(store, which.name, which.learner)
-        return found, await read_worth(store, which)
+    async def job(store: Store, target: Target) -> tuple[NamedPlaybook, Worth]:
+        return await read(store, target), await read_worth(store, target, which.learner)
 
-    found, worth = on_store(url, job)
+    found, worth = on_playbook(url, which, job)
     fields = entry_json(found.entry)
     if as_json:
         bullets = [bullet_json(bullet) for bullet in found.playbook.bullets()]
@@ -148,11 +148,10 @@ def update(url: str | None, which: Which, file: Path, how: How, *, as_json: bool
     verb = "update" if how.merge else "update --replace"
     change = Change(author=AUTHOR, reason=f"playbook {verb} {file.name}", keeps_label=how.keeps_label)
 
-    async def job(store: Store) -> Written:
-        target = await target_of(store, which.name, which.learner)
+    async def job(store: Store, target: Target) -> Written:
         return await write(store, target, reading.bullets, merge=how.merge, change=change)
 
-    done = on_store(url, job)
+    done = on_playbook(url, which, job)
     version, held = done.commit.version, counted(len(done.commit.snapshot.playbook), "bullet")
     if as_json:
         print_json(
@@ -171,11 +170,10 @@ def update(url: str | None, which: Which, file: Path, how: How, *, as_json: bool
 def delete(url: str | None, which: Which) -> None:
     """Delete a playbook."""
 
-    async def job(store: Store) -> bool:
-        target = await target_of(store, which.name, which.learner)
+    async def job(store: Store, target: Target) -> bool:
         return await playbooks.delete(store, which.name if target.entry is None else target.key)
 
-    if not on_store(url, job):
+    if not on_playbook(url, which, job):
         raise ChangeRefused(f"{which.name} was deleted by somebody else meanwhile")
     _say(f"{which.name}: deleted")
 

@@ -6,22 +6,22 @@ A file of up to 500 bullets is imported in one delta, a larger one in several, w
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ace_graph.cli.app import print_notice
 from ace_graph.cli.options import Which
-from ace_graph.cli.store_access import commit, on_playbook
+from ace_graph.cli.store_access import by_command, on_playbook
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import FormatError
-from ace_graph.memory.commit import Commit
 from ace_graph.memory.formats.base import Reading
-from ace_graph.memory.formats.importing import ImportOutcome, batches, outcome_of, read_stream, read_text
+from ace_graph.memory.formats.importing import ImportOutcome, read_stream, read_text
 from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
+from ace_graph.playbooks.importing import import_bullets
+from ace_graph.playbooks.target import Target
 
 __all__ = ["export_playbook", "import_playbook", "text_of", "write_text"]
 
@@ -31,7 +31,7 @@ _SHOWN_REFUSALS = 20
 def export_playbook(url: str | None, which: Which, name: str, file: Path | None) -> None:
     """Write the learner's bullets to `file`, or to stdout."""
     chosen = format_named(name)
-    snapshot = on_playbook(url, which, lambda store, key: store.load(key))
+    snapshot = on_playbook(url, which, lambda _, target: target.store.load(target.key))
     write_text(chosen.write(snapshot.playbook), file)
     if file is not None:
         print_notice(f"{counted(len(snapshot.playbook), 'bullet')} of {which} written to {file}")
@@ -43,12 +43,9 @@ def import_playbook(url: str | None, which: Which, file: Path, name: str, *, as_
         reading = read_bullets(text_of(file), name)
     except FormatError as error:
         raise FormatError(f"{file}: {error}") from error
-    numbered = replace(
-        reading, bullets=tuple(b.model_copy(update={"ref": f"b{n}"}) for n, b in enumerate(reading.bullets))
-    )
 
-    async def job(store: Store, key: str) -> tuple[ImportOutcome, Snapshot]:
-        return await _add_all(store, key, numbered, f"playbook import {file.name}")
+    async def job(_: Store, target: Target) -> tuple[ImportOutcome, Snapshot]:
+        return await _add_all(target, reading, f"playbook import {file.name}")
 
     outcome, after = on_playbook(url, which, job)
     if as_json:
@@ -85,11 +82,8 @@ def text_of(file: Path) -> str:
     return read_stream(sys.stdin.buffer) if str(file) == "-" else read_text(file)
 
 
-async def _add_all(
-    store: Store, learner: str, reading: Reading, reason: str
-) -> tuple[ImportOutcome, Snapshot]:
-    base = await store.load(learner)
-    before, done = base, list[Commit]()
+async def _add_all(target: Target, reading: Reading, reason: str) -> tuple[ImportOutcome, Snapshot]:
+    base = await target.store.load(target.key)
     bar = Progress(
         TextColumn("importing"),
         BarColumn(),
@@ -97,19 +91,16 @@ async def _add_all(
         console=console(error=True),
         disable=not sys.stderr.isatty(),
     )
+    task = bar.add_task("importing", total=len(reading.bullets))
     try:
         with bar:
-            task = bar.add_task("importing", total=len(reading.bullets))
-            for batch in batches(reading.bullets):
-                committed = await commit(store, learner, base, batch, reason)
-                base = committed.snapshot
-                done.append(committed)
-                bar.advance(task, len(batch))
+            return await import_bullets(
+                target, base, reading, by_command(reason), lambda count: bar.advance(task, count)
+            )
     except BaseException:
-        if done:
-            print_notice(f"stopped half way: playbook rollback {before.version.n} undoes what was imported")
+        if bar.tasks[0].completed:
+            print_notice(f"stopped half way: playbook rollback {base.version.n} undoes what was imported")
         raise
-    return outcome_of(reading, [each.report for each in done], base.playbook), base
 
 
 def _print_import(outcome: ImportOutcome) -> None:

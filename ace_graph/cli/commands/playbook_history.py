@@ -8,18 +8,19 @@ from __future__ import annotations
 from typing import cast
 
 from ace_graph.cli.commands.playbook_view import bullet_json
-from ace_graph.cli.options import DEFAULT_NAME, Which
-from ace_graph.cli.store_access import commit, commit_json, on_playbook
+from ace_graph.cli.options import Which
+from ace_graph.cli.store_access import by_command, commit_json, on_playbook, refused
 from ace_graph.cli.terminal import console, counted, print_json, printable
-from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.commit import Commit, History, HistoryEntry, playbook_at
+from ace_graph.memory.commit import Commit, HistoryEntry
 from ace_graph.memory.delta.effect import Report
-from ace_graph.memory.delta.rollback import ArchivedBullet, archived, restore_of, rollback_to
+from ace_graph.memory.delta.rollback import ArchivedBullet
 from ace_graph.memory.diff import diff as bullet_diff
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
-from ace_graph.memory.stores.playbooks import keeps_versions
+from ace_graph.playbooks.bullets import archived_bullets, restore_bullet
+from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.versions import content_at, restore_target
 
 __all__ = ["archive", "diff", "history", "restore", "rollback"]
 
@@ -31,7 +32,7 @@ _COUNTED = (
 
 def history(url: str | None, which: Which, *, as_json: bool, limit: int) -> None:
     """Print the content changes, the newest first."""
-    kept = on_playbook(url, which, lambda store, key: store.history(key))
+    kept = on_playbook(url, which, lambda _, target: target.store.history(target.key))
     newest = [entry for entry in reversed(kept.entries) if entry.effect is None or entry.effect.changes]
     if as_json:
         print_json({"oldest": kept.base_n, "versions": [_entry_json(entry) for entry in newest[:limit]]})
@@ -48,8 +49,8 @@ def history(url: str | None, which: Which, *, as_json: bool, limit: int) -> None
 def diff(url: str | None, which: Which, before: int, after: int, *, as_json: bool) -> None:
     """Print the bullets that came, went or changed between two versions."""
 
-    async def job(store: Store, key: str) -> tuple[Playbook, Playbook]:
-        return await _playbook_of(store, key, before), await _playbook_of(store, key, after)
+    async def job(_: Store, target: Target) -> tuple[Playbook, Playbook]:
+        return await content_at(target, before), await content_at(target, after)
 
     old, new = on_playbook(url, which, job)
     found = bullet_diff(old, new)
@@ -76,15 +77,8 @@ def diff(url: str | None, which: Which, before: int, after: int, *, as_json: boo
 def rollback(url: str | None, which: Which, version: int, *, as_json: bool) -> None:
     """Make everything what it was at an earlier version, as a new version."""
 
-    async def job(store: Store, key: str) -> Commit:
-        base = await store.load(key)
-        if base.version.n == version:
-            raise ChangeRefused(f"{which} is at version {version}: nothing to do")
-        history = await store.history(key)
-        if which.name != DEFAULT_NAME:
-            history = History(version, await _playbook_of(store, key, version), ())
-        back = rollback_to(history, base, version)
-        return await commit(store, key, base, [back], f"playbook rollback {version}")
+    async def job(_: Store, target: Target) -> Commit:
+        return await restore_target(target, version, by_command(f"playbook rollback {version}").delta())
 
     done = on_playbook(url, which, job)
     if as_json:
@@ -97,11 +91,7 @@ def rollback(url: str | None, which: Which, version: int, *, as_json: bool) -> N
 def archive(url: str | None, which: Which, *, as_json: bool, limit: int) -> None:
     """Print the bullets that left the playbook and are not back, the latest first."""
 
-    async def job(store: Store, key: str) -> list[ArchivedBullet]:
-        present = await store.load(key)
-        return list(archived(await store.history(key), present.playbook))
-
-    found = on_playbook(url, which, job)[:limit]
+    found = on_playbook(url, which, lambda _, target: archived_bullets(target))[:limit]
     if as_json:
         print_json({"bullets": [_left_json(left) for left in found]})
         return
@@ -116,13 +106,9 @@ def archive(url: str | None, which: Which, *, as_json: bool, limit: int) -> None
 def restore(url: str | None, which: Which, bullet_id: str, *, as_json: bool) -> None:
     """Bring one archived bullet back as it was."""
 
-    async def job(store: Store, key: str) -> Commit:
-        base = await store.load(key)
-        back = restore_of(await store.history(key), base, bullet_id)
-        done = await commit(store, key, base, [back], "playbook restore")
-        if not done.report.restored:
-            raise ChangeRefused(f"{bullet_id} is in the playbook again: somebody else brought it back")
-        return done
+    async def job(_: Store, target: Target) -> Commit:
+        base = await target.store.load(target.key)
+        return await restore_bullet(target, base, bullet_id, by_command("playbook restore"), refused)
 
     done = on_playbook(url, which, job)
     if as_json:
@@ -130,14 +116,9 @@ def restore(url: str | None, which: Which, bullet_id: str, *, as_json: bool) -> 
         return
     bullet = done.snapshot.playbook.entries[bullet_id]
     hidden = "; it does more harm than good, so no prompt shows it" if bullet.harmful > bullet.helpful else ""
+    if bullet.status == "quarantined":
+        hidden = f", in quarantine ({bullet.quarantine_reason})"
     console().print(printable(f"{bullet_id}: back{hidden}"), soft_wrap=True)
-
-
-async def _playbook_of(store: Store, key: str, n: int) -> Playbook:
-    """Return the content of a version. Raises HistoryTooShort where it is not kept."""
-    if keeps_versions(store) and n and (found := await store.content_at(key, n)) is not None:
-        return found
-    return playbook_at(await store.history(key), n)
 
 
 def _left_json(left: ArchivedBullet) -> dict[str, object]:

@@ -13,47 +13,47 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ace_graph.cleaning.clean_memory import learner_ids
 from ace_graph.cli.options import DEFAULT_NAME, Which
-from ace_graph.cli.store_access import commit, on_playbook, on_store, preview
+from ace_graph.cli.store_access import by_command, on_playbook, on_store
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import ChangeRefused, UsageError
-from ace_graph.memory.commit import History
-from ace_graph.memory.delta.effect import Report, apply
-from ace_graph.memory.delta.operations import Rescreen
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store, can_clean
 from ace_graph.memory.stores.playbooks import PlaybookStore, keeps_playbooks
+from ace_graph.playbooks.rescreening import Rescreened
+from ace_graph.playbooks.rescreening import rescreen as again
+from ace_graph.playbooks.target import Target
 
 __all__ = ["rescreen", "rescreen_all"]
 
-_REASON = "playbook rescreen"
-
 
 @dataclass(frozen=True)
-class _Rescreened:
-    """What screening one learner's bullets changed: ids, with the reasons of those kept back."""
+class _Named:
+    """What screening one playbook has changed, and whose it is."""
 
     learner: str
-    kept_back: dict[str, str]
-    released: tuple[str, ...]
-    version: int
+    done: Rescreened
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.done.kept_back or self.done.released)
 
     def json(self) -> dict[str, object]:
         return {
             "learner": self.learner,
-            "version": self.version,
-            "quarantined": self.kept_back,
-            "released": list(self.released),
+            "version": self.done.version,
+            "quarantined": self.done.kept_back,
+            "released": list(self.done.released),
         }
 
 
 def rescreen(url: str | None, which: Which, *, dry_run: bool, as_json: bool) -> None:
     """Screen the bullets of one playbook."""
 
-    async def job(store: Store, key: str) -> list[_Rescreened]:
-        if (await store.load(key)).absent:
+    async def job(_: Store, target: Target) -> list[_Named]:
+        base = await target.store.load(target.key)
+        if base.absent:
             raise ChangeRefused(f"nothing is stored for learner {which.learner}: check --learner")
         name = which.learner if which.name == DEFAULT_NAME else f"{which.learner}/{which.name}"
-        return [await _rescreen(store, key, name, dry_run=dry_run)]
+        return [_Named(name, await again(target.store, target.key, base, by_command(""), dry_run=dry_run))]
 
     _print_result(on_playbook(url, which, job), screened=1, dry_run=dry_run, as_json=as_json)
 
@@ -61,10 +61,10 @@ def rescreen(url: str | None, which: Which, *, dry_run: bool, as_json: bool) -> 
 def rescreen_all(url: str | None, *, dry_run: bool, as_json: bool) -> None:
     """Screen the bullets of every learner and of every named playbook, with a progress bar on stderr."""
 
-    async def job(store: Store) -> tuple[list[_Rescreened], int]:
+    async def job(store: Store) -> tuple[list[_Named], int]:
         if not can_clean(store):
             raise UsageError(f"{store.name} can't list its learners: name one with --learner")
-        moved, screened = list[_Rescreened](), 0
+        moved, screened = list[_Named](), 0
         bar = Progress(
             TextColumn("screening"),
             BarColumn(),
@@ -80,13 +80,13 @@ def rescreen_all(url: str | None, *, dry_run: bool, as_json: bool) -> None:
                 bar.advance(task)
             if keeps_playbooks(store):
                 moved += [each async for each in _rescreen_named(store.playbooks, dry_run=dry_run)]
-        return [each for each in moved if each.kept_back or each.released], screened
+        return [each for each in moved if each.changed], screened
 
     moved, screened = on_store(url, job)
     _print_result(moved, screened=screened, dry_run=dry_run, as_json=as_json)
 
 
-async def _rescreen_named(named: PlaybookStore, *, dry_run: bool) -> AsyncIterator[_Rescreened]:
+async def _rescreen_named(named: PlaybookStore, *, dry_run: bool) -> AsyncIterator[_Named]:
     async for playbook_id in learner_ids(named):
         entry = await named.entry(playbook_id)
         if entry is not None:
@@ -94,49 +94,23 @@ async def _rescreen_named(named: PlaybookStore, *, dry_run: bool) -> AsyncIterat
             yield await _rescreen(named, playbook_id, name, dry_run=dry_run)
 
 
-async def _rescreen(store: Store, key: str, name: str, *, dry_run: bool) -> _Rescreened:
-    base = await store.load(key)
-    operation = Rescreen(kept=_released_by_people(await store.history(key)))
-    effect = preview(store, base, [operation], _REASON)
-    if dry_run or not effect.changes:
-        after = apply(base.playbook, effect)
-        return _result_of(name, effect.report, after, base.version.n)
-    done = await commit(store, key, base, [operation], _REASON)
-    return _result_of(name, done.report, done.snapshot.playbook, done.version.n)
+async def _rescreen(store: Store, key: str, name: str, *, dry_run: bool) -> _Named:
+    return _Named(name, await again(store, key, await store.load(key), by_command(""), dry_run=dry_run))
 
 
-def _result_of(learner: str, report: Report, after: Playbook, version: int) -> _Rescreened:
-    bullets = (after.get_bullet(bullet_id) for bullet_id in report.quarantined)
-    reasons = {bullet.id: bullet.quarantine_reason or "" for bullet in bullets if bullet is not None}
-    return _Rescreened(learner, reasons, report.released, version)
-
-
-def _released_by_people(kept: History) -> tuple[str, ...]:
-    """The ids whose last move was a person's release, as far back as the history goes.
-
-    Bullets say so themselves since they have `vouched`; those that were released before do not.
-    """
-    released: dict[str, None] = {}
-    for entry in kept.entries:
-        for bullet_id in entry.report.quarantined:
-            released.pop(bullet_id, None)
-        if entry.reason != _REASON:
-            released.update(dict.fromkeys(entry.report.released))
-    return tuple(released)
-
-
-def _print_result(moved: list[_Rescreened], *, screened: int, dry_run: bool, as_json: bool) -> None:
+def _print_result(moved: list[_Named], *, screened: int, dry_run: bool, as_json: bool) -> None:
     if as_json:
-        changed = [each.json() for each in moved if each.kept_back or each.released]
+        changed = [each.json() for each in moved if each.changed]
         print_json({"learners": screened, "dry_run": dry_run, "changed": changed})
         return
     out = console()
     for each in moved:
-        for bullet_id, why in each.kept_back.items():
+        for bullet_id, why in each.done.kept_back.items():
             out.print(printable(f"{each.learner}: {bullet_id} kept back ({why})"), soft_wrap=True)
-        for bullet_id in each.released:
+        for bullet_id in each.done.released:
             out.print(printable(f"{each.learner}: {bullet_id} released"), soft_wrap=True)
-    kept_back, released = sum(len(e.kept_back) for e in moved), sum(len(e.released) for e in moved)
+    kept_back = sum(len(each.done.kept_back) for each in moved)
+    released = sum(len(each.done.released) for each in moved)
     would = "would be " if dry_run else ""
     of = f"{counted(screened, 'learner')} looked at"
     out.print(f"{of}: {would}kept back {kept_back}, {would}released {released}", soft_wrap=True)

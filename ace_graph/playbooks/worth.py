@@ -1,0 +1,144 @@
+"""A playbook with the evidence on its bullets: its figures, and one bullet with the runs behind it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from ace_graph.errors import ChangeRefused
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.catalogue.foreign import foreign_prefix
+from ace_graph.memory.decay import mean_decay_score
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.memories import trajectories_behind
+from ace_graph.memory.trust import lift, proven, share_withheld
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.usage import OWN_PLAYBOOK
+from ace_graph.memory.views.confidence import EvidenceIndex
+from ace_graph.memory.views.effectiveness import Effectiveness, Metadata, effectiveness_of, metadata_of
+from ace_graph.memory.views.kinds import kind_of
+from ace_graph.memory.views.strategy import CATEGORIES
+from ace_graph.playbooks.target import Target
+
+__all__ = ["PlaybookFigures", "Worth", "active_bullets", "bullet_named", "figures_of", "read_worth"]
+
+
+class Worth(NamedTuple):
+    """A playbook, the records behind its bullets, and how its reader used it."""
+
+    snapshot: Snapshot
+    policy: Policy
+    turns: tuple[TurnRecord, ...]
+    effectiveness: Effectiveness
+
+    @property
+    def metadata(self) -> Metadata:
+        """What was done to make the playbook what it is."""
+        return metadata_of(self.snapshot)
+
+    @property
+    def evidence(self) -> EvidenceIndex:
+        """The evidence on each bullet."""
+        return EvidenceIndex(self.snapshot, self.turns)
+
+
+class PlaybookFigures(BaseModel):
+    """Counts over the active bullets, and how the playbook was used.
+
+    `lift` is that of the unproven bullets with its 95 % interval, None until turns with and without them were
+    judged; `withheld_share` is the share of turns without them. `core` bullets are candidates for every
+    prompt. Means are None where nothing is counted.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int | None
+    bullets: int
+    quarantined: int
+    sections: dict[str, int]
+    memory_types: dict[str, int]
+    helpful: int
+    harmful: int
+    neutral: int
+    used: int
+    unused: int
+    mean_reliability: float
+    core: int
+    mean_strength: float
+    access_clock: int
+    max_bullets: int
+    proven: int
+    withheld_share: float
+    lift: dict[str, float] | None
+    kinds: dict[str, int]
+    categories: dict[str, int]
+    mean_confidence: float | None
+    usage_count: int
+    success_rate: float | None
+    avg_improvement: float | None
+    last_used_at: datetime | None
+    total_trajectories_analyzed: int
+    consolidation_count: int
+    last_consolidated: datetime | None
+
+
+def active_bullets(snapshot: Snapshot) -> list[Bullet]:
+    """Return the bullets that are not in quarantine."""
+    return [b for b in snapshot.playbook.bullets() if b.status == "active"]
+
+
+def bullet_named(snapshot: Snapshot, bullet_id: str) -> Bullet:
+    """Return the bullet of this id, or the one that it was merged into. Raises ChangeRefused."""
+    playbook = snapshot.playbook
+    found = playbook.get_bullet(playbook.aliases.get(bullet_id, bullet_id))
+    if found is None:
+        raise ChangeRefused(f"{bullet_id}: unknown id: playbook show lists the ids")
+    return found
+
+
+async def read_worth(
+    store: Store,
+    target: Target,
+    reader: str,
+    chosen: Callable[[Snapshot], Iterable[Bullet]] = active_bullets,
+) -> Worth:
+    """Return a playbook, how the learner `reader` used it, and the records of theirs behind the bullets
+    that `chosen` returns. Raises what `chosen` raises, and what the store raises."""
+    own = await store.load(reader)
+    snapshot, used_as = own, OWN_PLAYBOOK
+    if target.named is not None:
+        snapshot = await target.store.load(target.key)
+        used_as = foreign_prefix(target.ref.owner or "", target.ref.name).removesuffix(":")
+    turns = await trajectories_behind(store, reader, snapshot, list(chosen(snapshot)))
+    return Worth(snapshot, store.policy, turns, effectiveness_of(own, used_as))
+
+
+def figures_of(found: Worth, now: datetime) -> PlaybookFigures:
+    """Return the figures of a playbook."""
+    snapshot, policy, active = found.snapshot, found.policy, active_bullets(found.snapshot)
+    totals, evidence = snapshot.playbook.stats()._asdict(), found.evidence
+    measured = lift(snapshot.access.trial)
+    return PlaybookFigures(
+        version=None if snapshot.absent else snapshot.version.n,
+        **totals | {name: dict(totals[name]) for name in ("sections", "memory_types")},
+        core=sum(b.core for b in active),
+        mean_strength=mean_decay_score(active, snapshot.access, policy.decay),
+        access_clock=snapshot.access.access_clock,
+        max_bullets=policy.max_bullets,
+        proven=sum(map(proven, active)),
+        withheld_share=share_withheld(snapshot.access.trial, policy.holdout_rate),
+        lift=None
+        if measured is None
+        else {name: round(value, 4) for name, value in measured._asdict().items()},
+        kinds=dict(Counter(map(kind_of, active))),
+        categories=dict(Counter(CATEGORIES[b.polarity] for b in active)),
+        mean_confidence=sum(evidence.confidence(b, now) for b in active) / len(active) if active else None,
+        **found.effectiveness.model_dump(),
+        **found.metadata.model_dump(),
+    )
