@@ -31,7 +31,8 @@ async def change_bullets(
     """
     delta = change.delta(*operations)
     try:
-        done = await commit_checked(target.store, target.key, delta, base, refused)
+        runs = (target.learners, target.ref.owner or "") if target.learners else None
+        done = await commit_checked(target.store, target.key, delta, base, refused, runs)
     except LearnerForgotten as error:
         if target.named is None:
             raise

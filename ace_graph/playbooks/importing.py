@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.formats.importing import ImportOutcome, batches, outcome_of
@@ -43,5 +44,5 @@ async def import_bullets(
         done.append(committed)
         progress(len(batch))
     if done:
-        await drop_old_versions(target, part.delta().now)
+        await drop_old_versions(target, change.now or utc_now())
     return outcome_of(numbered, [each.report for each in done], base.playbook), base

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ace_graph.memory.commit import History
+from ace_graph.memory.commit import Commit, History
 from ace_graph.memory.delta.effect import Report, apply
 from ace_graph.memory.delta.operations import Rescreen
 from ace_graph.memory.delta.resolve import resolve
@@ -13,7 +13,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.manage import Change
 
-__all__ = ["Rescreened", "rescreen"]
+__all__ = ["Rescreened", "rescreen", "rescreened"]
 
 REASON = "playbook rescreen"
 
@@ -39,7 +39,11 @@ async def rescreen(
     effect = resolve(base, delta, store.policy)
     if dry_run or not effect.changes:
         return _result_of(effect.report, apply(base.playbook, effect), base.version.n)
-    done = await store.commit(key, delta, base)
+    return rescreened(await store.commit(key, delta, base))
+
+
+def rescreened(done: Commit) -> Rescreened:
+    """Return what a commit of `rescreen` has changed."""
     return _result_of(done.report, done.snapshot.playbook, done.version.n)
 
 

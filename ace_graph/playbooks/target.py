@@ -17,7 +17,8 @@ __all__ = ["Target", "not_found", "target_by_id", "target_of"]
 class Target:
     """A playbook's entry, and the namespace and the key that its content is under.
 
-    `named` is the namespace of named playbooks; None for a learner's own memory.
+    `named` is the namespace of named playbooks; None for a learner's own memory. `learners` is that of the
+    learners, where the records of the owner's runs are.
     """
 
     ref: PlaybookRef
@@ -25,6 +26,7 @@ class Target:
     key: str
     named: PlaybookStore | None = None
     entry: PlaybookEntry | None = None
+    learners: VersionedStore | None = None
 
 
 async def target_of(store: Store, name: str, owner: str | None) -> Target:
@@ -35,20 +37,20 @@ async def target_of(store: Store, name: str, owner: str | None) -> Target:
     named = naming(store)
     ref = PlaybookRef.parse(name, owner)
     if ref.is_default and ref.owner is not None:
-        return Target(ref, named, ref.owner)
+        return Target(ref, named, ref.owner, learners=named)
     entry = None if ref.is_default else await named.playbooks.find(ref)
     if entry is None:
         raise not_found(name)
-    return Target(entry.ref, named.playbooks, entry.playbook_id, named.playbooks, entry)
+    return Target(entry.ref, named.playbooks, entry.playbook_id, named.playbooks, entry, named)
 
 
 async def target_by_id(store: Store, playbook_id: str) -> Target:
     """Return where the named playbook with this id is. Raises as `target_of` does."""
-    playbooks = naming(store).playbooks
-    entry = await playbooks.entry(playbook_id)
+    named = naming(store)
+    entry = await named.playbooks.entry(playbook_id)
     if entry is None:
         raise not_found(playbook_id)
-    return Target(entry.ref, playbooks, entry.playbook_id, playbooks, entry)
+    return Target(entry.ref, named.playbooks, entry.playbook_id, named.playbooks, entry, named)
 
 
 def not_found(name: str) -> PlaybookNotFound:

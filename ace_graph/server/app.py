@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
@@ -39,19 +39,24 @@ from ace_graph.server.routes import (
     health,
     learner,
     playbook,
-    playbook_consolidation,
+    playbook_content,
     playbook_curation,
+    playbook_history,
     playbooks,
-    templates,
     trajectories,
 )
 from ace_graph.settings import Settings
 
 __all__ = ["create_app"]
 
-_ROUTES = (
-    *(chat, playbook_curation, playbook, playbooks, playbook_consolidation),
-    *(templates, trajectories, feedback, learner, health),
+# A fixed name comes before an id in its place.
+_ROUTERS: tuple[APIRouter, ...] = (
+    chat.routes,
+    *(playbook_history.own, playbooks.own, playbook_curation.own, playbook.own),
+    *(playbooks.routes, playbooks.named, playbook_content.named),
+    *(playbook_history.named, playbook_curation.named, playbook.named),
+    *(playbook_consolidation.routes, templates.routes),
+    *(trajectories.routes, feedback.routes, learner.routes, health.routes),
 )
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
 _NO_TELEMETRY: TelemetryConfig = {
@@ -98,8 +103,8 @@ def create_app(
         telemetry=_NO_TELEMETRY,
         redirect_slashes=False,  # the target would be taken from the request's Host header
     )
-    for each in _ROUTES:
-        app.include_router(each.routes)
+    for router in _ROUTERS:
+        app.include_router(router)
     _add_error_handlers(app, settings.server_body_bytes)
     authenticator, rate = (
         make_authenticator(settings, own_clock),
@@ -145,9 +150,11 @@ def _add_error_handlers(app: FastAPI, max_bytes: int) -> None:
 
 def _methods(request: Request) -> set[str]:
     """Return all methods of the path; Starlette names those of one route only."""
-    routes = [route for each in _ROUTES for route in each.routes.routes if isinstance(route, APIRoute)]
+    routes = [route for router in _ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     matching = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
-    return {method for route in matching for method in route.methods or ()}
+    fixed = [route for route in matching if not route.param_convertors]
+    described = [route for route in fixed or matching if route.include_in_schema]
+    return {method for route in described for method in route.methods or ()}
 
 
 def _openapi_with_token(app: FastAPI) -> Callable[[], dict[str, object]]:

@@ -17,14 +17,20 @@ __all__ = ["commit_checked"]
 
 
 async def commit_checked(
-    store: Store, learner_id: str, delta: Delta, base: Snapshot, refused: Callable[[Rejection], AceError]
+    store: Store,
+    learner_id: str,
+    delta: Delta,
+    base: Snapshot,
+    refused: Callable[[Rejection], AceError],
+    runs: tuple[Store, str] | None = None,
 ) -> Commit:
     """Commit `delta`. Where an operation can't be applied, nothing is written, not even the access clock.
 
-    The delta is resolved first without writing. Raises the error that `refused` returns for the first
+    The delta is resolved first without writing. `runs` says where the trajectories are that it may name;
+    those behind a named playbook are its owner's. Raises the error that `refused` returns for the first
     rejection; where a concurrent commit is the reason, the other operations are committed nevertheless.
     """
-    unknown = await _unknown(store, learner_id, references(delta, base, None))
+    unknown = await _unknown(*(runs or (store, learner_id)), references(delta, base, None))
     for rejection in resolve(base, delta, store.policy, unknown).report.rejected:
         raise refused(rejection)
     commit = await store.commit(learner_id, delta, base)

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from ace_graph.memory.evidence import Verdict
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.commit_change import ChangeReply, change_reply
+from ace_graph.server.routes.change_reply import ChangeReply, change_reply
 from ace_graph.server.schemas import Text
 from ace_graph.trajectories.feedback import give_feedback
 
@@ -49,4 +49,4 @@ async def feedback(request: FeedbackRequest, learner: Learner, services: Service
         by="learner",
         clock=services.clock.now,
     )
-    return change_reply(given.commit)
+    return change_reply(given.commit.version, given.commit.report)

@@ -1,6 +1,7 @@
-"""The learner's own playbook: show it, edit a bullet, remove one.
+"""The bullets of a playbook: show, add, edit and remove them.
 
-Bullets are added in the chat only.
+Each route is there for the own memory under /api/playbook, and for every playbook, the own memory too, under
+/api/playbooks/{playbook_id}/bullets.
 """
 
 from __future__ import annotations
@@ -8,28 +9,50 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 from ace_graph.errors import RequestRefused
-from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType, Share
-from ace_graph.memory.delta.operations import Operation, Pin, Remove, Unpin, Update
+from ace_graph.memory.bullet import (
+    MAX_CONTENT_CHARS,
+    MAX_CONTEXT_CHARS,
+    MAX_EXAMPLES,
+    Bullet,
+    MemoryType,
+    Moment,
+    Share,
+)
+from ace_graph.memory.delta.operations import Add, Operation, Pin, Remove, Unpin, Update
+from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.retrieval.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.memories import trajectories_behind
-from ace_graph.memory.views.confidence import EvidenceIndex
-from ace_graph.memory.views.effectiveness import Effectiveness, Metadata, effectiveness_of, metadata_of
-from ace_graph.memory.views.kinds import BulletKind, kind_of
+from ace_graph.memory.turn import TurnRecord, TurnStatus
+from ace_graph.memory.views.effectiveness import Effectiveness, Metadata
+from ace_graph.memory.views.kinds import BulletKind, fields_of, kind_of
+from ace_graph.memory.views.strategy import StrategyEntry, entry_of
+from ace_graph.playbooks.worth import read_worth
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.commit_change import ChangeReply, commit_change
+from ace_graph.server.routes.change_reply import ChangeReply
+from ace_graph.server.routes.edit import Place, PlaybookEdit, declare_playbook_id, tag_version
 from ace_graph.server.schemas import Text
 
-__all__ = ["routes"]
+__all__ = ["BulletId", "named", "own"]
 
-routes = APIRouter(prefix="/api/playbook", tags=["playbook"])
+own = APIRouter(prefix="/api/playbook", tags=["playbook"])
+named = APIRouter(
+    prefix="/api/playbooks/{playbook_id}/bullets",
+    tags=["playbooks"],
+    dependencies=[Depends(declare_playbook_id)],
+)
 
 BulletId = Annotated[str, Path(min_length=1, max_length=128, examples=["fil-00042"])]
+Label = Annotated[Text, Field(min_length=1, max_length=128)]
+NewKind = Literal["fact", "preference", "experience", "strategy", "anti_pattern", "observation"]
+TtlDays = Annotated[
+    float,
+    Field(ge=0, le=1_000_000, description="Days without a change until no prompt holds it; 0: for good."),
+]
 
 
 class PlaybookQuery(BaseModel):
@@ -53,12 +76,16 @@ class PlaybookQuery(BaseModel):
         tuple[MemoryType, ...], Field(max_length=3, description="Only bullets of one of these memory types.")
     ] = ()
 
+    words: Annotated[
+        str, Field(max_length=500, description="Only bullets whose text holds all of these words.")
+    ] = ""
+
     def filter(self) -> BulletFilter:
         """Return the filter for bullets."""
         every: tuple[BulletStatus, ...] = ("active", "quarantined")
         statuses = every if self.status == "all" else (self.status,)
         kinds = frozenset(self.kind)
-        return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type), kinds=kinds)
+        return BulletFilter(frozenset(statuses), self.tag, frozenset(self.type), self.words, kinds)
 
 
 class StoredBullet(Bullet):
@@ -84,13 +111,94 @@ class PlaybookReply(BaseModel):
     metadata: Metadata = Metadata()
 
 
+class NewBullet(BaseModel):
+    """A bullet to add. One that says the same as another strengthens that one instead.
+
+    A `kind` decides the type and the polarity, and that of a preference the section as well; without one they
+    follow from the text.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    content: Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]
+    kind: NewKind | None = None
+    section: Annotated[
+        Label, Field(description="Bullets in profile, preferences and misconceptions are in every prompt.")
+    ] = "lessons"
+    topic: Label | None = None
+    context: (
+        Annotated[Text, Field(min_length=1, max_length=MAX_CONTEXT_CHARS, description="When it applies.")]
+        | None
+    ) = None
+    tags: Annotated[list[Label], Field(max_length=20)] = []
+    examples: Annotated[
+        list[Label], Field(max_length=MAX_EXAMPLES, description="Trajectories that support it.")
+    ] = []
+    importance: Share = 0.5
+    pinned: Annotated[bool, Field(strict=True, description="Part of every prompt.")] = False
+    ttl_days: TtlDays = 0
+
+    def operation(self) -> Add:
+        """Return the operation that adds it."""
+        given = Add(
+            ref="new",
+            content=self.content,
+            section=self.section,
+            topic=self.topic,
+            context=self.context,
+            tags=tuple(self.tags),
+            examples=tuple(self.examples),
+            importance=self.importance,
+            pinned=self.pinned,
+            ttl_days=self.ttl_days or None,
+            sources=("http",),
+        )
+        if self.kind is None:
+            return given
+        fields = fields_of(self.kind)
+        typed = {"memory_type": fields.memory_type, "polarity": fields.polarity}
+        return given.model_copy(update={**typed, "section": fields.section or self.section})
+
+
+class AddedReply(ChangeReply):
+    """The id of the bullet that holds what was added, and what else has changed."""
+
+    id: str
+
+
+class RunReply(BaseModel):
+    """A run that a bullet was learned from, or that followed it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    trajectory_id: str
+    task: str
+    agent: str
+    task_type: str | None
+    status: TurnStatus
+    verdict: Verdict
+    score: float | None
+    started_at: Moment
+    completed_at: Moment | None
+
+
+class BulletReply(StrategyEntry):
+    """A bullet as a strategy, with the confidence in it and the runs behind it."""
+
+    version: int
+    kind: BulletKind
+    importance: Share
+    trajectories: list[RunReply]
+    bullet: Bullet
+
+
 class BulletPatch(BaseModel):
     """The fields to change, at least one."""
 
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        json_schema_extra={"anyOf": [{"required": ["content"]}, {"required": ["pinned"]}]},
+        json_schema_extra={"anyOf": [{"required": [name]} for name in ("content", "pinned", "ttl_days")]},
     )
 
     content: Annotated[
@@ -110,11 +218,23 @@ class BulletPatch(BaseModel):
         WithJsonSchema({"type": "boolean", "description": "Part of every prompt, and never archived."}),
     ] = None
 
+    ttl_days: Annotated[
+        TtlDays | None,
+        WithJsonSchema(
+            {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1_000_000,
+                "description": "Days without a change until no prompt holds it; 0: for good.",
+            }
+        ),
+    ] = None
+
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         given = self.model_fields_set
         if not given or any(getattr(self, name) is None for name in given):
-            raise ValueError("must say a new content, or pinned true or false")
+            raise ValueError("must say a new content, pinned true or false, or a number of ttl_days")
         return self
 
     def operations(self, bullet: Bullet) -> list[Operation]:
@@ -122,49 +242,85 @@ class BulletPatch(BaseModel):
         wanted: list[Operation] = []
         if self.content is not None and self.content != bullet.content:
             wanted.append(Update(bullet_id=bullet.id, content=self.content))
+        if self.ttl_days is not None and (self.ttl_days or None) != bullet.ttl_days:
+            wanted.append(Update(bullet_id=bullet.id, ttl_days=self.ttl_days or "never"))
         if self.pinned is not None and self.pinned != bullet.pinned:
             wanted.append(Pin(bullet_id=bullet.id) if self.pinned else Unpin(bullet_id=bullet.id))
         return wanted
 
 
-@routes.get("", responses=error_responses())
+@named.get("", responses=error_responses(404))
+@own.get("", responses=error_responses())
 async def show(
     learner: Learner,
     services: ServicesDep,
+    target: Place,
     query: Annotated[PlaybookQuery, Query()],
+    response: Response,
 ) -> PlaybookReply:
-    """Return the learner's bullets."""
-    found = await services.store.load(learner)
+    """Return the bullets in their order, all of them or those that are wanted."""
     wanted = query.filter()
-    bullets = [b for b in found.playbook.bullets() if wanted.passes(b)]
-    turns = await trajectories_behind(services.store, learner, found, bullets)
-    evidence, now = EvidenceIndex(found, turns), services.clock.now()
+
+    def chosen(snapshot: Snapshot) -> list[Bullet]:
+        return [b for b in snapshot.playbook.bullets() if wanted.passes(b)]
+
+    found = await read_worth(services.store, target, learner, chosen)
+    evidence, now = found.evidence, services.clock.now()
+    tag_version(response, found.snapshot.version)
     return PlaybookReply(
-        version=None if found.absent else found.version.n,
-        bullets=tuple(_stored(b, found, evidence.confidence(b, now)) for b in bullets),
-        effectiveness=effectiveness_of(found),
-        metadata=metadata_of(found),
+        version=None if found.snapshot.absent else found.snapshot.version.n,
+        bullets=tuple(
+            _stored(b, found.snapshot, evidence.confidence(b, now)) for b in chosen(found.snapshot)
+        ),
+        effectiveness=found.effectiveness,
+        metadata=found.metadata,
     )
 
 
-@routes.patch("/{bullet_id}", responses=error_responses(404, 408, 409, 413))
-async def change(
-    bullet_id: BulletId, patch: BulletPatch, learner: Learner, services: ServicesDep
-) -> ChangeReply:
-    """Change a bullet's text, pin it or unpin it. Its votes stay."""
-    base = await services.store.load(learner)
+@named.post("", status_code=201, responses=error_responses(404, 408, 409, 412, 413))
+@own.post("", status_code=201, responses=error_responses(404, 408, 409, 412, 413))
+async def add(body: NewBullet, edit: PlaybookEdit) -> AddedReply:
+    """Add a bullet, or strengthen the one that says the same."""
+    base = await edit.load()
+    version, report = await edit.make(base, [body.operation()], "added over HTTP")
+    return AddedReply(**edit.reply(version, report).model_dump(), id=report.refs["new"])
+
+
+@named.get("/{bullet_id}", responses=error_responses(404))
+async def get(bullet_id: BulletId, learner: Learner, services: ServicesDep, target: Place) -> BulletReply:
+    """Return a bullet, or the one that it was merged into, with the runs behind it."""
+
+    def chosen(snapshot: Snapshot) -> list[Bullet]:
+        return [_bullet(snapshot, snapshot.playbook.aliases.get(bullet_id, bullet_id))]
+
+    found = await read_worth(services.store, target, learner, chosen)
+    (bullet,) = chosen(found.snapshot)
+    entry = entry_of(bullet, found.evidence, services.clock.now())
+    return BulletReply(
+        **entry.model_dump(),
+        version=found.snapshot.version.n,
+        kind=kind_of(bullet),
+        importance=bullet.importance,
+        trajectories=[_run(turn) for turn in found.turns],
+        bullet=bullet,
+    )
+
+
+@named.patch("/{bullet_id}", responses=error_responses(404, 408, 409, 412, 413))
+@own.patch("/{bullet_id}", responses=error_responses(404, 408, 409, 412, 413))
+async def change(bullet_id: BulletId, patch: BulletPatch, edit: PlaybookEdit) -> ChangeReply:
+    """Change a bullet's text or time to live, pin it or unpin it. Its votes stay."""
+    base = await edit.load()
     wanted = patch.operations(_bullet(base, bullet_id))
-    if not wanted:
-        return ChangeReply(version=base.version.n)
-    return await commit_change(services, learner, base, wanted, "changed over HTTP")
+    return await edit.commit(base, wanted, "changed over HTTP")
 
 
-@routes.delete("/{bullet_id}", responses=error_responses(404, 409))
-async def remove(bullet_id: BulletId, learner: Learner, services: ServicesDep) -> ChangeReply:
-    """Remove a bullet. The history keeps it until it is compacted."""
-    base = await services.store.load(learner)
-    wanted = Remove(bullet_id=_bullet(base, bullet_id).id)
-    return await commit_change(services, learner, base, [wanted], "removed over HTTP")
+@named.delete("/{bullet_id}", responses=error_responses(404, 409, 412))
+@own.delete("/{bullet_id}", responses=error_responses(404, 409, 412))
+async def remove(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
+    """Remove a bullet. It can be restored while the history holds it."""
+    base = await edit.load()
+    return await edit.commit(base, [Remove(bullet_id=bullet_id)], "removed over HTTP")
 
 
 def _stored(bullet: Bullet, found: Snapshot, confidence: float) -> StoredBullet:
@@ -179,3 +335,8 @@ def _bullet(base: Snapshot, bullet_id: str) -> Bullet:
     if found is None:
         raise RequestRefused(404, "not_found", "there is no such bullet in your playbook")
     return found
+
+
+def _run(turn: TurnRecord) -> RunReply:
+    fields = turn.model_dump(include=set(RunReply.model_fields))
+    return RunReply(trajectory_id=turn.turn_id, **fields)

@@ -13,7 +13,7 @@ from ace_graph.memory.bullet import Share
 from ace_graph.memory.views.kinds import BulletKind
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.playbooks import PlaybookId, playbook_of_learner
+from ace_graph.server.routes.edit import PlaybookId, playbook_of_learner
 from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]

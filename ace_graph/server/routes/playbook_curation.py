@@ -1,28 +1,36 @@
-"""Curation of the learner's own playbook: restore, merge, supersede, vote, roll back.
+"""Curation of a playbook: restore, merge, supersede, vote, quarantine, release, roll back.
 
-A merge of bullets that don't say the same is refused; only the command line can force one.
+Each route is there for the own memory under /api/playbook, and for every playbook under
+/api/playbooks/{playbook_id}. A merge of bullets that don't say the same is refused; only the command line can
+force one.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, Depends, HTTPException
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, BulletTag
-from ace_graph.memory.delta.operations import Merge, Supersede, Tag
-from ace_graph.memory.delta.rollback import archived, restore_of, rollback_to
-from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.operations import Merge, Quarantine, Release, Supersede, Tag
+from ace_graph.memory.delta.rollback import archived
+from ace_graph.playbooks.bullets import restore_bullet
+from ace_graph.playbooks.versions import restore_target
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.commit_change import ChangeReply, commit_change
+from ace_graph.server.routes.change_reply import ChangeReply
+from ace_graph.server.routes.edit import Edit, PlaybookEdit, declare_playbook_id, refused
 from ace_graph.server.routes.playbook import BulletId
 from ace_graph.server.schemas import Text
 
-__all__ = ["RollbackBody", "routes"]
+__all__ = ["RollbackBody", "go_back", "named", "own"]
 
-routes = APIRouter(prefix="/api/playbook", tags=["playbook"])
+own = APIRouter(prefix="/api/playbook", tags=["playbook"])
+named = APIRouter(
+    prefix="/api/playbooks/{playbook_id}", tags=["playbooks"], dependencies=[Depends(declare_playbook_id)]
+)
 
 Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
 
@@ -59,6 +67,12 @@ class TagBody(_Body):
     tag: Annotated[BulletTag, Field(description="The counter that goes up by one.")]
 
 
+class QuarantineBody(_Body):
+    """Why no prompt may hold it."""
+
+    why: Annotated[Text, Field(min_length=1, max_length=256)]
+
+
 class RollbackBody(_Body):
     """Where to go back to."""
 
@@ -67,56 +81,93 @@ class RollbackBody(_Body):
     ]
 
 
-@routes.post("/merge", responses=error_responses(404, 408, 409, 413))
-async def merge(body: MergeBody, learner: Learner, services: ServicesDep) -> ChangeReply:
+@named.post("/merge", responses=error_responses(404, 408, 409, 412, 413))
+@own.post("/merge", responses=error_responses(404, 408, 409, 412, 413))
+async def merge(body: MergeBody, edit: PlaybookEdit) -> ChangeReply:
     """Make one bullet of several that say the same. Others are refused."""
-    base = await services.store.load(learner)
     wanted = Merge(bullet_ids=tuple(body.ids), content=body.content)
-    return await commit_change(services, learner, base, [wanted], "merged over HTTP")
+    return await edit.commit(await edit.load(), [wanted], "merged over HTTP")
 
 
-@routes.post("/rollback", responses=error_responses(404, 408, 409, 413))
-async def rollback(body: RollbackBody, learner: Learner, services: ServicesDep) -> ChangeReply:
-    """Go back to an earlier version, votes and all. That is a new version, and can be undone too."""
-    base = await services.store.load(learner)
-    if body.version == base.version.n:
-        raise RequestRefused(409, "refused", f"the playbook is at version {body.version} already")
-    wanted = rollback_to(await services.store.history(learner), base, body.version)
-    return await commit_change(services, learner, base, [wanted], f"rolled back to {body.version} over HTTP")
+@own.post("/rollback", responses=error_responses(404, 408, 409, 412, 413))
+async def rollback(body: RollbackBody, edit: PlaybookEdit) -> ChangeReply:
+    """Go back to an earlier version, votes and all. That is a new version, and can be undone too.
+
+    What comes back is screened by the present rules.
+    """
+    done = await go_back(edit, body.version)
+    return edit.reply(done.version, done.report)
 
 
-@routes.api_route("/merge", methods=["PATCH", "DELETE"], include_in_schema=False)
-@routes.api_route("/rollback", methods=["PATCH", "DELETE"], include_in_schema=False)
+@own.api_route("/merge", methods=["PATCH", "DELETE"], include_in_schema=False)
+@own.api_route("/rollback", methods=["PATCH", "DELETE"], include_in_schema=False)
+@own.api_route("/history", methods=["PATCH", "DELETE"], include_in_schema=False)
+@own.api_route("/diff", methods=["PATCH", "DELETE"], include_in_schema=False)
+@own.api_route("/archived", methods=["PATCH", "DELETE"], include_in_schema=False)
+@own.api_route("/versions", methods=["PATCH", "DELETE"], include_in_schema=False)
 async def no_bullet() -> None:
-    """Keep these two names apart from ids: they can only be posted to."""
-    raise HTTPException(405, headers={"Allow": "POST"})
+    """Keep these names apart from ids of bullets."""
+    raise HTTPException(405)
 
 
-@routes.post("/{bullet_id}/restore", responses=error_responses(404, 408, 409))
-async def restore(bullet_id: BulletId, learner: Learner, services: ServicesDep) -> ChangeReply:
-    """Bring back a bullet that was removed, merged away, replaced or archived, as it was."""
-    base, history = await services.store.load(learner), await services.store.history(learner)
-    here = base.playbook.get_bullet(bullet_id) is not None
-    if not here and all(left.bullet.id != bullet_id for left in archived(history, base.playbook)):
-        raise RequestRefused(404, "not_found", "your history holds no such bullet")
-    return await commit_change(
-        services, learner, base, [restore_of(history, base, bullet_id)], "restored over HTTP"
-    )
+@named.post("/bullets/{bullet_id}/restore", responses=error_responses(404, 408, 409, 412))
+@own.post("/{bullet_id}/restore", responses=error_responses(404, 408, 409, 412))
+async def restore(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
+    """Bring back a bullet that was removed, merged away, replaced or archived, as it was.
+
+    It is screened by the present rules.
+    """
+    base = await edit.load()
+    done = await edit.before(base)
+    if done is None:
+        history = await edit.target.store.history(edit.target.key)
+        here = base.playbook.get_bullet(bullet_id) is not None
+        if not here and all(left.bullet.id != bullet_id for left in archived(history, base.playbook)):
+            raise RequestRefused(404, "not_found", "your history holds no such bullet")
+        change = edit.change("restored over HTTP", base)
+        done = await restore_bullet(edit.target, base, bullet_id, change, refused)
+    return edit.reply(done.version, done.report)
 
 
-@routes.post("/{bullet_id}/supersede", responses=error_responses(404, 408, 409, 413))
-async def supersede(
-    bullet_id: BulletId, body: SupersedeBody, learner: Learner, services: ServicesDep
-) -> ChangeReply:
+@named.post("/bullets/{bullet_id}/supersede", responses=error_responses(404, 408, 409, 412, 413))
+@own.post("/{bullet_id}/supersede", responses=error_responses(404, 408, 409, 412, 413))
+async def supersede(bullet_id: BulletId, body: SupersedeBody, edit: PlaybookEdit) -> ChangeReply:
     """Archive a bullet because another one corrects it."""
-    base = await services.store.load(learner)
     wanted = Supersede(bullet_id=bullet_id, by=body.by)
-    return await commit_change(services, learner, base, [wanted], "superseded over HTTP")
+    return await edit.commit(await edit.load(), [wanted], "superseded over HTTP")
 
 
-@routes.post("/{bullet_id}/tag", responses=error_responses(404, 408, 409, 413))
-async def tag(bullet_id: BulletId, body: TagBody, learner: Learner, services: ServicesDep) -> ChangeReply:
+@named.post("/bullets/{bullet_id}/tag", responses=error_responses(404, 408, 409, 412, 413))
+@own.post("/{bullet_id}/tag", responses=error_responses(404, 408, 409, 412, 413))
+async def tag(bullet_id: BulletId, body: TagBody, edit: PlaybookEdit) -> ChangeReply:
     """Vote on a bullet, apart from any turn. What does more harm than good is not shown."""
-    base = await services.store.load(learner)
     wanted = Tag(bullet_id=bullet_id, tag=body.tag)
-    return await commit_change(services, learner, base, [wanted], "tagged over HTTP")
+    return await edit.commit(await edit.load(), [wanted], "tagged over HTTP")
+
+
+@named.post("/bullets/{bullet_id}/quarantine", responses=error_responses(404, 408, 409, 412, 413))
+@own.post("/{bullet_id}/quarantine", responses=error_responses(404, 408, 409, 412, 413))
+async def quarantine(bullet_id: BulletId, body: QuarantineBody, edit: PlaybookEdit) -> ChangeReply:
+    """Keep a bullet out of every prompt."""
+    wanted = Quarantine(bullet_id=bullet_id, why=body.why)
+    return await edit.commit(await edit.load(), [wanted], "quarantined over HTTP")
+
+
+@named.post("/bullets/{bullet_id}/release", responses=error_responses(404, 408, 409, 412))
+@own.post("/{bullet_id}/release", responses=error_responses(404, 408, 409, 412))
+async def release(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
+    """Let a bullet out of quarantine, into prompts. Read it first: `?status=quarantined`."""
+    wanted = Release(bullet_id=bullet_id)
+    return await edit.commit(await edit.load(), [wanted], "released over HTTP")
+
+
+async def go_back(edit: Edit, version: int) -> Commit:
+    """Roll the playbook back to a version."""
+    base = await edit.load()
+    done = await edit.before(base)
+    if done is not None:
+        return done
+    if version == base.version.n:
+        raise RequestRefused(409, "refused", f"the playbook is at version {version} already")
+    change = edit.change(f"rolled back to {version} over HTTP", base)
+    return await restore_target(edit.target, version, change.delta())

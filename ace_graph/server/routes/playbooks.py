@@ -1,47 +1,56 @@
 """The learner's playbooks: the own memory under the id `default`, and the named ones.
 
-A reply with content has an ETag; a change with `If-Match` is made to that content only, else it is 412. An
-unknown playbook and one of somebody else are the same 404.
+An unknown playbook and one of somebody else are the same 404. For `If-Match` and keys see `edit`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Literal
+from uuid import uuid4
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph import playbooks
-from ace_graph.errors import PlaybookChanged, PlaybookNotFound
 from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, curate_target
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType, Polarity
 from ace_graph.memory.catalogue.entry import MAX_DESCRIPTION_CHARS, PlaybookEntry, Scope, Visibility
 from ace_graph.memory.catalogue.name import DEFAULT, MAX_NAME_CHARS
+from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.snapshot import Version
-from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.manage import Written, read, write
-from ace_graph.playbooks.target import Target, not_found, target_by_id, target_of
+from ace_graph.playbooks.target import not_found
 from ace_graph.playbooks.templates import TemplateName
-from ace_graph.playbooks.versions import restore_target
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.commit_change import AUTHOR
-from ace_graph.server.routes.playbook_curation import RollbackBody
+from ace_graph.server.routes.edit import (
+    AUTHOR,
+    Edit,
+    IdempotencyKey,
+    Place,
+    PlaybookEdit,
+    PlaybookId,
+    declare_playbook_id,
+    key_of,
+    request_id_of,
+    tag_version,
+)
+from ace_graph.server.routes.playbook_curation import RollbackBody, go_back
 from ace_graph.server.schemas import PLAYBOOK_NAME, Text
 
-__all__ = ["PlaybookId", "playbook_of_learner", "routes"]
+__all__ = ["named", "own", "routes"]
 
 routes = APIRouter(prefix="/api/playbooks", tags=["playbooks"])
+own = APIRouter(prefix="/api/playbook", tags=["playbook"])
+named = APIRouter(
+    prefix="/api/playbooks/{playbook_id}", tags=["playbooks"], dependencies=[Depends(declare_playbook_id)]
+)
 
-PlaybookId = Annotated[str, Path(min_length=1, max_length=128, description="An id, or `default`.")]
-IfMatch = Annotated[
-    str | None, Header(alias="If-Match", max_length=1_000, description="The ETag that the change is for.")
-]
 _MOST_BULLETS = 1_000
 
 
@@ -197,9 +206,22 @@ async def list_all(
 
 
 @routes.post("", status_code=201, responses=error_responses(408, 409, 413))
-async def create(body: CreateBody, learner: Learner, services: ServicesDep, response: Response) -> EntryReply:
+async def create(
+    body: CreateBody,
+    learner: Learner,
+    services: ServicesDep,
+    request: Request,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> EntryReply:
     """Create a playbook at version 1.0. A name that the learner has is 409."""
     given = None if body.template is None else playbooks.template(body.template)
+    change = Change(author=AUTHOR, reason="created over HTTP", now=services.clock.now())
+    new_id = str(uuid4())
+    if (key := key_of(idempotency_key)) is not None:
+        asked = await request_id_of(request)
+        new_id = operation_id("http", learner, key, asked)
+        change = replace(change, op_id=f"{key}-{asked}")
     await playbooks.create(
         services.store,
         body.name,
@@ -208,61 +230,51 @@ async def create(body: CreateBody, learner: Learner, services: ServicesDep, resp
         description=body.description or (given.description if given else ""),
         scope=body.scope,
         visibility=body.visibility,
-        change=Change(author=AUTHOR, reason="created over HTTP", now=services.clock.now()),
+        change=change,
+        new_id=lambda: new_id,
     )
     made = await playbooks.get_playbook(services.store, body.name, learner)
-    _tag(response, made.entry.version)
+    tag_version(response, made.entry.version)
     return _entry(made.entry)
 
 
-@routes.get("/{playbook_id}", responses=error_responses(404))
-async def get(
-    playbook_id: PlaybookId, learner: Learner, services: ServicesDep, response: Response
-) -> ContentReply:
+@named.get("", responses=error_responses(404))
+async def get(target: Place, services: ServicesDep, response: Response) -> ContentReply:
     """Return a playbook with its bullets, those in quarantine, too."""
-    found = await read(services.store, await playbook_of_learner(services.store, playbook_id, learner))
-    _tag(response, found.entry.version)
+    found = await read(services.store, target)
+    tag_version(response, found.entry.version)
     return ContentReply(**_entry(found.entry).model_dump(), bullets=found.playbook.bullets())
 
 
-@routes.put("/{playbook_id}", responses=error_responses(404, 408, 409, 412, 413))
-async def update(
-    playbook_id: PlaybookId,
-    body: UpdateBody,
-    learner: Learner,
-    services: ServicesDep,
-    response: Response,
-    if_match: IfMatch = None,
-) -> WrittenReply:
+@named.put("", responses=error_responses(404, 408, 409, 412, 413))
+async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) -> WrittenReply:
     """Replace the content in one version, or with `merge` add to it. The version before can be restored."""
-    target = await playbook_of_learner(services.store, playbook_id, learner)
-    change = Change(
-        author=AUTHOR,
-        reason=body.reason or ("added over HTTP" if body.merge else "replaced over HTTP"),
-        now=services.clock.now(),
-        keeps_label=not body.increment_version,
-        expected_etag=await _expected(target, if_match),
+    reason = body.reason or ("added over HTTP" if body.merge else "replaced over HTTP")
+    change = edit.change(reason, await edit.load())
+    done = await write(
+        edit.services.store,
+        edit.target,
+        _adds(body.bullets),
+        merge=body.merge,
+        change=replace(change, keeps_label=not body.increment_version),
     )
-    done = await write(services.store, target, _adds(body.bullets), merge=body.merge, change=change)
-    return _written(playbook_id, done, response)
+    return _written(playbook_id, done, edit)
 
 
-@routes.delete("/{playbook_id}", status_code=204, responses=error_responses(404, 409, 412))
-async def delete(
-    playbook_id: PlaybookId, learner: Learner, services: ServicesDep, if_match: IfMatch = None
-) -> None:
+@named.delete("", status_code=204, responses=error_responses(404, 409, 412))
+async def delete(playbook_id: PlaybookId, edit: PlaybookEdit) -> None:
     """Delete a named playbook for good. The own memory is deleted with the learner only."""
-    target = await playbook_of_learner(services.store, playbook_id, learner)
-    await _expected(target, if_match)
-    key = DEFAULT if target.entry is None else target.key
-    if not await playbooks.delete(services.store, key):
+    if edit.if_match is not None:
+        await edit.load()
+    key = DEFAULT if edit.target.entry is None else edit.target.key
+    if not await playbooks.delete(edit.services.store, key):
         raise not_found(playbook_id)
 
 
-@routes.get("/{playbook_id}/versions", responses=error_responses(404))
-async def versions(playbook_id: PlaybookId, learner: Learner, services: ServicesDep) -> VersionsReply:
+@named.get("/versions", responses=error_responses(404))
+@own.get("/versions", responses=error_responses(404))
+async def versions(target: Place, learner: Learner, services: ServicesDep) -> VersionsReply:
     """Return all versions, the newest first: number, label, author, time and reason."""
-    target = await playbook_of_learner(services.store, playbook_id, learner)
     found = await playbooks.list_versions(services.store, target.ref.name, learner)
     return VersionsReply(
         versions=[
@@ -279,33 +291,25 @@ async def versions(playbook_id: PlaybookId, learner: Learner, services: Services
     )
 
 
-@routes.post("/{playbook_id}/rollback", responses=error_responses(404, 408, 409, 412, 413))
-async def rollback(
+@named.post("/rollback", responses=error_responses(404, 408, 409, 412, 413))
+async def rollback(playbook_id: PlaybookId, body: RollbackBody, edit: PlaybookEdit) -> WrittenReply:
+    """Go back to a version. That is a new major version, and can be undone too.
+
+    What comes back is screened by the present rules.
+    """
+    return _written(playbook_id, Written(await go_back(edit, body.version)), edit)
+
+
+@named.post("/curate", responses=error_responses(404, 408, 409, 413))
+async def curate(
     playbook_id: PlaybookId,
-    body: RollbackBody,
+    body: CurateBody,
+    target: Place,
     learner: Learner,
     services: ServicesDep,
     response: Response,
-    if_match: IfMatch = None,
-) -> WrittenReply:
-    """Go back to a version. That is a new major version, and can be undone too."""
-    target = await playbook_of_learner(services.store, playbook_id, learner)
-    asked = Change(
-        author=AUTHOR,
-        reason=f"rolled back to {body.version} over HTTP",
-        now=services.clock.now(),
-        expected_etag=await _expected(target, if_match),
-    )
-    done = await restore_target(target, body.version, asked.delta())
-    return _written(playbook_id, Written(done), response)
-
-
-@routes.post("/{playbook_id}/curate", responses=error_responses(404, 408, 409, 413))
-async def curate(
-    playbook_id: PlaybookId, body: CurateBody, learner: Learner, services: ServicesDep, response: Response
 ) -> CuratedReply:
     """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
-    target = await playbook_of_learner(services.store, playbook_id, learner)
     done = await curate_target(
         services.store,
         target,
@@ -315,7 +319,7 @@ async def curate(
         author=AUTHOR,
         clock=services.clock.now,
     )
-    _tag(response, done.version)
+    tag_version(response, done.version)
     return CuratedReply(
         playbook_id=playbook_id,
         status=done.status,
@@ -327,29 +331,6 @@ async def curate(
         refused=list(done.refused),
         by_rules=done.problem is not None,
     )
-
-
-async def playbook_of_learner(store: Store, playbook_id: str, learner: str) -> Target:
-    """Return where a playbook of this learner is. Raises PlaybookNotFound."""
-    if playbook_id == DEFAULT:
-        return await target_of(store, DEFAULT, learner)
-    target = await target_by_id(store, playbook_id)
-    if target.ref.owner != learner:
-        raise not_found(playbook_id)
-    return target
-
-
-async def _expected(target: Target, if_match: str | None) -> str | None:
-    """Return the etag that a change is for, None for any. Raises PlaybookChanged, PlaybookNotFound."""
-    if if_match is None:
-        return None
-    present = (await target.store.load(target.key)).version
-    if present.epoch is None:
-        raise PlaybookNotFound("there is nothing yet")
-    asked = {each.strip() for each in if_match.split(",")}
-    if "*" not in asked and f'"{present.etag}"' not in asked:
-        raise PlaybookChanged("the playbook has another version by now")
-    return present.etag
 
 
 def _adds(bullets: Sequence[BulletBody]) -> list[Add]:
@@ -370,13 +351,9 @@ def _entry(entry: PlaybookEntry) -> EntryReply:
     )
 
 
-def _written(playbook_id: str, done: Written, response: Response) -> WrittenReply:
+def _written(playbook_id: str, done: Written, edit: Edit) -> WrittenReply:
     version = done.commit.version
-    _tag(response, version)
+    tag_version(edit.response, version)
     return WrittenReply(
         playbook_id=playbook_id, version=version.n, label=str(version.label), refused=list(done.refused)
     )
-
-
-def _tag(response: Response, version: Version) -> None:
-    response.headers["ETag"] = f'"{version.etag}"'

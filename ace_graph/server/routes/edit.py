@@ -1,0 +1,209 @@
+"""Which playbook a request is about, and the change of it that the request asks for.
+
+A request with `If-Match` changes that content only, else it is 412. With an `Idempotency-Key` a change is
+made once: its op id is made of the key and of what is asked for, so the same request again gets the same
+reply, after a restart and from any server too. The same key for something else is 409.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+from uuid import uuid4
+
+from fastapi import Depends, Header, Path, Request, Response
+from pydantic.json_schema import SkipJsonSchema
+
+from ace_graph.errors import PlaybookChanged, PlaybookNotFound, RequestRefused
+from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.effect import Rejection, Report
+from ace_graph.memory.delta.operations import Delta, Operation
+from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores.base import Store
+from ace_graph.playbooks import Change
+from ace_graph.playbooks.bullets import change_bullets
+from ace_graph.playbooks.target import Target, not_found, target_by_id, target_of
+from ace_graph.server.dependencies import Learner, Services, ServicesDep
+from ace_graph.server.routes.change_reply import ChangeReply, change_reply
+
+__all__ = [
+    "AUTHOR",
+    "Edit",
+    "IdempotencyKey",
+    "IfMatch",
+    "Place",
+    "PlaybookEdit",
+    "PlaybookId",
+    "declare_playbook_id",
+    "key_of",
+    "playbook_of_learner",
+    "refused",
+    "request_id_of",
+    "tag_version",
+]
+
+AUTHOR = "learner"
+_UNKNOWN_ID = frozenset({"unknown id", "not in the playbook"})
+
+PlaybookId = Annotated[str, Path(min_length=1, max_length=128, description="An id, or `default`.")]
+Absent = SkipJsonSchema[None]
+"""For headers, which are absent and never null."""
+IfMatch = Annotated[
+    str | Absent, Header(alias="If-Match", max_length=1_000, description="The ETag that the change is for.")
+]
+IdempotencyKey = Annotated[
+    str | Absent,
+    Header(
+        alias="Idempotency-Key",
+        max_length=255,
+        description="Makes a repetition safe: the same request under the same key takes effect once.",
+    ),
+]
+
+
+async def declare_playbook_id(playbook_id: PlaybookId) -> None:
+    """Check the id in the path; `Place` reads it."""
+
+
+async def playbook_of_learner(store: Store, playbook_id: str, learner: str) -> Target:
+    """Return where a playbook of this learner is. Raises PlaybookNotFound."""
+    if playbook_id == DEFAULT:
+        return await target_of(store, DEFAULT, learner)
+    target = await target_by_id(store, playbook_id)
+    if target.ref.owner != learner:
+        raise not_found(playbook_id)
+    return target
+
+
+async def _place(request: Request, learner: Learner, services: ServicesDep) -> Target:
+    playbook_id = str(request.path_params.get("playbook_id", DEFAULT))
+    return await playbook_of_learner(services.store, playbook_id, learner)
+
+
+Place = Annotated[Target, Depends(_place)]
+"""The playbook in the path, else the learner's own memory."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of a playbook that a request asks for; `repeats`: it was made before."""
+
+    services: Services
+    learner: str
+    target: Target
+    response: Response
+    if_match: str | None
+    op_id: str
+    repeats: bool = False
+
+    async def load(self) -> Snapshot:
+        """Return the present content. Raises PlaybookChanged where the change is for another one."""
+        base = await self.target.store.load(self.target.key)
+        if self.if_match is not None and not self.repeats:
+            _check_matches(self.if_match, base.version)
+        return base
+
+    def change(self, reason: str, base: Snapshot) -> Change:
+        """Return who changes the playbook, why, and that it must still have this content, if that matters."""
+        guarded = self.if_match is not None and not self.repeats
+        return Change(
+            author=AUTHOR,
+            reason=reason,
+            now=self.services.clock.now(),
+            expected_etag=base.version.etag if guarded else None,
+            op_id=self.op_id,
+        )
+
+    async def before(self, base: Snapshot) -> Commit | None:
+        """Return the commit that made this change before, None where it is new."""
+        if not self.repeats:
+            return None
+        repeated = Delta(op_id=self.op_id, now=self.services.clock.now())
+        return await self.target.store.commit(self.target.key, repeated, base)
+
+    async def make(
+        self, base: Snapshot, operations: Sequence[Operation], reason: str
+    ) -> tuple[Version, Report]:
+        """Commit the operations as one delta; return the version after it, and what they changed.
+
+        Raises RequestRefused when one of them can't be applied (404 for an unknown id, else 409); then
+        nothing is written.
+        """
+        done = await self.before(base)
+        if done is None and not operations:
+            return base.version, Report()
+        if done is None:
+            done = await change_bullets(self.target, base, operations, self.change(reason, base), refused)
+        return done.version, done.report
+
+    async def commit(self, base: Snapshot, operations: Sequence[Operation], reason: str) -> ChangeReply:
+        """Do what `make` does, and return the reply."""
+        return self.reply(*await self.make(base, operations, reason))
+
+    def reply(self, version: Version, report: Report) -> ChangeReply:
+        """Return what was changed, under the ETag of the version after it."""
+        tag_version(self.response, version)
+        return change_reply(version, report)
+
+
+async def _edit(
+    request: Request,
+    response: Response,
+    target: Place,
+    learner: Learner,
+    services: ServicesDep,
+    if_match: IfMatch = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Edit:
+    key = key_of(idempotency_key)
+    if key is None:
+        return Edit(services, learner, target, response, if_match, f"http-{uuid4().hex}")
+    op_id = f"{key}-{await request_id_of(request)}"
+    versions = await target.store.versions(target.key)
+    under_key = {version.op_id for version in versions if version.op_id.startswith(key)}
+    if under_key and not any(each.startswith(op_id) for each in under_key):
+        raise RequestRefused(409, "key_used", "this Idempotency-Key was used for another request")
+    return Edit(services, learner, target, response, if_match, op_id, repeats=bool(under_key))
+
+
+PlaybookEdit = Annotated[Edit, Depends(_edit)]
+"""The change that a request asks for, as an argument of a route."""
+
+
+def key_of(idempotency_key: str | None) -> str | None:
+    """Return the beginning of all op ids under this key, None without one."""
+    return None if idempotency_key is None else f"http-{_digest(idempotency_key.encode())}"
+
+
+async def request_id_of(request: Request) -> str:
+    """Return what is the same for the same method, path and body."""
+    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
+    return _digest(asked + await request.body())
+
+
+def tag_version(response: Response, version: Version) -> None:
+    """Set the ETag of a reply; there is none where nothing is stored."""
+    if version.etag:
+        response.headers["ETag"] = f'"{version.etag}"'
+
+
+def refused(rejection: Rejection) -> RequestRefused:
+    """Return the error for an operation that can't be applied."""
+    if rejection.why in _UNKNOWN_ID:
+        return RequestRefused(404, "not_found", "there is no such bullet in your playbook")
+    return RequestRefused(409, "refused", f"this change can't be made: {rejection.why}")
+
+
+def _check_matches(if_match: str, present: Version) -> None:
+    if present.epoch is None:
+        raise PlaybookNotFound("there is nothing yet")
+    asked = {each.strip() for each in if_match.split(",")}
+    if "*" not in asked and f'"{present.etag}"' not in asked:
+        raise PlaybookChanged("the playbook has another version by now")
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:40]
