@@ -39,10 +39,12 @@ from ace_graph.server.routes import (
     health,
     learner,
     playbook,
+    playbook_consolidation,
     playbook_content,
     playbook_curation,
     playbook_history,
     playbooks,
+    templates,
     trajectories,
 )
 from ace_graph.settings import Settings

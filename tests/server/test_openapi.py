@@ -45,11 +45,7 @@ ROUTES = {
     "/api/playbooks/{playbook_id}": {"get", "put", "delete"},
     "/api/playbooks/{playbook_id}/bullets": {"get", "post"},
     "/api/playbooks/{playbook_id}/bullets/{bullet_id}": {"get", "patch", "delete"},
-    **{
-        f"{place}/{name}": {"get"}
-        for place in PLAYBOOK
-        for name in ("history", "diff", "archived", "versions")
-    },
+    **{f"{place}/{name}": {"get"} for place in PLAYBOOK for name in READINGS},
     **{f"{place}/{name}": {"post"} for place in PLAYBOOK for name in ("merge", "rollback")},
     **{f"{place}/{{bullet_id}}/{name}": {"post"} for place in BULLETS for name in CURATIONS},
     **{f"{PLAYBOOK[1]}/{name}": {"get"} for name in ("stats", "export")},

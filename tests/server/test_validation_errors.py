@@ -43,9 +43,9 @@ FEEDBACK: list[tuple[object, str]] = [
     ({"turnId": "t", "verdict": "great"}, "verdict must be good or bad"),
 ]
 PATCHES: list[tuple[object, str]] = [
-    ({}, "the body must say a new content, or pinned true or false"),
-    ({"content": None}, "the body must say a new content, or pinned true or false"),
-    ({"pinned": None, "content": "x"}, "the body must say a new content, or pinned true or false"),
+    ({}, "the body must say a new content, pinned or ttl_days"),
+    ({"content": None}, "the body must say a new content, pinned or ttl_days"),
+    ({"pinned": None, "content": "x"}, "the body must say a new content, pinned or ttl_days"),
     ({"pinned": "maybe"}, "pinned must be true or false"),
     ({"content": ""}, "content must not be empty"),
     ({"helpful": 99}, "helpful is not known here"),

@@ -234,7 +234,7 @@ class BulletPatch(BaseModel):
     def _changes_something(self) -> Self:
         given = self.model_fields_set
         if not given or any(getattr(self, name) is None for name in given):
-            raise ValueError("must say a new content, pinned true or false, or a number of ttl_days")
+            raise ValueError("must say a new content, pinned or ttl_days")
         return self
 
     def operations(self, bullet: Bullet) -> list[Operation]:
