@@ -39,7 +39,7 @@ def test_a_run_is_taken_back(ace: Commands) -> None:
     _planted(ace)
     before = ace.bullets()
     told = ace.ok("consolidate").out
-    assert "5 bullets: merged 3 into 1, preserved 0, untouched 2" in told
+    assert "5 bullets: 3 became 1, 0 preserved, 2 untouched" in told
     assert "takes it back" in told
     assert f"  gen-00001: {PARAPHRASES[0]}" in told.splitlines()
     assert "3 bullets restored, 1 removed" in ace.ok("consolidate", "undo").out

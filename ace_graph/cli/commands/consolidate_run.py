@@ -103,19 +103,24 @@ def _print_report(report: Consolidation, *, with_model: bool) -> None:
         out.print(printable(heading), soft_wrap=True)
         for name in ids:
             out.print(printable(f"  {name}: {report.texts[name]}"), soft_wrap=True)
-    would = "would be " if report.dry_run else ""
-    out.print(
-        f"{counted(report.total, 'bullet')}: {would}merged {report.merged} into {len(report.groups)}, "
-        f"preserved {len(report.preserved)}, untouched {report.untouched}; "
-        f"{report.space_saved_bytes} bytes saved",
-        soft_wrap=True,
-    )
+    out.print(_summary(report), soft_wrap=True)
     if report.figures.pairs:
         out.print(f"The bullets' own questions: {report.figures}", soft_wrap=True)
     if report.left:
         out.print(f"{counted(report.left, 'group')} more wait for the next run", soft_wrap=True)
     if report.groups and not report.dry_run:
         out.print(f"ace-graph consolidate undo {report.run_id} takes it back", soft_wrap=True)
+
+
+def _summary(report: Consolidation) -> str:
+    counts = f"{len(report.preserved)} preserved, {report.untouched} untouched"
+    if not report.groups:
+        return f"{counted(report.total, 'bullet')}: nothing to merge, {counts}"
+    become = "would become" if report.dry_run else "became"
+    saved = f"{report.space_saved_bytes} bytes saved"
+    return (
+        f"{counted(report.total, 'bullet')}: {report.merged} {become} {len(report.groups)}, {counts}; {saved}"
+    )
 
 
 def _groups(report: Consolidation, *, with_model: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
