@@ -1,13 +1,16 @@
 """A plugin for pytest: which tests reach which function, and how long they take, into `reached.json`.
 
 mutmut's code notes every call of a function that has mutants while MUTANT_UNDER_TEST is "stats". A test that
-fails is left out: some do, because their subject looks different with mutants in it.
+fails is left out: some do, because their subject looks different with mutants in it. What counts as the time
+of a test is that of the processor, so that a busy machine does not make the others' share smaller.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -22,11 +25,19 @@ class Measuring:
     def __init__(self) -> None:
         self.tests_of: defaultdict[str, set[str]] = defaultdict(set)
         self.took: dict[str, float] = {}
+        self._seconds = 0.0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Generator[None]:
+        """Measure the seconds of processor time, those of processes that have ended included."""
+        began = sum(os.times()[:4])
+        yield
+        self._seconds = sum(os.times()[:4]) - began
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the functions that were called since the last test ended, once the test has passed."""
         if report.when == "call" and report.passed:
-            self.took[report.nodeid] = report.duration
+            self.took[report.nodeid] = self._seconds
         if report.when == "teardown":
             called = set(state()._stats)  # pyright: ignore[reportPrivateUsage]  # mutmut has no other
             state()._stats.clear()  # pyright: ignore[reportPrivateUsage]

@@ -51,6 +51,11 @@ def test_a_requested_id_is_given_when_it_was_certainly_never_used() -> None:
     assert effect.report.added == ("abc-00009", "gen-00010", "gen-00011", "gen-00012")
 
 
+def test_an_id_that_this_delta_gave_and_took_back_is_not_given_again() -> None:
+    first, again = Add(content="Draw a bar"), Add(content="Name the unit", id="gen-00001")
+    assert Life().does(first, Remove(bullet_id="gen-00001"), again).report.added == ("gen-00001", "gen-00002")
+
+
 @pytest.mark.parametrize("wanted", ["a\nb-00007", "base:ab-00007", "x" * 128 + "-00007", " gen-00007"])
 def test_a_requested_id_that_no_playbook_should_hold_is_not_given(wanted: str) -> None:
     life = Life()

@@ -138,3 +138,28 @@ def test_no_vote_is_lost_or_invented_by_a_merge(a: int, b: int, c: int, d: int) 
     first, second = bullet("x", helpful=a, harmful=b), bullet("x", "str-00002", helpful=c, harmful=d)
     merged = merge(*choose_survivor(first, second), NOW)
     assert (merged.helpful, merged.harmful) == (a + c, b + d)
+
+
+def test_every_field_of_a_merged_bullet() -> None:
+    kept = bullet(
+        "Find the common denominator", "a-00001", helpful=3, harmful=1, neutral=2, seen=4, created_at=OLD,
+        updated_at=OLD, tags=("bars",), keywords=("lcd",), importance=0.4, ttl_days=2.0, sources=("turn-1",),
+        examples=("t1", "t2"), evidence_count=5, distinct_from=("a-00007",), consolidation_version=1,
+        stated=Stated(confidence=0.9, count=3, at=NEW), context="With fractions",
+    )  # fmt: skip
+    dropped = bullet(
+        "Look for the denominator", "a-00002", helpful=1, harmful=2, neutral=1, seen=2, created_at=NEW,
+        updated_at=NEW, tags=("bars", "order"), keywords=("sums",), importance=0.6, ttl_days=5.0, pinned=True,
+        topic="fractions", concept="sums", slot="goal", sources=("turn-2",), examples=("t2", "t3"),
+        evidence_count=3, distinct_from=("a-00009",), consolidation_version=2, consolidated_from=("a-00000",),
+        stated=Stated(confidence=0.5, count=1, at=OLD), context="Elsewhere",
+    )  # fmt: skip
+    expected = {
+        "helpful": 4, "harmful": 3, "neutral": 3, "seen": 6, "updated_at": NOW, "tags": ("bars", "order"),
+        "keywords": ("lcd", "sums", "look"), "importance": 0.6, "ttl_days": 5.0, "pinned": True,
+        "topic": "fractions", "concept": "sums", "slot": "goal", "sources": ("turn-1", "turn-2"),
+        "examples": ("t1", "t2", "t3"), "evidence_count": 7, "distinct_from": ("a-00007", "a-00009"),
+        "consolidation_version": 2, "consolidated_from": ("a-00001", "a-00000", "a-00002"),
+        "stated": Stated(confidence=0.8, count=4, at=OLD),
+    }  # fmt: skip
+    assert merge(kept, dropped, NOW) == kept.model_copy(update=expected)

@@ -1,0 +1,31 @@
+"""The questions that bullets came from or were cited for, under the names that the bullets have now."""
+
+from __future__ import annotations
+
+from ace_graph.memory import Playbook
+from ace_graph.memory.consolidation.questions import Question, questions_of
+from ace_graph.memory.delta.operations import Merge
+from ace_graph.memory.turn import TurnRecord
+from ace_graph.testing.conformance.writing import NOON
+from tests.memory.store_scenario import Life, bullet
+
+
+def _turn(turn_id: str, task: str = "What is 1/2 + 1/3?", **fields: object) -> TurnRecord:
+    given = {"attempt_id": "1", "mode": "cot", "status": "success", "started_at": NOON, "topic": "fractions"}
+    return TurnRecord.model_validate({"turn_id": turn_id, "task": task, **given, **fields})
+
+
+def test_a_question_belongs_to_what_it_taught_and_to_what_it_cited() -> None:
+    playbook = Playbook.of([bullet(1, examples=("t1",)), bullet(2), bullet(3, examples=("t2",))])
+    turns = [_turn("t1", cited=("gen-00002", "gen-00001", "gone")), _turn("t3"), _turn("t2", "")]
+    assert questions_of(turns, playbook) == (
+        Question("What is 1/2 + 1/3?", "fractions", ("gen-00001", "gen-00002")),
+    )
+
+
+def test_a_merged_bullet_is_named_by_its_survivor_and_a_deleted_turn_asks_nothing() -> None:
+    life = Life(bullet(1, helpful=1), bullet(2))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
+    asked = questions_of([_turn("t1", cited=("gen-00002",))], life.playbook)
+    assert [question.bullet_ids for question in asked] == [("gen-00001",)]
+    assert questions_of([_turn("t1", cited=("gen-00001",), deleted=True)], life.playbook) == ()
