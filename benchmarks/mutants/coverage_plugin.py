@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
@@ -30,9 +31,9 @@ class Measuring:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Generator[None]:
         """Measure the seconds of processor time, those of processes that have ended included."""
-        began = sum(os.times()[:4])
+        began = _processor_seconds()
         yield
-        self._seconds = sum(os.times()[:4]) - began
+        self._seconds = _processor_seconds() - began
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the functions that were called since the last test ended, once the test has passed."""
@@ -48,6 +49,11 @@ class Measuring:
         """Write what was measured."""
         tests = {function: sorted(found) for function, found in sorted(self.tests_of.items())}
         REACHED.write_text(json.dumps({"tests_of": tests, "took": self.took}))
+
+
+def _processor_seconds() -> float:
+    ended = os.times()
+    return time.process_time() + ended.children_user + ended.children_system
 
 
 def pytest_configure(config: pytest.Config) -> None:
