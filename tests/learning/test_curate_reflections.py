@@ -15,7 +15,7 @@ from ace_graph.errors import PlaybookNotFound, ReflectionNotFound, UsageError
 from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, BulletText, CuratedReflections, curate
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import playbook_at
-from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.delta.operations import Add, Reset
 from ace_graph.memory.diff import diff
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
@@ -25,6 +25,7 @@ from ace_graph.resources import Resources
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import adding, rewriting, write
+from tests.consolidation.planted import PARAPHRASES, bullets
 from tests.learning.reflected_runs import add_run, add_runs
 
 FIRST = "Check the rate limit before you call the API"
@@ -171,6 +172,47 @@ async def test_the_model_curator_of_a_turn_decides(store: NamingStore) -> None:
     with ScriptedModel([]) as model:
         again = await curate(store, "bot", reflections, resources=_resources(store, model))
     assert again.status == "repeated", "and no model was asked"
+
+
+async def _planted_alike(store: NamingStore) -> tuple[str, str, str]:
+    """Three bullets that say the same, each with a run and a vote of its own; return their ids."""
+    runs = ("run-0", "run-1", "run-2")
+    await add_runs(store, "bot", [FIRST, FIRST, FIRST])
+    alike = [
+        bullet.model_copy(update={"examples": (run,), "evidence_count": 1, "helpful": 1})
+        for bullet, run in zip(bullets(*PARAPHRASES), runs, strict=True)
+    ]
+    await write(store, "bot", rewriting(Reset(bullets=tuple(alike))))
+    first, second, third = (bullet.id for bullet in alike)
+    return first, second, third
+
+
+async def test_a_strategy_in_two_similar_pairs_is_merged_once(store: NamingStore) -> None:
+    first, second, third = await _planted_alike(store)
+    pairs = [{"type": "MERGE", "bullet_ids": [first, other]} for other in (second, third)]
+    reply = json.dumps({"reasoning": "the same", "operations": [*pairs, {"type": "ADD", "lesson": 1}]})
+    near = "The API counts every page against the rate limit"
+    reflection = await add_run(store, "bot", "run-9", near, minute=9)
+    with ScriptedModel(curator=[reply]) as model:
+        done = await curate(store, "bot", [reflection], resources=_resources(store, model))
+    assert (done.status, [each.text for each in done.added]) == ("curated", [near])
+    assert [(each.op, each.id, each.why) for each in done.refused] == [
+        ("merge", f"{first} {third}", "merged"),
+    ]
+    assert len(done.removed) == 1, "the second pair finds it gone, which is no error"
+    held = [bullet for bullet in await _bullets(store) if bullet.content != near]
+    assert sorted((bullet.evidence_count, bullet.helpful) for bullet in held) == [(1, 1), (2, 2)]
+    assert {run for bullet in held for run in bullet.examples} == {"run-0", "run-1", "run-2"}
+
+
+async def test_a_lesson_like_two_bullets_costs_no_evidence(store: NamingStore) -> None:
+    await _planted_alike(store)
+    reflection = await add_run(store, "bot", "run-9", AGAIN, minute=9)
+    done = await curate(store, "bot", [reflection])
+    assert (done.added, done.removed, len(done.updated)) == ((), (), 1)
+    held = await _bullets(store)
+    assert sum(bullet.evidence_count for bullet in held) == 4
+    assert {run for bullet in held for run in bullet.examples} == {"run-0", "run-1", "run-2", "run-9"}
 
 
 async def test_without_a_model_that_answers_the_rules_curate(store: NamingStore) -> None:
