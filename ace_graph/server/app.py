@@ -34,6 +34,7 @@ from ace_graph.server.middleware.access_log import AccessLogMiddleware
 from ace_graph.server.middleware.body_limit import body_too_large
 from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.server.routes import (
+    batch_reflection,
     chat,
     feedback,
     health,
@@ -58,7 +59,7 @@ _ROUTERS: tuple[APIRouter, ...] = (
     *(playbooks.routes, playbooks.named, playbook_content.named),
     *(playbook_history.named, playbook_curation.named, playbook.named),
     *(playbook_consolidation.routes, templates.routes),
-    *(trajectories.routes, feedback.routes, learner.routes, health.routes),
+    *(trajectories.routes, batch_reflection.routes, feedback.routes, learner.routes, health.routes),
 )
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
 _NO_TELEMETRY: TelemetryConfig = {

@@ -21,6 +21,7 @@ __all__ = [
     "ChatRequest",
     "HistoryMessage",
     "Text",
+    "WholeNumber",
     "history_messages",
     "reply_of",
 ]
@@ -49,8 +50,18 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def _check_number(value: object) -> object:
+    """Refuse text and booleans, which pydantic would read as numbers."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("a whole number")  # noqa: TRY004  pydantic takes a ValueError for a wrong value
+    return value
+
+
 Text = Annotated[str, BeforeValidator(_replace_unstorable)]
 """Text that every store can hold."""
+
+WholeNumber = Annotated[int, BeforeValidator(_check_number)]
+"""A number in a body as JSON Schema has it: 2 and 2.0, and no text."""
 
 
 class HistoryMessage(BaseModel):

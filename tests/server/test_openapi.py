@@ -55,6 +55,7 @@ ROUTES = {
     "/api/playbooks/{playbook_id}/consolidate/undo": {"post"},
     "/api/templates": {"get"},
     "/api/trajectories": {"get"},
+    "/api/trajectories/reflect": {"post"},
     "/api/feedback": {"post"},
     "/api/learner/export": {"get"},
     "/api/learner": {"delete"},

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, BulletTag
@@ -23,7 +23,7 @@ from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import Edit, PlaybookEdit, declare_playbook_id, refused
 from ace_graph.server.routes.playbook import BulletId
-from ace_graph.server.schemas import Text
+from ace_graph.server.schemas import Text, WholeNumber
 
 __all__ = ["RollbackBody", "go_back", "named", "own"]
 
@@ -33,13 +33,6 @@ named = APIRouter(
 )
 
 Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
-
-
-def _number(value: object) -> object:
-    """Refuse text and booleans, which pydantic would read as numbers."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("a whole number")  # noqa: TRY004  pydantic takes a ValueError for a wrong value
-    return value
 
 
 class _Body(BaseModel):
@@ -76,9 +69,7 @@ class QuarantineBody(_Body):
 class RollbackBody(_Body):
     """Where to go back to."""
 
-    version: Annotated[
-        int, Field(ge=0, description="A version that the history still holds."), BeforeValidator(_number)
-    ]
+    version: Annotated[WholeNumber, Field(ge=0, description="A version that the history still holds.")]
 
 
 @named.post("/merge", responses=error_responses(404, 408, 409, 412, 413))

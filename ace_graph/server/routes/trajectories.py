@@ -34,7 +34,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)",
 
 def _check_written(value: object) -> object:
     """Refuse what pydantic would also take for a time, such as a bare number."""
-    if isinstance(value, str) and not _MOMENT.fullmatch(value):
+    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
         raise ValueError("must be a time, written as 2026-01-31T12:00:00Z")
     return value
 
