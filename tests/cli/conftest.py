@@ -1,6 +1,6 @@
 """A folder of its own and an empty environment for every test of the command line.
 
-Does not: replace the program's parts. The store is a real SQLite file, the model the offline tutor.
+Does not: replace the program's parts. The store is a real SQLite file or Neo4j, the model the offline tutor.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pytest
 from ace_graph.settings import variable_names
 from tests.cli.backend import Backend
 from tests.cli.commands import Commands, restored_logging
+from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.warm_python import WarmPython
 
 OTHERS = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM", "XDG_DATA_HOME")
@@ -28,6 +29,18 @@ def ace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_python: WarmPython
     monkeypatch.chdir(tmp_path)
     with restored_logging():
         yield Commands(tmp_path, warm_python)
+
+
+@pytest.fixture
+def shared(ace: Commands, neo4j: Neo4jServer, monkeypatch: pytest.MonkeyPatch) -> Commands:
+    """The commands, with their memory in the Neo4j of the run."""
+    monkeypatch.delenv("ACE_MEMORY_FILE")
+    monkeypatch.setenv("NEO4J_URI", neo4j.uri)
+    for name in ("username", "password", "database"):
+        value = getattr(neo4j, name)
+        if value is not None:
+            monkeypatch.setenv(f"NEO4J_{name.upper()}", value)
+    return ace
 
 
 @pytest.fixture

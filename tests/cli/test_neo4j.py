@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.cli.commands import Commands
-from tests.plugins.neo4j_server import Neo4jServer
-
-
-@pytest.fixture
-def shared(ace: Commands, neo4j: Neo4jServer, monkeypatch: pytest.MonkeyPatch) -> Commands:
-    monkeypatch.delenv("ACE_MEMORY_FILE")
-    monkeypatch.setenv("NEO4J_URI", neo4j.uri)
-    for name in ("username", "password", "database"):
-        value = getattr(neo4j, name)
-        if value is not None:
-            monkeypatch.setenv(f"NEO4J_{name.upper()}", value)
-    return ace
 
 
 def test_the_doctor_shows_server_schema_and_learners(shared: Commands, learner: str) -> None:

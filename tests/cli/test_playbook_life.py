@@ -1,0 +1,93 @@
+"""The whole way through the command line: ten runs, what they have in common, a playbook, and its care."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from pydantic import JsonValue
+
+from ace_graph.testing import GeminiServer
+from ace_graph.testing.gemini_server import GeminiRequest
+from tests.cli.backend import Backend, payload
+from tests.cli.commands import Commands, Json
+
+LESSON = "Give the total of a basket in cents, as a whole number"
+WORDINGS = (LESSON, LESSON + ".", LESSON.replace("cents, as", "cents as"))
+OTHER = "A basket holds at most nine kinds of fruit"
+_BASKET = re.compile(r"total of basket (\d+)\?")
+
+
+def _provider(request: GeminiRequest) -> str:
+    """Right with the lesson in the prompt, wrong without it; the reflector says it in several wordings."""
+    found = _BASKET.search(request.text)
+    number = int(found[1]) if found else 0
+    if "<task>reflect</task>" in request.text:
+        content = OTHER if number == 4 else WORDINGS[number % 3]
+        return json.dumps({"lessons": [{"content": content, "section": "sums"}]})
+    return f"<final>{number}00</final>" if LESSON in request.text else f"<final>about {number}</final>"
+
+
+@pytest.fixture(autouse=True)
+def gemini(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
+    with GeminiServer(_provider) as server:
+        monkeypatch.setenv("GEMINI_API_KEY", "any")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        yield server
+
+
+def _asked(backend: Backend, learner: str, number: int, **more: JsonValue) -> Json:
+    """What a run answers to the question about a basket, judged by the truth."""
+    scratch = {"learner_id": learner, "ground_truth": f"{number}00", "reflect_when": "always", **more}
+    return backend.ask(payload(f"What is the total of basket {number}?", **scratch))["result"]
+
+
+def _contents(ace: Commands, *where: str) -> dict[str, str]:
+    bullets = ace.ok("playbook", "get", *where, "--json").json["bullets"]
+    return {bullet["id"]: bullet["content"] for bullet in bullets}
+
+
+def _live(ace: Commands, backend: Backend, owner: str) -> None:
+    """Ten runs, what they have in common, a playbook, its consolidation, and the way back."""
+    of, shop = ("--learner", owner), ("--name", "shop", "--learner", owner)
+    assert [_asked(backend, owner, n)["verdict"] for n in range(1, 11)] == ["failure", *["success"] * 9]
+    found = ace.ok("reflect", "--batch", *of, "--json").json
+    assert (found["found"], found["unreflected"]) == (10, [])
+    first, second = found["patterns"]
+    assert (first["frequency"], second["frequency"], second["text"]) == (9, 1, OTHER)
+
+    ace.ok("playbook", "create", "shop", *of)
+    named = (first["memory_id"], second["memory_id"])
+    done = ace.ok("playbook", "curate", *named, *shop, "--json").json
+    assert (done["status"], done["label"], len(done["added"])) == ("curated", "1.1", 2)
+    again = ace.ok("playbook", "curate", *named, *shop, "--json").json
+    assert (again["status"], again["label"]) == ("repeated", "1.1")
+
+    ace.ok("playbook", "add", "Weigh the fruit first", "--kind", "strategy", *shop)
+    (added,) = [name for name, text in _contents(ace, *shop).items() if text.startswith("Weigh")]
+    ace.ok("playbook", "edit", added, WORDINGS[1], *shop)
+    before = _contents(ace, *shop)
+    planned = ace.ok("consolidate", *shop, "--dry-run", "--json").json
+    assert (planned["merged"], planned["total"], _contents(ace, *shop)) == (2, 3, before)
+    merged = ace.ok("consolidate", *shop, "--json").json
+    (group,) = merged["groups"]
+    assert set(group["ids"]) == set(planned["groups"][0]["ids"])
+    after = _contents(ace, *shop)
+    assert (len(after), after[group["new_id"]]) == (2, group["text"])
+
+    ace.ok("consolidate", "undo", merged["run_id"], *shop)
+    assert _contents(ace, *shop) == before
+    ace.ok("playbook", "rollback", "2", *shop)
+    assert _contents(ace, *shop) == {each["id"]: each["text"] for each in done["added"]}
+
+
+def test_from_ten_runs_to_a_playbook_and_back(ace: Commands, backend: Backend, learner: str) -> None:
+    _live(ace, backend, learner)
+
+
+def test_from_ten_runs_to_a_playbook_and_back_on_neo4j(
+    shared: Commands, backend: Backend, learner: str
+) -> None:
+    _live(shared, backend, learner)

@@ -1,0 +1,117 @@
+"""The whole way through HTTP: ten turns, what they have in common, a playbook, and its care."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from langchain_core.messages import BaseMessage
+from pydantic import SecretStr
+
+from ace_graph.server import Overrides
+from ace_graph.settings import Settings
+from ace_graph.testing import ScriptedModel
+from tests.plugins.neo4j_server import Neo4jServer
+from tests.server.serving import Json, Served, bearer, serving, settings_for
+
+LESSON = "Give the total of a basket in cents, as a whole number"
+WORDINGS = (LESSON, LESSON + ".", LESSON.replace("cents, as", "cents as"))
+OTHER = "A basket holds at most nine kinds of fruit"
+_BASKET = re.compile(r"total of basket (\d+)\?")
+
+
+def _number(messages: list[BaseMessage]) -> int:
+    found = _BASKET.search(" ".join(message.text for message in messages))
+    assert found is not None
+    return int(found[1])
+
+
+def _answer(messages: list[BaseMessage]) -> str:
+    """Right with the lesson in the prompt, wrong without it."""
+    number = _number(messages)
+    knows = any(LESSON in message.text for message in messages)
+    return f"<final>{number}00</final>" if knows else f"<final>about {number}</final>"
+
+
+def _reflection(messages: list[BaseMessage]) -> str:
+    number = _number(messages)
+    content = OTHER if number == 4 else WORDINGS[number % 3]
+    return json.dumps({"lessons": [{"content": content, "section": "sums"}]})
+
+
+class _User:
+    """A learner at the server; every request must succeed, unless it says otherwise."""
+
+    def __init__(self, served: Served, name: str) -> None:
+        self._served, self.name = served, name
+
+    async def ask(self, number: int, *playbooks: str, status: int = 200) -> Json:
+        question = f"What is the total of basket {number}?"
+        reply = await self._served.post(question, learner=self.name, playbooks=list(playbooks))
+        assert reply.status_code == status, reply.text
+        return reply.json()
+
+    async def call(self, method: str, path: str, body: Json | None = None, status: int = 200) -> Json:
+        reply = await self._served.client.request(method, path, json=body, headers=bearer(self.name))
+        assert reply.status_code == status, reply.text
+        return reply.json() if reply.content else {}
+
+    async def contents(self, path: str) -> dict[str, str]:
+        """What a playbook says, by id."""
+        bullets = (await self.call("GET", path))["bullets"]
+        return {bullet["id"]: bullet["content"] for bullet in bullets}
+
+
+async def _live(settings: Settings, owner_name: str) -> None:
+    """Ten turns, what they have in common, a playbook, its consolidation, and the way back."""
+    model = ScriptedModel(solver=[_answer] * 10, reflector=[_reflection] * 10)
+    async with serving(settings, Overrides(model=model)) as served:
+        owner = _User(served, owner_name)
+        for number in range(1, 11):
+            await owner.ask(number)
+        found = await owner.call("POST", "/api/trajectories/reflect", {})
+        assert (found["found"], found["unreflected"]) == (10, [])
+        first, second = found["patterns"]
+        assert (first["frequency"], second["frequency"], second["text"]) == (9, 1, OTHER)
+
+        made = await owner.call("POST", "/api/playbooks", {"name": "shop"}, status=201)
+        shop = f"/api/playbooks/{made['playbook_id']}"
+        named = {"reflections": [first["memoryId"], second["memoryId"]]}
+        done = await owner.call("POST", f"{shop}/curate", named)
+        assert (done["status"], done["label"], len(done["added"])) == ("curated", "1.1", 2)
+        assert (await owner.call("POST", f"{shop}/curate", named))["status"] == "repeated"
+
+        added = await owner.call(
+            "POST", f"{shop}/bullets", {"content": "Weigh the fruit first", "kind": "strategy"}, status=201
+        )
+        await owner.call("PATCH", f"{shop}/bullets/{added['id']}", {"content": WORDINGS[1]})
+        before = await owner.contents(shop)
+        planned = await owner.call("POST", f"{shop}/consolidate", {"dry_run": True})
+        assert (planned["merged"], planned["total"], await owner.contents(shop)) == (2, 3, before)
+        merged = await owner.call("POST", f"{shop}/consolidate", {})
+        (group,) = merged["groups"]
+        assert set(group["ids"]) == set(planned["groups"][0]["ids"])
+        after = await owner.contents(shop)
+        assert (len(after), after[group["new_id"]]) == (2, group["text"])
+
+        await owner.call("POST", f"{shop}/consolidate/undo", {"run_id": merged["run_id"]})
+        assert await owner.contents(shop) == before
+        await owner.call("POST", f"{shop}/rollback", {"version": 2})
+        assert await owner.contents(shop) == {each["id"]: each["text"] for each in done["added"]}
+
+
+async def test_from_ten_turns_to_a_playbook_and_back(tmp_path: Path, learner: str) -> None:
+    await _live(settings_for(tmp_path), learner)
+
+
+async def test_from_ten_turns_to_a_playbook_and_back_on_neo4j(
+    neo4j: Neo4jServer, tmp_path: Path, learner: str
+) -> None:
+    store = {
+        "store": neo4j.uri,
+        "neo4j_username": neo4j.username or "neo4j",
+        "neo4j_password": None if neo4j.password is None else SecretStr(neo4j.password),
+        "neo4j_database": neo4j.database,
+    }
+    await _live(settings_for(tmp_path, **store), learner)
