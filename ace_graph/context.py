@@ -76,6 +76,11 @@ class ACEContext(BaseModel):
             "A turn never changes them.",
         )
     )
+    teams: Annotated[tuple[ShortText, ...], Field(max_length=1_000)] | None = Field(
+        default=None,
+        description="The learner's teams as the host knows them, for playbooks that are shared with a team. "
+        "Unset: the store's table of teams is asked.",
+    )
     topic: ShortText | None = Field(
         default=None, description="Preferred topic of bullets; inferred when absent."
     )

@@ -3,6 +3,7 @@
     AceError
     ├── UsageError                     you called it wrong; the message says how to call it
     │   ├── InvalidPlaybook            a playbook's name or another field of it can't be used
+    │   ├── InvalidGrant               a subject, a relation or a team can't be used, or not for this playbook
     │   ├── InvalidContext             a field of ACEContext is out of its range, or its name is unknown
     │   ├── InvalidMode                the mode is none of cot, tot, react
     │   ├── InvalidMessage             a message has no content that can be answered
@@ -25,6 +26,7 @@
     │   └── HistoryTooShort            the version asked for was compacted away
     ├── ChangeRefused                  a change of the memory that was asked for can't be made
     │   ├── PlaybookNotFound           there is no playbook of that name, or you may not read it
+    │   ├── PlaybookForbidden          you may read the playbook, but not do this with it
     │   ├── PlaybookExists             the owner has a playbook of that name
     │   ├── PlaybookChanged            it was changed since the version that the change is for
     │   ├── TrajectoryNotFound         the learner has no such trajectory, or no such pending work
@@ -57,6 +59,7 @@ __all__ = [
     "FormatError",
     "HistoryTooShort",
     "InvalidContext",
+    "InvalidGrant",
     "InvalidMessage",
     "InvalidMode",
     "InvalidPlaybook",
@@ -69,6 +72,7 @@ __all__ = [
     "NewerFormat",
     "PlaybookChanged",
     "PlaybookExists",
+    "PlaybookForbidden",
     "PlaybookNotFound",
     "PromptError",
     "RequestRefused",
@@ -110,6 +114,10 @@ class InvalidMessage(UsageError):
 
 class InvalidPlaybook(UsageError):
     """A name, a scope or another field of a named playbook can't be used."""
+
+
+class InvalidGrant(UsageError):
+    """A grant or a team can't be made as it was asked for."""
 
 
 class SyncCallOnPortal(UsageError):
@@ -189,6 +197,10 @@ class ChangeRefused(AceError):
 
 class PlaybookNotFound(ChangeRefused):
     """There is no such playbook, or the caller may not read it: the message is the same."""
+
+
+class PlaybookForbidden(ChangeRefused):
+    """The caller may read the playbook, and has no right to do this with it."""
 
 
 class PlaybookExists(ChangeRefused):

@@ -119,6 +119,7 @@ class Settings(BaseSettings):
     jwt_secret: SecretStr | None = None
     jwks: str | None = None
     jwt_audience: str | None = None
+    jwt_teams_claim: str | None = None
     conversations: str | None = Field(default=None, repr=False)
     conversation_days: Days = 0.0
     conversations_kept: int = Field(default=0, ge=0)

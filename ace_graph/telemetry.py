@@ -1,9 +1,9 @@
 """Audit lines in the log, and OpenTelemetry spans.
 
-The audit line says who exported or deleted everything about a learner, and when, without content. There is
-one span a turn and one a node where OpenTelemetry is installed; a span holds names and ids, never text, and
-of an error its class. The program decides where spans go (`ace_graph.server.telemetry` reads the standard
-environment variables).
+An audit line says who exported or deleted everything about a learner, who shared a playbook with whom, or who
+was refused, and when, without content. There is one span a turn and one a node where OpenTelemetry is
+installed; a span holds names and ids, never text, and of an error its class. The program decides where spans
+go (`ace_graph.server.telemetry` reads the standard environment variables).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Literal
 
-__all__ = ["SpanMaker", "audit", "shown_learner", "span_maker"]
+__all__ = ["SharingAction", "SpanMaker", "audit", "audit_sharing", "shown_learner", "span_maker"]
 
 
 SpanMaker = Callable[[str, Mapping[str, str]], AbstractContextManager[None]]
@@ -66,6 +66,18 @@ def audit(
         str(found).lower(),
         request_id or "-",
     )
+
+
+SharingAction = Literal["denied", "grant", "revoke", "team_add", "team_remove"]
+
+
+def audit_sharing(action: SharingAction, user: str | None, **details: str) -> None:
+    """Log that something was shared, or not any more, or that somebody was refused.
+
+    `details` are ids, subjects and relations, never content; all are quoted. Without a user it was the host.
+    """
+    told = " ".join(f"{name}={_quoted(value)}" for name, value in details.items())
+    logger.info("[ACE Audit] action=%s learner=%s %s", action, _quoted(user or ""), told)
 
 
 def shown_learner(learner_id: str) -> str:

@@ -17,6 +17,7 @@ from ace_graph.cli.commands.consolidate import consolidate
 from ace_graph.cli.commands.learner import learner_commands
 from ace_graph.cli.commands.neo4j import neo4j
 from ace_graph.cli.commands.playbook_named import playbook  # with the commands of all three modules
+from ace_graph.cli.commands.share import share, team
 from ace_graph.cli.commands.trajectory import trajectory
 from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
 from ace_graph.cli.terminal import tolerant_streams
@@ -39,6 +40,8 @@ app.add_typer(adapt, name="adapt")
 app.add_typer(consolidate, name="consolidate")
 app.add_typer(learner_commands, name="learner")
 app.add_typer(neo4j, name="neo4j")
+app.add_typer(share, name="share")
+app.add_typer(team, name="team")
 app.add_typer(trajectory, name="trajectory")
 
 

@@ -15,7 +15,7 @@ DEFAULT_NAME = "default"
 
 
 class Which(NamedTuple):
-    """Whose playbook, and which one."""
+    """Who acts, and which playbook: one of their own, or as owner/name one of somebody else's."""
 
     learner: str
     name: str = DEFAULT_NAME
@@ -25,9 +25,14 @@ class Which(NamedTuple):
         return whose if self.name == DEFAULT_NAME else f"playbook {self.name} of {whose}"
 
 
-Learner = Annotated[str, typer.Option("--learner", "-l", metavar="ID", help="Whose playbook.")]
+Learner = Annotated[
+    str, typer.Option("--learner", "-l", "--as", metavar="ID", help="Who acts, and whose playbook.")
+]
 Named = Annotated[
-    str, typer.Option("--name", "-n", metavar="NAME", help="A named playbook instead of the memory.")
+    str,
+    typer.Option(
+        "--name", "-n", metavar="NAME", help="A named playbook instead of the memory; owner/name: of another."
+    ),
 ]
 StoreUrl = Annotated[
     str | None,

@@ -35,7 +35,7 @@ from ace_graph.memory.similarity.losses import items_of
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.change import commit_checked
-from ace_graph.playbooks.target import Target, target_of
+from ace_graph.playbooks.target import Target, owned_target
 from ace_graph.playbooks.versions import drop_old_versions
 
 __all__ = ["RUN", "consolidate", "distinguish", "identify_similar_memories", "merge_memories"]
@@ -64,7 +64,7 @@ async def consolidate(
     under its `run_id`. Raises PlaybookNotFound, InvalidPlaybook, UsageError, and what the store raises.
     """
     options, moment, run_id = options or Options(), now or utc_now(), run_id or uuid4().hex
-    target = await target_of(store, name, owner)
+    target = await owned_target(store, name, owner)
     outlook = await read_outlook(store, target, moment)
     plan, distinct = await _planned(outlook, options, writer)
     report = planned_report(plan, run_id, outlook.snapshot, distinct, dry_run=dry_run)
@@ -81,7 +81,7 @@ async def identify_similar_memories(
     store: Store, name: str = DEFAULT, owner: str | None = None
 ) -> tuple[tuple[str, ...], ...]:
     """Return the ids of bullets that could be one, group by group. Raises as `consolidate` does."""
-    target = await target_of(store, name, owner)
+    target = await owned_target(store, name, owner)
     outlook = await read_outlook(store, target, utc_now())
     return await asyncio.to_thread(similar_groups, outlook.snapshot.playbook, outlook.policy.similarity)
 
@@ -102,7 +102,7 @@ async def merge_memories(
     PlaybookNotFound, and ChangeRefused where one is unknown or protected, or the text would lose something.
     """
     moment, run_id = now or utc_now(), uuid4().hex
-    target = await target_of(store, name, owner)
+    target = await owned_target(store, name, owner)
     outlook = await read_outlook(store, target, moment)
     found = [outlook.snapshot.playbook.get_bullet(each) for each in dict.fromkeys(ids)]
     bullets = tuple(bullet for bullet in found if bullet is not None)
@@ -131,7 +131,7 @@ async def distinguish(
 
     Raises PlaybookNotFound, and ChangeRefused where one is unknown.
     """
-    target = await target_of(store, name, owner)
+    target = await owned_target(store, name, owner)
     delta = Delta(
         op_id=uuid4().hex,
         now=now or utc_now(),

@@ -15,7 +15,7 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.change import commit_checked
-from ace_graph.playbooks.target import target_of
+from ace_graph.playbooks.target import owned_target
 from ace_graph.playbooks.versions import drop_old_versions
 
 __all__ = ["undo"]
@@ -37,7 +37,7 @@ async def undo(
     ChangeRefused where there is no such run, or a bullet of it has changed since, which it names.
     """
     moment = now or utc_now()
-    target = await target_of(store, name, owner)
+    target = await owned_target(store, name, owner)
     base = await target.store.load(target.key)
     history = await target.store.history(target.key)
     found, entries = _run_of(history, run_id)

@@ -38,7 +38,7 @@ from ace_graph.memory.stores.base import PendingStore
 from ace_graph.models import Usage
 from ace_graph.off_loop import read_text
 from ace_graph.playbooks.content import unknown_examples
-from ace_graph.playbooks.target import Target, not_found, target_of
+from ace_graph.playbooks.target import Target, not_found, owned_target
 from ace_graph.playbooks.versions import content_at, drop_old_versions
 from ace_graph.resources import Resources
 from ace_graph.runtime import Run
@@ -98,12 +98,10 @@ async def curate(
     The bullets name the reflections' trajectories as examples, so a lesson that comes from a new trajectory
     raises the evidence of its bullet by one. The rules curate; the model does where `resources` have one and
     their settings say so (ACE_CURATOR_USE_LLM). Raises UsageError without ids and for more than 200,
-    ReflectionNotFound for a reflection that the owner does not have, PlaybookNotFound, and what the store
-    raises; then nothing was changed.
+    ReflectionNotFound for a reflection that the owner does not have, PlaybookNotFound, PlaybookForbidden, and
+    what the store raises; then nothing was changed.
     """
-    target = await target_of(store, name, owner)
-    if target.ref.owner != owner:
-        raise not_found(name)
+    target = await owned_target(store, name, owner)
     return await curate_target(
         store,
         target,

@@ -11,12 +11,17 @@
 A playbook belongs to an owner, a learner, or to the host application where no owner is named. The name
 `default` is the owner's own memory: it is there from the first thing learned, and can't be created or
 deleted.
+Others read it once it is shared with them (`grant`), as `owner/name`.
 A graph run reads a named playbook when `ACEContext.playbooks` names it; a turn never writes one.
 """
 
 from __future__ import annotations
 
+from ace_graph.memory.sharing.asked import Caller
+from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.sharing.right import Right
 from ace_graph.playbooks.content import Content
+from ace_graph.playbooks.directory import Directory, caller_of
 from ace_graph.playbooks.manage import (
     Change,
     NamedPlaybook,
@@ -28,25 +33,46 @@ from ace_graph.playbooks.manage import (
     update_playbook,
 )
 from ace_graph.playbooks.observed import VersionOutcome, observe_versions
+from ace_graph.playbooks.sharing import (
+    SharedEntry,
+    add_to_team,
+    grant,
+    grants,
+    remove_from_team,
+    revoke,
+    shared_with,
+)
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import get_version, keep_versions, list_versions, restore, version_number
 
 __all__ = [
     "TEMPLATES",
+    "Caller",
     "Change",
     "Content",
+    "Directory",
+    "Grant",
     "NamedPlaybook",
+    "Right",
+    "SharedEntry",
     "Template",
     "VersionOutcome",
+    "add_to_team",
+    "caller_of",
     "create",
     "delete",
     "get_playbook",
     "get_version",
+    "grant",
+    "grants",
     "keep_versions",
     "list_playbooks",
     "list_versions",
     "observe_versions",
+    "remove_from_team",
     "restore",
+    "revoke",
+    "shared_with",
     "template",
     "update",
     "update_playbook",

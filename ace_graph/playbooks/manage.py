@@ -15,11 +15,15 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.sharing.asked import Caller
+from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import naming
 from ace_graph.playbooks.content import Content, adds_of, replacement, unknown_examples
-from ace_graph.playbooks.target import Target, not_found, target_by_id, target_of
+from ace_graph.playbooks.directory import caller_of
+from ace_graph.playbooks.target import Target, User, not_found, target_by_id, target_of
 from ace_graph.playbooks.versions import drop_old_versions
 
 __all__ = [
@@ -96,13 +100,15 @@ async def create(
     description: str = "",
     scope: str = "agent",
     visibility: str = "private",
+    user: User = None,
     change: Change | None = None,
     new_id: Callable[[], str] = lambda: str(uuid4()),
 ) -> str:
     """Create a playbook at version 1.0 and return its id.
 
-    `scope` (agent, user, tenant, global) and `visibility` (private, shared) say who it is meant for; only the
-    owner can read it yet. Raises PlaybookExists for a name that the owner has, InvalidPlaybook for a field
+    Only the owner can read it, unless `visibility` is shared and `scope` is tenant: then the teams that the
+    owner is in now can, each by a grant as viewer. Their names are those of `user`, else of the store's
+    table. Raises PlaybookExists for a name that the owner has, InvalidPlaybook for a field
     that can't be used, ChangeRefused when all of the content is refused; then nothing is written.
     """
     change, ref = change or Change(reason="created"), PlaybookRef(_checked_owner(owner), name)
@@ -112,13 +118,31 @@ async def create(
     unknown = await unknown_examples(naming(store), entry.owner, adds)
     first = replacement(adds, Playbook(), store.policy, entry.created_at, unknown)
     _check_any_accepted(len(adds), first.refused)
-    await playbooks.create(entry, change.delta(first.operation))
+    grants = await _offered(store, entry, user)
+    await playbooks.create(entry, change.delta(first.operation), grants)
     return entry.playbook_id
 
 
-async def get_playbook(store: Store, name: str = DEFAULT, owner: str | None = None) -> NamedPlaybook:
-    """Return an owner's playbook. Raises PlaybookNotFound, InvalidPlaybook."""
-    return await read(store, await target_of(store, name, owner))
+async def _offered(store: Store, entry: PlaybookEntry, user: User) -> tuple[Grant, ...]:
+    """The grants that a new playbook begins with: to the owner's teams, if it is shared with the tenant."""
+    owner = entry.owner
+    if owner is None or (entry.scope, entry.visibility) != ("tenant", "shared"):
+        return ()
+    caller = user if isinstance(user, Caller) else await caller_of(owner, naming(store))
+    teams = sorted(caller.teams)
+    return tuple(
+        Grant(Subject("team", team), "viewer", entry.playbook_id, owner, entry.created_at) for team in teams
+    )
+
+
+async def get_playbook(
+    store: Store, name: str = DEFAULT, owner: str | None = None, *, user: User = None
+) -> NamedPlaybook:
+    """Return a playbook as `user` may read it: an owner's of that name, or `owner/name`.
+
+    Without a user it is the owner who asks. Raises PlaybookNotFound, InvalidPlaybook.
+    """
+    return await read(store, await target_of(store, name, owner, user))
 
 
 async def list_playbooks(
@@ -143,14 +167,16 @@ async def update_playbook(
     owner: str | None = None,
     merge: bool = True,
     change: Change | None = None,
+    user: User = None,
 ) -> str:
     """Add content to a playbook, or with `merge=False` replace all of it; return the playbook's id.
 
     What is known already is reinforced, not doubled. A replacement is a new major version, in one commit; the
-    version before stays readable. Raises PlaybookNotFound, PlaybookChanged, and ChangeRefused when all of
+    version before stays readable. In a playbook of somebody else, `user` changes what they see, and the rest
+    stays. Raises PlaybookNotFound, PlaybookForbidden, PlaybookChanged, and ChangeRefused when all of
     the content is refused; then nothing is written.
     """
-    target = await target_of(store, name, owner)
+    target = await target_of(store, name, owner, user)
     await write(store, target, content, merge=merge, change=change)
     return DEFAULT if target.entry is None else target.entry.playbook_id
 
@@ -163,6 +189,7 @@ async def update(
     merge: bool = True,
     increment_version: bool = True,
     change: Change | None = None,
+    user: User = None,
 ) -> Commit:
     """Do what `update_playbook` does, for the playbook with this id.
 
@@ -170,18 +197,22 @@ async def update(
     """
     change = change or Change()
     amends = replace(change, keeps_label=not increment_version)
-    target = await target_by_id(store, playbook_id)
+    target = await target_by_id(store, playbook_id, user)
     return (await write(store, target, content, merge=merge, change=amends)).commit
 
 
-async def delete(store: Store, playbook_id: str) -> bool:
-    """Delete a playbook with all of its versions; False when there was none.
+async def delete(store: Store, playbook_id: str, *, user: User = None) -> bool:
+    """Delete a playbook with all of its versions and grants; False when there was none.
 
-    Raises InvalidPlaybook for `default`: `forget` deletes a learner's own memory.
+    Raises InvalidPlaybook for `default`: `forget` deletes a learner's own memory. With a `user`, raises
+    PlaybookNotFound and PlaybookForbidden for one who does not own it.
     """
     if playbook_id == DEFAULT:
         raise InvalidPlaybook("the own memory can't be deleted as a playbook: forget the learner instead")
-    return await naming(store).playbooks.forget(playbook_id)
+    if user is None:
+        return await naming(store).playbooks.forget(playbook_id)
+    target = await target_by_id(store, playbook_id, user)
+    return await target.store.forget(target.key)
 
 
 async def read(store: Store, target: Target) -> NamedPlaybook:
@@ -190,6 +221,8 @@ async def read(store: Store, target: Target) -> NamedPlaybook:
     snapshot = await target.store.load(target.key)
     if entry is None or snapshot.absent:
         raise not_found(target.ref.name)
+    if target.asked is not None:
+        entry = replace(entry, description=outgoing_text(entry.description))
     return NamedPlaybook(replace(entry, version=snapshot.version), snapshot)
 
 
@@ -203,7 +236,8 @@ async def write(
     if merge:
         delta = change.delta(*adds)
     else:
-        unknown = await unknown_examples(naming(store), target.ref.owner, adds)
+        own = target.asked is None  # examples of others are left out later, known or not
+        unknown = await unknown_examples(naming(store), target.ref.owner, adds) if own else frozenset[str]()
         new = replacement(adds, base.playbook, target.store.policy, change.now or utc_now(), unknown)
         delta, refused = change.delta(new.operation), new.refused
         _check_any_accepted(len(adds), refused)

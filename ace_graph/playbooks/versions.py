@@ -15,13 +15,14 @@ from ace_graph.memory.delta.rollback import rollback_to
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import PlaybookStore, StoredVersion, naming
-from ace_graph.playbooks.target import Target, not_found, target_of
+from ace_graph.playbooks.target import Target, User, check_owner, not_found, target_of
 
 __all__ = [
     "content_at",
     "drop_old_versions",
     "get_version",
     "keep_versions",
+    "list_target",
     "list_versions",
     "restore",
     "restore_target",
@@ -30,16 +31,21 @@ __all__ = [
 
 
 async def list_versions(
-    store: Store, name: str = DEFAULT, owner: str | None = None
+    store: Store, name: str = DEFAULT, owner: str | None = None, *, user: User = None
 ) -> tuple[StoredVersion, ...]:
     """Return the versions of a playbook, the newest first, with who made each, when and why.
 
-    Amendments have the label of the version before. Raises PlaybookNotFound.
+    Amendments have the label of the version before. Of somebody else's playbook, `user` sees no reasons.
+    Raises PlaybookNotFound.
     """
-    target = await target_of(store, name, owner)
+    return await list_target(await target_of(store, name, owner, user))
+
+
+async def list_target(target: Target) -> tuple[StoredVersion, ...]:
+    """Return the versions of the playbook at a target; see `list_versions`."""
     found = await target.store.versions(target.key)
     if not found and (await target.store.load(target.key)).absent:
-        raise not_found(name)
+        raise not_found(target.ref.name)
     return found[::-1]
 
 
@@ -65,19 +71,22 @@ async def restore(
     author: str = "host",
     now: datetime | None = None,
     expected_etag: str | None = None,
+    user: User = None,
 ) -> Commit:
-    """Make a playbook what it was at a version, as a new major version.
+    """Make a playbook what it was at a version, as a new major version. Only the owner can.
 
     `version` is a number, or a label such as "1.2": the newest version with it. Raises PlaybookNotFound,
-    PlaybookChanged, ChangeRefused for the present version, HistoryTooShort for one whose content was dropped.
+    PlaybookForbidden, PlaybookChanged, ChangeRefused for the present version, HistoryTooShort for one whose
+    content was dropped.
     """
-    target = await target_of(store, name, owner)
+    target = await target_of(store, name, owner, user)
     delta = Delta(op_id=uuid4().hex, now=now or utc_now(), author=author, expected_etag=expected_etag)
     return await restore_target(target, version, delta)
 
 
 async def restore_target(target: Target, version: int | str, delta: Delta) -> Commit:
     """Commit the return to a version under the op id, author and moment of `delta`; see `restore`."""
+    check_owner(target)
     n = version_number(await target.store.versions(target.key), version)
     base = await target.store.load(target.key)
     if base.version.n == n:

@@ -156,7 +156,7 @@ async def load_memory(run: Run) -> Memory:
         read_only = base
         read: tuple[PlaybookRead, ...] = ()
         if wanted:
-            snapshot, read_only, read = await load_attached(learner_id, wanted, run.resources)
+            snapshot, read_only, read = await load_attached(learner_id, wanted, run.resources, context.teams)
         elif isinstance(context, PrefetchedContext):
             snapshot = await context.loading
         else:

@@ -44,6 +44,7 @@ from ace_graph.server.routes import (
     playbook_content,
     playbook_curation,
     playbook_history,
+    playbook_sharing,
     playbooks,
     templates,
     trajectories,
@@ -58,7 +59,7 @@ _ROUTERS: tuple[APIRouter, ...] = (
     *(playbook_history.own, playbooks.own, playbook_curation.own, playbook.own),
     *(playbooks.routes, playbooks.named, playbook_content.named),
     *(playbook_history.named, playbook_curation.named, playbook.named),
-    *(playbook_consolidation.routes, templates.routes),
+    *(playbook_consolidation.routes, playbook_sharing.routes, templates.routes),
     *(trajectories.routes, batch_reflection.routes, feedback.routes, learner.routes, health.routes),
 )
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.

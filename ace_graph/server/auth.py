@@ -1,4 +1,4 @@
-"""Authentication: the learner is the subject of a bearer token.
+"""Authentication: the learner is the subject of a bearer token; the learner's teams may be a claim of it.
 
 The algorithm is pinned by the server's key, never chosen by the token. A token must have a subject and an
 expiry, and our audience if it names one. The server issues no tokens.
@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import jwt
 
 from ace_graph.errors import ConfigurationError, InvalidContext, RequestRefused
 from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.playbooks.directory import listed_teams
 from ace_graph.server.clock import Clock
 from ace_graph.server.jwks import KeySet
 from ace_graph.settings import Settings
 
-__all__ = ["DEVELOPMENT_LEARNER", "Authenticator", "make_authenticator"]
+__all__ = ["DEVELOPMENT_LEARNER", "Authenticator", "Identity", "make_authenticator"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -29,6 +30,13 @@ MIN_SECRET_BYTES = 32
 _REQUIRED_CLAIMS = ("exp", "sub")
 
 
+class Identity(NamedTuple):
+    """Who sends a request. `teams` are those of the token's claim; None: the store's table is asked."""
+
+    learner: str
+    teams: frozenset[str] | None = None
+
+
 class Authenticator(Protocol):
     """Finds the learner of a request."""
 
@@ -37,9 +45,16 @@ class Authenticator(Protocol):
         """Whether no token is needed and everybody is one learner."""
         ...
 
-    async def learner(self, authorization: str | None) -> str:
-        """Return the learner of a request with this header. Raises RequestRefused (401, or 503)."""
+    async def identity(self, authorization: str | None) -> Identity:
+        """Return who sends a request with this header. Raises RequestRefused (401, or 503)."""
         ...
+
+
+class Accepted(NamedTuple):
+    """The audience that a token must name where it names one, and the claim that lists the teams."""
+
+    audience: str | None
+    teams_claim: str | None
 
 
 class DevelopmentAuthenticator:
@@ -47,9 +62,9 @@ class DevelopmentAuthenticator:
 
     development = True
 
-    async def learner(self, authorization: str | None) -> str:
+    async def identity(self, authorization: str | None) -> Identity:
         """Return the learner `local`."""
-        return DEVELOPMENT_LEARNER
+        return Identity(DEVELOPMENT_LEARNER)
 
 
 class SecretAuthenticator:
@@ -57,13 +72,13 @@ class SecretAuthenticator:
 
     development = False
 
-    def __init__(self, secret: str, audience: str | None) -> None:
+    def __init__(self, secret: str, accepted: Accepted) -> None:
         self._secret = secret
-        self._audience = audience
+        self._accepted = accepted
 
-    async def learner(self, authorization: str | None) -> str:
+    async def identity(self, authorization: str | None) -> Identity:
         """Return the subject of the token."""
-        return _subject(_bearer_token(authorization), self._secret, "HS256", self._audience)
+        return _identity(_bearer_token(authorization), self._secret, "HS256", self._accepted)
 
 
 class KeySetAuthenticator:
@@ -71,11 +86,11 @@ class KeySetAuthenticator:
 
     development = False
 
-    def __init__(self, keys: KeySet, audience: str | None) -> None:
+    def __init__(self, keys: KeySet, accepted: Accepted) -> None:
         self._keys = keys
-        self._audience = audience
+        self._accepted = accepted
 
-    async def learner(self, authorization: str | None) -> str:
+    async def identity(self, authorization: str | None) -> Identity:
         """Return the subject of the token."""
         token = _bearer_token(authorization)
         try:
@@ -85,13 +100,14 @@ class KeySetAuthenticator:
         key = await self._keys.find(key_id if isinstance(key_id, str) else None)
         if key is None:
             raise _unauthorized("invalid_token", "the token is not valid")
-        return _subject(token, key.key, key.algorithm_name, self._audience)
+        return _identity(token, key.key, key.algorithm_name, self._accepted)
 
 
 def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:
     """Return the authenticator of these settings. Raises ConfigurationError for a weak secret."""
+    accepted = Accepted(settings.jwt_audience, settings.jwt_teams_claim)
     if settings.jwks is not None:
-        return KeySetAuthenticator(KeySet(settings.jwks, clock), settings.jwt_audience)
+        return KeySetAuthenticator(KeySet(settings.jwks, clock), accepted)
     if settings.jwt_secret is None:
         return DevelopmentAuthenticator()
     secret = settings.jwt_secret.get_secret_value()
@@ -100,7 +116,7 @@ def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:
             f"ACE_JWT_SECRET is shorter than {MIN_SECRET_BYTES} bytes and could be guessed: "
             'make one with python -c "import secrets; print(secrets.token_hex(32))"'
         )
-    return SecretAuthenticator(secret, settings.jwt_audience)
+    return SecretAuthenticator(secret, accepted)
 
 
 def _bearer_token(authorization: str | None) -> str:
@@ -111,7 +127,7 @@ def _bearer_token(authorization: str | None) -> str:
     return token
 
 
-def _subject(token: str, key: object, algorithm: str, audience: str | None) -> str:
+def _identity(token: str, key: object, algorithm: str, accepted: Accepted) -> Identity:
     try:
         claims = cast(
             "Mapping[str, object]",
@@ -119,11 +135,14 @@ def _subject(token: str, key: object, algorithm: str, audience: str | None) -> s
                 token,
                 key,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # PyJWT's own union of key classes
                 algorithms=[algorithm],
-                audience=audience,
+                audience=accepted.audience,
                 options={"require": list(_REQUIRED_CLAIMS), "verify_iat": False},
             ),
         )
-        return checked_learner_id(claims["sub"])
+        name = accepted.teams_claim
+        # A token without the claim, or with another value than a list of names, is of nobody's team.
+        teams = None if name is None else listed_teams(claims.get(name))
+        return Identity(checked_learner_id(claims["sub"]), teams)
     except jwt.ExpiredSignatureError as error:
         raise _unauthorized("expired_token", "the token has expired") from error
     except (jwt.PyJWTError, InvalidContext, ValueError) as error:

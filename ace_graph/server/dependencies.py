@@ -9,18 +9,19 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from ace_graph.graph import ACEGraph
+from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.resources import Resources
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware.access_control import learner_of
+from ace_graph.server.middleware.access_control import learner_of, teams_of, user_of
 from ace_graph.server.routes.learner_export import Exports
 from ace_graph.server.turns.manager import Turns
 from ace_graph.settings import Settings
 
-__all__ = ["Learner", "Services", "ServicesDep"]
+__all__ = ["ClaimedTeams", "Learner", "Services", "ServicesDep", "User"]
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,9 @@ ServicesDep = Annotated[Services, Depends(_services)]
 
 Learner = Annotated[str, Depends(learner_of)]
 """The learner of the request, as an argument of a route."""
+
+ClaimedTeams = Annotated[frozenset[str] | None, Depends(teams_of)]
+"""The teams that the request's token names, as an argument of a route; None: the table is to be asked."""
+
+User = Annotated[Caller | str, Depends(user_of)]
+"""Who sends the request, as an argument of a route that reaches playbooks of others."""

@@ -23,6 +23,7 @@ from ace_graph.errors import (
     ConfigurationError,
     HistoryTooShort,
     InvalidContext,
+    InvalidGrant,
     InvalidMessage,
     InvalidMode,
     InvalidPlaybook,
@@ -30,6 +31,7 @@ from ace_graph.errors import (
     ModelError,
     PlaybookChanged,
     PlaybookExists,
+    PlaybookForbidden,
     PlaybookNotFound,
     ReflectionNotFound,
     RequestRefused,
@@ -141,6 +143,8 @@ _HTTP_ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (HistoryTooShort, 404, "not_found", "the history does not hold this version"),
     (StoreError, 500, "memory_failed", "the memory can't be read or written"),
     (PlaybookNotFound, 404, "not_found", "there is no such playbook of yours"),
+    (PlaybookForbidden, 403, "forbidden", "you may read this playbook, and not do this with it"),
+    (InvalidGrant, 409, "refused", "this playbook can't be shared like this"),
     (PlaybookExists, 409, "exists", "there is a playbook of this name: choose another one"),
     (PlaybookChanged, 412, "changed", "the playbook was changed meanwhile: read it again"),
     (InvalidPlaybook, 409, "refused", "this can't be done with a playbook, or not under this name"),
@@ -175,7 +179,7 @@ _BY_STATUS = {
 }
 _MEANING = {
     401: "No token, or none that is valid.",
-    403: "Without a secret for tokens only this machine is served.",
+    403: "The playbook may be read, and not used like this; or, without a secret, it is another machine.",
     404: "There is no such thing of this learner.",
     408: "The body took too long to arrive.",
     409: "It can't be done now: a turn is under way, or the state has changed.",

@@ -71,7 +71,11 @@ async def open_services(
         )
         wake = await stack.enter_async_context(background_worker(settings, model, store, snapshots, clock))
         limits = ServingLimits(settings.server_turns, settings.server_timeout, settings.conversation_messages)
-        turns = Turns(TurnResources(graph, store, snapshots, conversations, limits, clock, metrics, wake))
+        teams_in_tokens = settings.jwt_teams_claim is not None
+        turn_resources = TurnResources(
+            graph, store, snapshots, conversations, limits, clock, metrics, wake, teams_in_tokens
+        )
+        turns = Turns(turn_resources)
         stack.push_async_callback(turns.drain, settings.server_grace)
         await stack.enter_async_context(recovery_loop(turns, conversations, store, clock))
         jobs = [memory_cleaning(store, settings, clock.now, clock.sleep)]

@@ -16,6 +16,9 @@ from ace_graph.memory.commit import CommitPlan, NewToken, commit_key, plan, refe
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.sharing.asked import Asked
+from ace_graph.memory.sharing.edits import permitted
+from ace_graph.memory.sharing.grant import Grant
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord
 
@@ -26,7 +29,9 @@ __all__ = ["CommitQueue", "CommitRequest", "QueueSlot"]
 class CommitRequest:
     """The arguments of one call of `commit`. `base` is the caller's, even where the queue has a newer one.
 
-    `entry` is that of a playbook which this commit creates.
+    `entry` is that of a playbook which this commit creates, with the `grants` on it. `asked` is the caller of
+    a commit to somebody else's playbook: the store checks the caller's right to write under its lock, and the
+    delta is planned there, as far as it is permitted.
     """
 
     learner: str
@@ -37,6 +42,8 @@ class CommitRequest:
     policy: Policy
     new_token: NewToken
     entry: PlaybookEntry | None = None
+    grants: tuple[Grant, ...] = ()
+    asked: Asked | None = None
 
     @property
     def key(self) -> str:
@@ -50,16 +57,22 @@ class CommitRequest:
 
     @property
     def must_read(self) -> bool:
-        """Whether it changes or completes something stored, which must be read under the lock first."""
-        return isinstance(self.record, Amend) or isinstance(self.pending, PendingItem)
+        """Whether something stored must be read under the lock first: what it changes, or the right to it."""
+        return (
+            self.asked is not None or isinstance(self.record, Amend) or isinstance(self.pending, PendingItem)
+        )
 
     def references(self, current: Snapshot) -> frozenset[str]:
         """Return the trajectories to look up under the lock before this is planned on `current`."""
         return references(self.delta, current, self.new_turn)
 
     def plan(self, current: Snapshot, unknown: Collection[str] = ()) -> CommitPlan:
-        """Return what to write onto `current`; `unknown` of its `references` are not stored."""
-        return plan(current, self.delta, self.policy, self.new_turn, self.new_token, unknown)
+        """Return what to write onto `current`; `unknown` of its `references` are not stored.
+
+        Raises PlaybookForbidden and ChangeRefused for what the caller who asked may not change.
+        """
+        delta = self.delta if self.asked is None else permitted(self.delta, current.playbook)
+        return plan(current, delta, self.policy, self.new_turn, self.new_token, unknown)
 
 
 @dataclass

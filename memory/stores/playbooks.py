@@ -7,7 +7,7 @@ for a learner's memory (commits, conflicts, op ids, history, export, forget) hol
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeGuard
@@ -20,10 +20,13 @@ from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.sharing.asked import Asked
+from ace_graph.memory.sharing.grant import Grant, Subject
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store
 
 __all__ = [
+    "ContentStore",
     "NamingStore",
     "PlaybookStore",
     "StoredVersion",
@@ -47,7 +50,7 @@ class StoredVersion:
     readable: bool = True
 
 
-class VersionedStore(CleanableStore, Protocol):
+class ContentStore(Store, Protocol):
     """A store that lists the versions of what is under a key, and reads their content."""
 
     async def versions(self, key: str) -> tuple[StoredVersion, ...]:
@@ -59,15 +62,30 @@ class VersionedStore(CleanableStore, Protocol):
         ...
 
 
+class VersionedStore(CleanableStore, ContentStore, Protocol):
+    """A ContentStore that can be cleaned."""
+
+
 class PlaybookStore(VersionedStore, Protocol):
     """The namespace of named playbooks. In the methods of `Store`, the learner's id is a playbook's id here.
 
     No history is compacted by itself: `keep_versions` decides what stays readable. `forget` deletes the entry
-    with everything else. A commit to a playbook that was deleted raises LearnerForgotten.
+    and the grants with everything else. A commit to a playbook that was deleted raises LearnerForgotten.
     """
 
-    async def create(self, entry: PlaybookEntry, delta: Delta) -> Commit:
-        """Store the entry and commit `delta`, atomically. Both are new, or this is a repetition.
+    def asked(self, asked: Asked) -> PlaybookStore:
+        """Return the same playbooks, for what one caller does with one playbook of somebody else.
+
+        Every call on that playbook begins with `asked.check`, in its own transaction, on the entry and the
+        grants as they are stored then: reading needs the right to read, `commit` to write, `forget`,
+        `export` and all about grants to own. Grants change under the lock of commits, so that no commit
+        passes a revocation. A commit is planned under the lock, with `CommitRequest.plan`, which lets the
+        caller change only what they see.
+        """
+        ...
+
+    async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
+        """Store the entry and its grants, and commit `delta`, atomically. All is new, or a repetition.
 
         Raises PlaybookExists where the owner has a playbook of that name, whoever created it first.
         """
@@ -90,6 +108,30 @@ class PlaybookStore(VersionedStore, Protocol):
         """Return at most `limit` entries of one owner in the order of their name keys, after `after`."""
         ...
 
+    async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
+        """Return at most `limit` grants of a playbook in the order of the subjects' texts, after `after`."""
+        ...
+
+    async def put_grant(self, grant: Grant) -> None:
+        """Store a grant in the place of the one that its subject had, under the playbook's lock.
+
+        Raises PlaybookNotFound for a playbook that is not there.
+        """
+        ...
+
+    async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
+        """Delete a subject's grant, under the playbook's lock; False where there was none."""
+        ...
+
+    async def shared_with(
+        self, subjects: Sequence[str], limit: int = 100, after: str = ""
+    ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
+        """Return at most `limit` playbooks with a grant to one of the subjects, and these grants.
+
+        They come in the order of their ids, after the id `after`; subjects are texts such as `user:bob`.
+        """
+        ...
+
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Keep the versions from `base` on, and before it only those of `contents`, which has `base` too.
 
@@ -99,9 +141,11 @@ class PlaybookStore(VersionedStore, Protocol):
 
 
 class NamingStore(VersionedStore, Protocol):
-    """A store with a namespace of named playbooks.
+    """A store with a namespace of named playbooks, and a table of teams.
 
-    `forget` deletes the learner's playbooks, `export` holds them.
+    `forget` deletes the learner's playbooks, the grants to the learner and the learner's memberships, and
+    takes the learner's name out of grants to others; `export` holds the playbooks. Teams are there as long
+    as they have members. All names are compared exactly.
     """
 
     @property
@@ -112,7 +156,31 @@ class NamingStore(VersionedStore, Protocol):
     async def load_attached(
         self, learner_id: str, wanted: Sequence[Wanted], known: Snapshot | None = None
     ) -> Loaded:
-        """Do what `load` does, and read named playbooks with it, in the same read."""
+        """Do what `load` does, and read named playbooks with it and their grants, in the same read."""
+        ...
+
+    async def teams_of(self, user: str) -> tuple[str, ...]:
+        """Return the teams that a user is in, in order."""
+        ...
+
+    async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return at most `limit` teams in order, after the team `after`."""
+        ...
+
+    async def teams_like(self, team: str) -> tuple[str, ...]:
+        """Return other teams whose `team_key` is that of this one."""
+        ...
+
+    async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return at most `limit` members of a team in order, after the member `after`."""
+        ...
+
+    async def add_members(self, team: str, members: Collection[str]) -> int:
+        """Add members to a team, which begins with its first; return how many were not in it."""
+        ...
+
+    async def remove_members(self, team: str, members: Collection[str]) -> int:
+        """Remove members of a team; return how many were in it."""
         ...
 
 

@@ -51,6 +51,7 @@ ROUTES = {
     **{f"{PLAYBOOK[1]}/{name}": {"get"} for name in ("stats", "export")},
     **{f"{PLAYBOOK[1]}/{name}": {"post"} for name in ("import", "clear", "rescreen")},
     "/api/playbooks/{playbook_id}/curate": {"post"},
+    "/api/playbooks/{playbook_id}/grants": {"get", "post", "delete"},
     "/api/playbooks/{playbook_id}/consolidate": {"post"},
     "/api/playbooks/{playbook_id}/consolidate/undo": {"post"},
     "/api/templates": {"get"},

@@ -171,7 +171,8 @@ def delete(url: str | None, which: Which) -> None:
     """Delete a playbook."""
 
     async def job(store: Store, target: Target) -> bool:
-        return await playbooks.delete(store, which.name if target.entry is None else target.key)
+        name = which.name if target.entry is None else target.key
+        return await playbooks.delete(store, name, user=which.learner)
 
     if not on_playbook(url, which, job):
         raise ChangeRefused(f"{which.name} was deleted by somebody else meanwhile")

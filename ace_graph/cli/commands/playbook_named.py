@@ -50,7 +50,7 @@ def create(
     learner: Learner = DEFAULT_LEARNER,
     description: Annotated[str, typer.Option(help="What it is about.")] = "",
     scope: Annotated[Scope, typer.Option(help="Whom it is meant for.")] = Scope.agent,
-    visibility: Annotated[Visibility, typer.Option(help="Stored; only you can read it yet.")] = (
+    visibility: Annotated[Visibility, typer.Option(help="shared, with scope tenant: your teams read it.")] = (
         Visibility.private
     ),
     as_json: Json = False,

@@ -14,14 +14,15 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ace_graph.errors import RequestRefused
-from ace_graph.server.auth import Authenticator
+from ace_graph.memory.sharing.asked import Caller
+from ace_graph.server.auth import Authenticator, Identity
 from ace_graph.server.errors import error_response
 from ace_graph.server.middleware.body_limit import BoundedBody, body_too_large
 from ace_graph.server.middleware.rate_limit import TokenBucket
 
-__all__ = ["AccessControl", "is_loopback", "learner_of"]
+__all__ = ["AccessControl", "is_loopback", "learner_of", "teams_of", "user_of"]
 
-_LEARNER = "ace_learner"
+_IDENTITY = "ace_identity"
 
 
 def is_loopback(host: str) -> bool:
@@ -56,9 +57,9 @@ class AccessControl:
                 _check_local(scope, headers)
             # If the application is mounted under a prefix, ASGI's path includes it.
             if str(scope["path"]).removeprefix(scope.get("root_path", "")).startswith("/api/"):
-                learner = await self._authenticator.learner(headers.get("authorization"))
-                self._rate_limit.take(learner)
-                scope[_LEARNER] = learner
+                identity = await self._authenticator.identity(headers.get("authorization"))
+                self._rate_limit.take(identity.learner)
+                scope[_IDENTITY] = identity
             await self._app(scope, await self._bounded(headers, receive), send)
         except RequestRefused as error:
             await error_response(error)(scope, receive, send)
@@ -74,10 +75,25 @@ class AccessControl:
 
 async def learner_of(request: Request) -> str:  # FastAPI runs what is not async in a thread
     """Return the authenticated learner. Raises RequestRefused if there is none."""
-    learner: object = request.scope.get(_LEARNER)
-    if not isinstance(learner, str):
+    return _identity(request).learner
+
+
+async def teams_of(request: Request) -> frozenset[str] | None:
+    """Return the teams that the token names; None where the store's table is to be asked."""
+    return _identity(request).teams
+
+
+async def user_of(request: Request) -> Caller | str:
+    """Return the authenticated learner with the token's teams, or by name where the table is to be asked."""
+    found = _identity(request)
+    return found.learner if found.teams is None else Caller(found.learner, found.teams)
+
+
+def _identity(request: Request) -> Identity:
+    found: object = request.scope.get(_IDENTITY)
+    if not isinstance(found, Identity):
         raise RequestRefused(401, "no_token", "send a bearer token: Authorization: Bearer ...")
-    return learner
+    return found
 
 
 def _check_local(scope: Scope, headers: Headers) -> None:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Path
 from fastapi.responses import StreamingResponse
 
 from ace_graph.errors import RequestRefused
-from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.dependencies import ClaimedTeams, Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.sse import SSE_RESPONSES, sse_response
 from ace_graph.server.schemas import ChatReply, ChatRequest
@@ -22,22 +22,26 @@ _ERRORS = error_responses(404, 408, 409, 413, 501, 502, 504)
 
 
 @routes.post("/chat", responses=_ERRORS, response_model_exclude_none=True)
-async def chat(request: ChatRequest, learner: Learner, services: ServicesDep) -> ChatReply:
+async def chat(
+    request: ChatRequest, learner: Learner, teams: ClaimedTeams, services: ServicesDep
+) -> ChatReply:
     """Answer a message.
 
     One turn at a time in a conversation: a second one is 409. When the client hangs up the turn goes on.
     """
-    turn = await services.turns.begin(request, learner, uuid4().hex)
+    turn = await services.turns.begin(request, learner, uuid4().hex, teams)
     return await turn.outcome()
 
 
 @routes.post("/chat/stream", responses={**SSE_RESPONSES, **_ERRORS}, response_class=StreamingResponse)
-async def chat_stream(request: ChatRequest, learner: Learner, services: ServicesDep) -> StreamingResponse:
+async def chat_stream(
+    request: ChatRequest, learner: Learner, teams: ClaimedTeams, services: ServicesDep
+) -> StreamingResponse:
     """Answer a message as server-sent events.
 
     When the client hangs up the turn goes on; `GET /api/ai/chat/stream/{streamId}` resumes the stream.
     """
-    return sse_response(await services.turns.begin(request, learner, uuid4().hex))
+    return sse_response(await services.turns.begin(request, learner, uuid4().hex, teams))
 
 
 @routes.get(

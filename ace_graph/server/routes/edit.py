@@ -21,12 +21,13 @@ from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection, Report
 from ace_graph.memory.delta.operations import Delta, Operation
+from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.bullets import change_bullets
-from ace_graph.playbooks.target import Target, not_found, target_by_id, target_of
-from ace_graph.server.dependencies import Learner, Services, ServicesDep
+from ace_graph.playbooks.target import Target, check_owner, target_by_id, target_of
+from ace_graph.server.dependencies import Learner, Services, ServicesDep, User
 from ace_graph.server.routes.change_reply import ChangeReply, change_reply
 
 __all__ = [
@@ -39,7 +40,8 @@ __all__ = [
     "PlaybookId",
     "declare_playbook_id",
     "key_of",
-    "playbook_of_learner",
+    "own_playbook",
+    "playbook_of",
     "refused",
     "request_id_of",
     "tag_version",
@@ -68,23 +70,27 @@ async def declare_playbook_id(playbook_id: PlaybookId) -> None:
     """Check the id in the path; `Place` reads it."""
 
 
-async def playbook_of_learner(store: Store, playbook_id: str, learner: str) -> Target:
-    """Return where a playbook of this learner is. Raises PlaybookNotFound."""
+async def playbook_of(store: Store, playbook_id: str, user: Caller | str) -> Target:
+    """Return where a playbook is that this user may read. Raises PlaybookNotFound."""
     if playbook_id == DEFAULT:
-        return await target_of(store, DEFAULT, learner)
-    target = await target_by_id(store, playbook_id)
-    if target.ref.owner != learner:
-        raise not_found(playbook_id)
+        return await target_of(store, DEFAULT, user.user if isinstance(user, Caller) else user)
+    return await target_by_id(store, playbook_id, user)
+
+
+async def own_playbook(store: Store, playbook_id: str, user: Caller | str) -> Target:
+    """Return where a playbook of this user is. Raises PlaybookNotFound, PlaybookForbidden."""
+    target = await playbook_of(store, playbook_id, user)
+    check_owner(target)
     return target
 
 
-async def _place(request: Request, learner: Learner, services: ServicesDep) -> Target:
+async def _place(request: Request, user: User, services: ServicesDep) -> Target:
     playbook_id = str(request.path_params.get("playbook_id", DEFAULT))
-    return await playbook_of_learner(services.store, playbook_id, learner)
+    return await playbook_of(services.store, playbook_id, user)
 
 
 Place = Annotated[Target, Depends(_place)]
-"""The playbook in the path, else the learner's own memory."""
+"""The playbook in the path, which the learner may read, else the learner's own memory."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,7 @@ class Edit:
 
     services: Services
     learner: str
+    user: Caller | str
     target: Target
     response: Response
     if_match: str | None
@@ -154,19 +161,20 @@ async def _edit(
     response: Response,
     target: Place,
     learner: Learner,
+    user: User,
     services: ServicesDep,
     if_match: IfMatch = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Edit:
     key = key_of(idempotency_key)
     if key is None:
-        return Edit(services, learner, target, response, if_match, f"http-{uuid4().hex}")
+        return Edit(services, learner, user, target, response, if_match, f"http-{uuid4().hex}")
     op_id = f"{key}-{await request_id_of(request)}"
     versions = await target.store.versions(target.key)
     under_key = {version.op_id for version in versions if version.op_id.startswith(key)}
     if under_key and not any(each.startswith(op_id) for each in under_key):
         raise RequestRefused(409, "key_used", "this Idempotency-Key was used for another request")
-    return Edit(services, learner, target, response, if_match, op_id, repeats=bool(under_key))
+    return Edit(services, learner, user, target, response, if_match, op_id, repeats=bool(under_key))
 
 
 PlaybookEdit = Annotated[Edit, Depends(_edit)]

@@ -11,9 +11,9 @@ from ace_graph.consolidation import Consolidation, Options, consolidate, undo
 from ace_graph.errors import ChangeRefused, PlaybookChanged, PlaybookExists, PlaybookNotFound, RequestRefused
 from ace_graph.memory.bullet import Share
 from ace_graph.memory.views.kinds import BulletKind
-from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.dependencies import Learner, ServicesDep, User
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.edit import PlaybookId, playbook_of_learner
+from ace_graph.server.routes.edit import PlaybookId, own_playbook
 from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]
@@ -90,10 +90,10 @@ class UndoneReply(_Body):
 
 @routes.post("/{playbook_id}/consolidate", responses=error_responses(404, 408, 409, 413))
 async def consolidate_playbook(
-    playbook_id: PlaybookId, body: ConsolidateBody, learner: Learner, services: ServicesDep
+    playbook_id: PlaybookId, body: ConsolidateBody, learner: Learner, user: User, services: ServicesDep
 ) -> ConsolidationReply:
     """Merge bullets that say the same, or with `dry_run` say which. It can be taken back."""
-    target = await playbook_of_learner(services.store, playbook_id, learner)
+    target = await own_playbook(services.store, playbook_id, user)
     options = Options(
         body.kind,
         body.topic,
@@ -108,10 +108,10 @@ async def consolidate_playbook(
 
 @routes.post("/{playbook_id}/consolidate/undo", responses=error_responses(404, 408, 409, 413))
 async def undo_consolidation(
-    playbook_id: PlaybookId, body: UndoBody, learner: Learner, services: ServicesDep
+    playbook_id: PlaybookId, body: UndoBody, learner: Learner, user: User, services: ServicesDep
 ) -> UndoneReply:
     """Take back a run. Refused, with the ids, where one of its bullets has changed since."""
-    target = await playbook_of_learner(services.store, playbook_id, learner)
+    target = await own_playbook(services.store, playbook_id, user)
     try:
         done = await undo(
             services.store, target.ref.name, learner, run_id=body.run_id, now=services.clock.now()

@@ -1,6 +1,7 @@
-"""The learner's playbooks: the own memory under the id `default`, and the named ones.
+"""Playbooks: the own memory under the id `default`, the learner's named ones, and those shared with them.
 
-An unknown playbook and one of somebody else are the same 404. For `If-Match` and keys see `edit`.
+An unknown playbook and one that the learner may not read are the same 404; one that they may read, and not
+use like this, is 403. For `If-Match` and keys see `edit`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -24,9 +25,11 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.manage import Written, read, write
-from ace_graph.playbooks.target import not_found
+from ace_graph.playbooks.sharing import SharedEntry, shared_with
+from ace_graph.playbooks.target import check_owner, not_found
 from ace_graph.playbooks.templates import TemplateName
-from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.playbooks.versions import list_target
+from ace_graph.server.dependencies import Learner, ServicesDep, User
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.edit import (
     AUTHOR,
@@ -51,6 +54,7 @@ named = APIRouter(
     prefix="/api/playbooks/{playbook_id}", tags=["playbooks"], dependencies=[Depends(declare_playbook_id)]
 )
 
+RightName = Literal["read", "propose", "write", "own"]
 _MOST_BULLETS = 1_000
 
 
@@ -106,12 +110,16 @@ class PageQuery(_Body):
 
     limit: Annotated[int, Field(ge=1, le=200)] = 100
     after: Annotated[Text, Field(max_length=1_024, description="`next` of the page before.")] = ""
+    which: Annotated[
+        Literal["own", "shared"], Field(description="shared: those of others that the learner may read.")
+    ] = "own"
 
 
 class EntryReply(_Body):
-    """A playbook without its content. `label` is the version for people."""
+    """A playbook without its content. `label` is the version for people; the host's have no owner."""
 
     playbook_id: str
+    owner: str | None
     name: str
     description: str
     scope: Scope
@@ -122,10 +130,16 @@ class EntryReply(_Body):
     updated_at: datetime
 
 
+class ListedReply(EntryReply):
+    """A playbook in a list, and what the learner may do with it: read, propose, write or own."""
+
+    right: RightName
+
+
 class PlaybooksReply(_Body):
     """A page of playbooks; `next` is what `after` of the next page is, null after the last."""
 
-    playbooks: list[EntryReply]
+    playbooks: list[ListedReply]
     next: str | None
 
 
@@ -194,21 +208,29 @@ class CuratedReply(_Body):
 @routes.get("", responses=error_responses())
 async def list_all(
     learner: Learner,
+    user: User,
     services: ServicesDep,
     page_query: Annotated[PageQuery, Query()],
 ) -> PlaybooksReply:
-    """Return the learner's playbooks: the own memory, once there is one, then the named ones by name."""
-    limit = page_query.limit
-    found = await playbooks.list_playbooks(services.store, learner, limit=limit + 1, after=page_query.after)
-    page = found[:limit]
-    following = page[-1].name_key if len(found) > limit else None
-    return PlaybooksReply(playbooks=[_entry(entry) for entry in page], next=following)
+    """Return the learner's playbooks: the own memory, once there is one, then the named ones by name.
+
+    With `which=shared` those of others that the learner may read, in the order of their ids.
+    """
+    limit, after = page_query.limit, page_query.after
+    if page_query.which == "shared":
+        found = await shared_with(services.store, user, limit=limit + 1, after=after)
+        following = found[limit - 1].entry.playbook_id if len(found) > limit else None
+        return PlaybooksReply(playbooks=[_shared(each) for each in found[:limit]], next=following)
+    owned = await playbooks.list_playbooks(services.store, learner, limit=limit + 1, after=after)
+    following = owned[limit - 1].name_key if len(owned) > limit else None
+    return PlaybooksReply(playbooks=[_listed(each, "own") for each in owned[:limit]], next=following)
 
 
 @routes.post("", status_code=201, responses=error_responses(408, 409, 413))
 async def create(
     body: CreateBody,
     learner: Learner,
+    user: User,
     services: ServicesDep,
     request: Request,
     response: Response,
@@ -230,6 +252,7 @@ async def create(
         description=body.description or (given.description if given else ""),
         scope=body.scope,
         visibility=body.visibility,
+        user=user,
         change=change,
         new_id=lambda: new_id,
     )
@@ -240,7 +263,7 @@ async def create(
 
 @named.get("", responses=error_responses(404))
 async def get(target: Place, services: ServicesDep, response: Response) -> ContentReply:
-    """Return a playbook with its bullets, those in quarantine, too."""
+    """Return a playbook with its bullets; one of the learner's own with those in quarantine, too."""
     found = await read(services.store, target)
     tag_version(response, found.entry.version)
     return ContentReply(**_entry(found.entry).model_dump(), bullets=found.playbook.bullets())
@@ -248,7 +271,10 @@ async def get(target: Place, services: ServicesDep, response: Response) -> Conte
 
 @named.put("", responses=error_responses(404, 408, 409, 412, 413))
 async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) -> WrittenReply:
-    """Replace the content in one version, or with `merge` add to it. The version before can be restored."""
+    """Replace the content in one version, or with `merge` add to it. The version before can be restored.
+
+    In somebody else's playbook what the learner does not see stays.
+    """
     reason = body.reason or ("added over HTTP" if body.merge else "replaced over HTTP")
     change = edit.change(reason, await edit.load())
     done = await write(
@@ -267,15 +293,15 @@ async def delete(playbook_id: PlaybookId, edit: PlaybookEdit) -> None:
     if edit.if_match is not None:
         await edit.load()
     key = DEFAULT if edit.target.entry is None else edit.target.key
-    if not await playbooks.delete(edit.services.store, key):
+    if not await playbooks.delete(edit.services.store, key, user=edit.user):
         raise not_found(playbook_id)
 
 
 @named.get("/versions", responses=error_responses(404))
 @own.get("/versions", responses=error_responses(404))
-async def versions(target: Place, learner: Learner, services: ServicesDep) -> VersionsReply:
+async def versions(target: Place) -> VersionsReply:
     """Return all versions, the newest first: number, label, author, time and reason."""
-    found = await playbooks.list_versions(services.store, target.ref.name, learner)
+    found = await list_target(target)
     return VersionsReply(
         versions=[
             VersionReply(
@@ -310,6 +336,7 @@ async def curate(
     response: Response,
 ) -> CuratedReply:
     """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
+    check_owner(target)
     done = await curate_target(
         services.store,
         target,
@@ -337,9 +364,18 @@ def _adds(bullets: Sequence[BulletBody]) -> list[Add]:
     return [bullet.add() for bullet in bullets]
 
 
+def _shared(shared: SharedEntry) -> ListedReply:
+    return _listed(shared.entry, cast("RightName", shared.right.name.lower()))
+
+
+def _listed(entry: PlaybookEntry, right: RightName) -> ListedReply:
+    return ListedReply(**_entry(entry).model_dump(), right=right)
+
+
 def _entry(entry: PlaybookEntry) -> EntryReply:
     return EntryReply(
         playbook_id=entry.playbook_id,
+        owner=entry.owner,
         name=entry.name,
         description=entry.description,
         scope=entry.scope,

@@ -68,7 +68,10 @@ class TurnObserver(Protocol):
 
 @dataclass(frozen=True)
 class TurnResources:
-    """What turns work with. `wake_worker` is called when a turn has left work for the background worker."""
+    """What turns work with. `wake_worker` is called when a turn has left work for the background worker.
+
+    With `teams_in_tokens`, a turn without its request's token is of nobody's team.
+    """
 
     graph: ACEGraph
     store: Store
@@ -78,6 +81,7 @@ class TurnResources:
     clock: Clock
     observer: TurnObserver
     wake_worker: Callable[[], None]
+    teams_in_tokens: bool = False
 
 
 class Turns:
@@ -105,8 +109,12 @@ class Turns:
         """How many turns this server works on."""
         return len(self._tasks)
 
-    async def begin(self, request: ChatRequest, learner_id: str, new_id: str) -> LiveTurn:
+    async def begin(
+        self, request: ChatRequest, learner_id: str, new_id: str, teams: frozenset[str] | None = None
+    ) -> LiveTurn:
         """Store a message and begin its turn. `new_id` names the turn, and the conversation if it is new.
+
+        `teams` are those that the request's token names; None: the store's table is asked.
 
         Raises RequestRefused: 503 when the server is full or stopping, 429 when the learner has too many
         turns under way, 409 when the conversation has one under way.
@@ -125,7 +133,7 @@ class Turns:
                 snapshot.cancel()
             del self._live[turn.run_id]
             raise
-        self._start(TurnWork(turn, live, request, snapshot))
+        self._start(TurnWork(turn, live, request, snapshot, teams))
         return live
 
     def resume(self, turn: AcceptedTurn) -> None:
@@ -135,7 +143,8 @@ class Turns:
         first_number = int(self._clock.now().timestamp() * 1000)
         live = LiveTurn(turn.run_id, turn.conversation_id, turn.learner_id, first_number)
         self._live[turn.run_id] = live
-        self._start(TurnWork(turn, live))
+        teams = frozenset[str]() if self._resources.teams_in_tokens else None
+        self._start(TurnWork(turn, live, teams=teams))
 
     def find(self, run_id: str, learner_id: str) -> LiveTurn | None:
         """Return a turn of this learner that is under way here or has just ended."""

@@ -39,12 +39,14 @@ class TurnWork:
     """One turn to run: how it was stored, who listens, and what this server has of it in memory.
 
     `request` and `snapshot` are None for a turn of another server: the request is in `turn.request_json`.
+    `teams` are the learner's by their token; None: the store's table is asked.
     """
 
     turn: AcceptedTurn
     live: LiveTurn
     request: ChatRequest | None = None
     snapshot: asyncio.Future[Snapshot] | None = None
+    teams: frozenset[str] | None = None
 
     @property
     def asked(self) -> ChatRequest:
@@ -173,7 +175,10 @@ def _context(work: TurnWork) -> ACEContext:
     learner_id, conversation_id, names = work.turn.learner_id, work.turn.conversation_id, work.asked.playbooks
     if work.snapshot is None or names:
         wanted_refs(names, learner_id)
-        return ACEContext(learner_id=learner_id, conversation_id=conversation_id, playbooks=names)
+        teams = None if work.teams is None else tuple(sorted(work.teams))
+        return ACEContext(
+            learner_id=learner_id, conversation_id=conversation_id, playbooks=names, teams=teams
+        )
     return PrefetchedContext(learner_id=learner_id, conversation_id=conversation_id, loading=work.snapshot)
 
 

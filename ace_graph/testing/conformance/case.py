@@ -35,9 +35,19 @@ VERBS = (
     "references",
     "cleaning",
     "playbooks",
+    "sharing",
 )
 
-OPTIONAL_VERBS = ("damage", "pending", "amend", "trajectories", "references", "cleaning", "playbooks")
+OPTIONAL_VERBS = (
+    "damage",
+    "pending",
+    "amend",
+    "trajectories",
+    "references",
+    "cleaning",
+    "playbooks",
+    "sharing",
+)
 CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
 """What every store has to keep, whatever its subject and its store can do beyond it."""
 

@@ -18,6 +18,7 @@ from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     LearnerExport,
@@ -57,6 +58,7 @@ class InMemoryNamespace:
         self._data = held
         self._learners, self._queue = held.by_id, held.queue
         self._new_token = new_token
+        self._asked: Asked | None = None
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         """Return the newest snapshot; see `Store.load`."""
@@ -73,7 +75,8 @@ class InMemoryNamespace:
     ) -> Commit:
         """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
         learner = checked_learner_id(learner_id)
-        request = CommitRequest(learner, delta, base, record, pending, self.policy, self._new_token)
+        policy, new_token, asked = self.policy, self._new_token, self._asked
+        request = CommitRequest(learner, delta, base, record, pending, policy, new_token, asked=asked)
         return await self._on_portal(lambda: self._commit(request))
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
@@ -252,8 +255,7 @@ class InMemoryNamespace:
         self._queue.forget(learner)
         return self._learners.pop(learner, None) is not None
 
-    @staticmethod
-    async def _on_portal(work: Callable[[], T]) -> T:
+    async def _on_portal(self, work: Callable[[], T]) -> T:
         async def run() -> T:
             return work()
 

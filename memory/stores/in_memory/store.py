@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
+from typing import TypeVar
 
 from ace_graph.errors import PlaybookExists
 from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
@@ -13,13 +15,19 @@ from ace_graph.memory.commit import Commit, NewToken
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.sharing.asked import Asked, not_found
+from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, checked_learner_id, random_token
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.in_memory.learner import HeldLearner
 from ace_graph.memory.stores.in_memory.namespace import Held, InMemoryNamespace
+from ace_graph.memory.stores.in_memory.sharing import Grants, Teams
 
 __all__ = ["InMemoryPlaybooks", "InMemoryStore", "Learners"]
+
+T = TypeVar("T")
 
 
 class Learners(Held):
@@ -28,6 +36,7 @@ class Learners(Held):
     def __init__(self) -> None:
         super().__init__()
         self.named = NamedPlaybooks()
+        self.teams = Teams()
 
 
 class NamedPlaybooks(Held):
@@ -36,6 +45,7 @@ class NamedPlaybooks(Held):
     def __init__(self) -> None:
         super().__init__()
         self.entries: dict[str, PlaybookEntry] = {}
+        self.grants = Grants()
 
     def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
         """Return the entry of an owner and a name."""
@@ -86,12 +96,41 @@ class InMemoryStore(InMemoryNamespace):
                 return None
             known = entry.version.same_content(each.known)
             content = None if known else named.by_id[entry.playbook_id].snapshot.playbook
-            return AttachedPlaybook(entry.playbook_id, entry.name, entry.version, content)
+            grants = named.grants.to(entry.playbook_id, each.subjects)
+            return AttachedPlaybook(
+                entry.playbook_id, entry.name, entry.version, content, entry.owner, grants
+            )
 
         def load() -> Loaded:
             return Loaded(self._known(self._held(learner).snapshot, known), tuple(map(attached, wanted)))
 
         return await self._on_portal(load)
+
+    async def teams_of(self, user: str) -> tuple[str, ...]:
+        """Return the teams that a user is in; see `NamingStore.teams_of`."""
+        return await self._on_portal(lambda: self._shared.teams.of(user))
+
+    async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return teams in order; see `NamingStore.teams`."""
+        found = await self._on_portal(lambda: self._shared.teams.all())
+        return tuple(team for team in found if team > after)[: max(0, limit)]
+
+    async def teams_like(self, team: str) -> tuple[str, ...]:
+        """Return the teams that could be taken for this one; see `NamingStore.teams_like`."""
+        return await self._on_portal(lambda: self._shared.teams.like(team))
+
+    async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return members of a team in order; see `NamingStore.members`."""
+        found = await self._on_portal(lambda: self._shared.teams.members(team))
+        return tuple(member for member in found if member > after)[: max(0, limit)]
+
+    async def add_members(self, team: str, members: Collection[str]) -> int:
+        """Add members to a team; see `NamingStore.add_members`."""
+        return await self._on_portal(lambda: self._shared.teams.add(team, members))
+
+    async def remove_members(self, team: str, members: Collection[str]) -> int:
+        """Remove members of a team; see `NamingStore.remove_members`."""
+        return await self._on_portal(lambda: self._shared.teams.remove(team, members))
 
     async def describe(self) -> str:
         """Say where the data is."""
@@ -104,7 +143,8 @@ class InMemoryStore(InMemoryNamespace):
 
     def _forget(self, learner: str) -> bool:
         owned = [entry.playbook_id for entry in self._shared.named.of(learner)]
-        return any([super()._forget(learner), *map(self.playbooks.deleted, owned)])
+        found = [super()._forget(learner), *map(self.playbooks.deleted, owned)]
+        return any([*found, self._shared.teams.forget(learner), self._shared.named.grants.forget(learner)])
 
 
 def _own_memory(learner: str, held: HeldLearner) -> PlaybookEntry:
@@ -119,10 +159,18 @@ class InMemoryPlaybooks(InMemoryNamespace):
         super().__init__(learners.named, policy, new_token)
         self._named, self._of_learners = learners.named, learners.by_id
 
-    async def create(self, entry: PlaybookEntry, delta: Delta) -> Commit:
+    def asked(self, asked: Asked) -> InMemoryPlaybooks:
+        """Return the same playbooks, checked for one caller; see `PlaybookStore.asked`."""
+        other = copy(self)
+        other._asked = asked
+        return other
+
+    async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
         """Store a new playbook; see `PlaybookStore.create`."""
         key = checked_learner_id(entry.playbook_id)
-        request = CommitRequest(key, delta, Snapshot(), None, None, self.policy, self._new_token, entry)
+        request = CommitRequest(
+            key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants
+        )
         return await self._on_portal(lambda: self._create(request, entry))
 
     async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
@@ -147,6 +195,51 @@ class InMemoryPlaybooks(InMemoryNamespace):
         found = await self._on_portal(lambda: self._named.of(owner))
         return tuple(entry for entry in found if entry.name_key > after)[: max(0, limit)]
 
+    async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
+        """Return grants of a playbook; see `PlaybookStore.grants`."""
+
+        def read() -> list[Grant]:
+            self._check(Right.OWN)
+            return self._named.grants.of(playbook_id)
+
+        found = await self._on_portal(read)
+        return tuple(each for each in found if str(each.subject) > after)[: max(0, limit)]
+
+    async def put_grant(self, grant: Grant) -> None:
+        """Store a grant; see `PlaybookStore.put_grant`."""
+
+        def put() -> None:
+            self._check(Right.OWN)
+            if grant.playbook_id not in self._named.entries:
+                raise not_found(grant.playbook_id)
+            self._named.grants.put((grant,))
+
+        await self._on_portal(put)
+
+    async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
+        """Delete a grant; see `PlaybookStore.drop_grant`."""
+
+        def drop() -> bool:
+            self._check(Right.OWN)
+            return self._named.grants.drop(playbook_id, str(subject))
+
+        return await self._on_portal(drop)
+
+    async def shared_with(
+        self, subjects: Sequence[str], limit: int = 100, after: str = ""
+    ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
+        """Return playbooks that are shared; see `PlaybookStore.shared_with`."""
+
+        def find() -> list[tuple[PlaybookEntry | None, tuple[Grant, ...]]]:
+            ids = [each for each in self._named.grants.shared_with(subjects) if each > after]
+            return [
+                (self._named.now(self._named.entries.get(each)), self._named.grants.to(each, subjects))
+                for each in ids[: max(0, limit)]
+            ]
+
+        found = await self._on_portal(find)
+        return tuple((entry, grants) for entry, grants in found if entry is not None)
+
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""
         await self._on_portal(lambda: self._held(playbook_id).keep_contents(base, contents))
@@ -170,8 +263,29 @@ class InMemoryPlaybooks(InMemoryNamespace):
             raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
         done = self._commit(request)
         self._named.entries[entry.playbook_id] = entry
+        self._named.grants.put(request.grants)
         return done
 
+    def _commit(self, request: CommitRequest) -> Commit:
+        self._check(Right.WRITE)
+        return super()._commit(request)
+
     def _forget(self, learner: str) -> bool:
+        self._check(Right.OWN)
         self._named.entries.pop(learner, None)
+        self._named.grants.drop_all(learner)
         return super()._forget(learner)
+
+    def _check(self, needed: Right) -> None:
+        """Check the right of the caller who asks. Runs on the portal, together with what it allows."""
+        if self._asked is not None:
+            key = self._asked.playbook_id
+            entry = self._named.entries.get(key)
+            self._asked.check(needed, entry, self._named.grants.to(key, self._asked.caller.subjects))
+
+    async def _on_portal(self, work: Callable[[], T]) -> T:
+        def checked() -> T:
+            self._check(Right.READ)
+            return work()
+
+        return await super()._on_portal(checked)

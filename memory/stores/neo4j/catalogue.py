@@ -19,19 +19,25 @@ from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import dump_playbook, load_effect, load_playbook
+from ace_graph.memory.sharing.asked import Asked
+from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Version
 from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.queries import NEWER_CONTENT, STATE
 from ace_graph.memory.stores.neo4j.rows import checksum, native, owner_name
+from ace_graph.memory.stores.neo4j.sharing import GrantRow, delete_grants, list_shared_ids, read_grants
 from ace_graph.memory.stores.playbooks import StoredVersion
 
 __all__ = [
     "LOAD_ATTACHED",
     "AttachedRow",
+    "check_right",
     "delete_owned",
     "find_entry",
     "keep_contents",
     "list_entries",
+    "list_shared",
     "read_content_at",
     "read_entry",
     "read_versions",
@@ -67,6 +73,12 @@ CALL () {{
   MATCH (p:AcePlaybook {{owner_name: wanted.owner_name}})
   RETURN collect(p {{
     .name, .epoch, .version, .etag, .major, .minor, .checksum, playbook_id: p.user_id, place: wanted.place,
+    owner: p.owner,
+    grants: COLLECT {{
+      UNWIND wanted.subjects AS subject
+      MATCH (g:AcePlaybookGrant {{playbook_id: p.user_id, subject: subject}})
+      RETURN g {{.playbook_id, .subject, .relation, .granted_by, .at}}
+    }},
     memory_json: CASE WHEN p.epoch = wanted.epoch AND p.etag = wanted.etag THEN null ELSE p.memory_json END
   }}) AS attached
 }}
@@ -136,11 +148,30 @@ async def list_entries(run: Runner, owner: str | None, limit: int, after: str) -
     return tuple(_EntryRow.model_validate(row).entry() for row in rows)
 
 
+async def list_shared(
+    run: Runner, subjects: Sequence[str], limit: int, after: str
+) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
+    """Return playbooks with a grant to one of the subjects, in the order of their ids, with these grants."""
+    ids = await list_shared_ids(run, subjects, limit, after)
+    found = [(await read_entry(run, each), await read_grants(run, each, subjects)) for each in ids]
+    return tuple((entry, grants) for entry, grants in found if entry is not None)
+
+
+async def check_right(run: Runner, asked: Asked, needed: Right) -> None:
+    """Check the caller's right as it is stored now; run it under the lock of the playbook.
+
+    Raises PlaybookNotFound, PlaybookForbidden.
+    """
+    entry = await read_entry(run, asked.playbook_id)
+    asked.check(needed, entry, await read_grants(run, asked.playbook_id, asked.caller.subjects))
+
+
 async def delete_owned(run: Runner, owner: str, statement: LiteralString) -> bool:
     """Run the statement that deletes a playbook for each that a learner owns; whether there was any."""
     ids = [entry.playbook_id for entry in await list_entries(run, owner, 2**31, "")]
     for playbook_id in ids:
         await fetch(run, statement, uid=playbook_id)
+        await delete_grants(run, playbook_id)
     return bool(ids)
 
 
@@ -152,6 +183,7 @@ def wanted_rows(wanted: Sequence[Wanted]) -> list[Row]:
             "owner_name": owner_name(each.ref),
             "epoch": each.known.epoch,
             "etag": each.known.etag,
+            "subjects": list(each.subjects),
         }
         for place, each in enumerate(wanted)
     ]
@@ -270,6 +302,8 @@ class AttachedRow(BaseModel):
     place: int
     checksum: int | None
     memory_json: str | None
+    owner: str
+    grants: tuple[GrantRow, ...]
 
     @property
     def is_torn(self) -> bool:
@@ -282,7 +316,10 @@ class AttachedRow(BaseModel):
         """Return the playbook."""
         text = self.memory_json
         content = None if text is None else load_playbook(text)
-        return AttachedPlaybook(self.playbook_id, self.name, self._version(), content)
+        grants = tuple(each.grant() for each in self.grants)
+        return AttachedPlaybook(
+            self.playbook_id, self.name, self._version(), content, self.owner or None, grants
+        )
 
     def _version(self) -> Version:
         label = stored_label(self.version, self.major, self.minor)

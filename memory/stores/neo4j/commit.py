@@ -11,10 +11,12 @@ from ace_graph.errors import CommitContention, LearnerForgotten, TrajectoryNotFo
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import Commit, CommitPlan, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.pending import Amend, PendingItem
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
+from ace_graph.memory.stores.neo4j.catalogue import check_right
 from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Runner, fetch
 from ace_graph.memory.stores.neo4j.rows import (
     Properties,
@@ -24,6 +26,7 @@ from ace_graph.memory.stores.neo4j.rows import (
     write_state,
     write_turn,
 )
+from ace_graph.memory.stores.neo4j.sharing import grant_rows
 
 __all__ = ["CommitResult", "commit_once", "lock"]
 
@@ -59,7 +62,8 @@ async def commit_once(
     """Write the plan made from `base` in one statement; after a conflict plan again, under the lock.
 
     Safe to repeat: an operation that was applied gives its report. Raises LearnerForgotten,
-    CommitTooOld, TrajectoryNotFound, CommitContention, CorruptPayload, NewerFormat, and the driver's errors.
+    CommitTooOld, TrajectoryNotFound, CommitContention, CorruptPayload, NewerFormat, PlaybookNotFound,
+    PlaybookForbidden, and the driver's errors.
     """
     newest: Snapshot | None = base
     if not request.must_read and not request.references(base):
@@ -80,6 +84,8 @@ async def commit_once(
 async def _commit_locked(transaction: Runner, request: CommitRequest, held: Snapshot) -> CommitResult | None:
     """Lock, read, resolve, write. None when the learner was forgotten or created while this waited."""
     state = await lock(transaction, request.learner, held.version, request.key)
+    if request.asked is not None:
+        await check_right(transaction, request.asked, Right.WRITE)
     current = (state and state.snapshot(held)) or Snapshot()
     report = None if state is None else state.report()
     if report is not None:
@@ -139,6 +145,7 @@ async def _write_if_fresh(
         epoch=version.epoch,
         etag=version.etag,
         clock=clock,
+        grants=grant_rows(request.grants),
         begun=begun_at(request.delta, request.new_turn).timestamp(),
         **_parameters(request, plan, create=base.absent),
     )

@@ -95,6 +95,20 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             " FOR (n:AcePlaybookDuty) REQUIRE n.name IS UNIQUE",
         ),
     ),
+    Migration(
+        "0008_sharing",
+        (
+            "CREATE CONSTRAINT ace_playbook_grant IF NOT EXISTS"
+            " FOR (n:AcePlaybookGrant) REQUIRE (n.playbook_id, n.subject) IS UNIQUE",
+            "CREATE INDEX ace_playbook_grant_subject IF NOT EXISTS"
+            " FOR (n:AcePlaybookGrant) ON (n.subject, n.playbook_id)",
+            "CREATE INDEX ace_playbook_grant_giver IF NOT EXISTS FOR (n:AcePlaybookGrant) ON (n.granted_by)",
+            "CREATE CONSTRAINT ace_team_member IF NOT EXISTS"
+            " FOR (n:AceTeamMember) REQUIRE (n.team_id, n.member) IS UNIQUE",
+            "CREATE INDEX ace_team_member_user IF NOT EXISTS FOR (n:AceTeamMember) ON (n.member)",
+            "CREATE INDEX ace_team_member_key IF NOT EXISTS FOR (n:AceTeamMember) ON (n.team_key)",
+        ),
+    ),
 )
 
 APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"

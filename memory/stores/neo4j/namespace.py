@@ -15,6 +15,9 @@ from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.sharing.asked import Asked
+from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     LearnerExport,
@@ -26,11 +29,17 @@ from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.neo4j import cleaning
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
-from ace_graph.memory.stores.neo4j.catalogue import delete_owned, read_content_at, read_versions
+from ace_graph.memory.stores.neo4j.catalogue import (
+    check_right,
+    delete_owned,
+    read_content_at,
+    read_versions,
+)
 from ace_graph.memory.stores.neo4j.commit import commit_once, lock
 from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, Neo4jConnection, Runner, fetch
 from ace_graph.memory.stores.neo4j.history import read_export, read_history, read_turns
 from ace_graph.memory.stores.neo4j.rows import Reply
+from ace_graph.memory.stores.neo4j.sharing import delete_grants, forget_member
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -51,10 +60,13 @@ class Neo4jNamespace:
         self.policy = policy
         self.connection = connection
         self._new_token = new_token
+        self._asked: Asked | None = None
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         """Return the newest snapshot; see `Store.load`."""
         learner, held = checked_learner_id(learner_id), known or Snapshot()
+        if self._asked is not None:
+            return await self._locked(learner, lambda run: _read_under_lock(run, learner))
         return await self._on_portal(lambda link: self._read(link, learner, held))
 
     async def commit(
@@ -77,8 +89,20 @@ class Neo4jNamespace:
         record: TurnRecord | Amend | None = None,
         pending: Pending | PendingItem | None = None,
         entry: PlaybookEntry | None = None,
+        grants: tuple[Grant, ...] = (),
     ) -> Commit:
-        request = CommitRequest(learner, delta, base, record, pending, self.policy, self._new_token, entry)
+        request = CommitRequest(
+            learner,
+            delta,
+            base,
+            record,
+            pending,
+            self.policy,
+            self._new_token,
+            entry,
+            grants,
+            self._asked,
+        )
         return await portal().run(self._commit(request), shielded=True)
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
@@ -133,13 +157,7 @@ class Neo4jNamespace:
     async def history(self, learner_id: str) -> History:
         """Return the content changes whose effect is kept; see `Store.history`."""
         learner = checked_learner_id(learner_id)
-
-        async def read(link: Link) -> History:
-            async with self.connection.transaction(link) as transaction:
-                await lock(transaction, learner)
-                return await read_history(transaction, learner)
-
-        return await self._write(read)
+        return await self._locked(learner, lambda run: read_history(run, learner))
 
     async def versions(self, key: str) -> tuple[StoredVersion, ...]:
         """Return all versions, the oldest first; see `VersionedStore.versions`."""
@@ -160,6 +178,8 @@ class Neo4jNamespace:
 
         async def read(link: Link) -> LearnerExport:
             async with self.connection.transaction(link) as transaction:
+                if self._asked is not None:
+                    await check_right(transaction, self._asked, Right.OWN)
                 return await read_export(transaction, learner)
 
         return await self._write(read)
@@ -174,11 +194,16 @@ class Neo4jNamespace:
 
         async def delete(link: Link) -> bool:
             async with self.connection.transaction(link) as transaction:
+                if self._asked is not None:
+                    await lock(transaction, learner)
+                    await check_right(transaction, self._asked, Right.OWN)
                 rows = await fetch(transaction, cypher.DELETE_LEARNER, uid=learner)
                 found = any(row["found"] is True for row in rows)
                 if transaction.namespace == "learners":
                     named = transaction.of("playbooks")
                     found = await delete_owned(named, learner, cypher.DELETE_LEARNER) or found
+                    return await forget_member(transaction, learner) or found
+                await delete_grants(transaction, learner)
                 return found
 
         return await self._write(delete)
@@ -229,14 +254,20 @@ class Neo4jNamespace:
             async with self.connection.session(link) as session:
                 return await job(session)
 
+        if self._asked is not None:
+            return await self._locked(self._asked.playbook_id, job)
         return await self._on_portal(read)
 
-    async def _locked(self, learner: str, job: Callable[[Runner], Awaitable[T]]) -> T:
-        """Run a job in a transaction that holds the learner's lock."""
+    async def _locked(
+        self, learner: str, job: Callable[[Runner], Awaitable[T]], needed: Right = Right.READ
+    ) -> T:
+        """Run a job in a transaction that holds the learner's lock; a caller who asks needs the right."""
 
         async def attempt(link: Link) -> T:
             async with self.connection.transaction(link) as transaction:
                 await lock(transaction, learner)
+                if self._asked is not None:
+                    await check_right(transaction, self._asked, needed)
                 return await job(transaction)
 
         return await self._write(attempt)
@@ -277,3 +308,9 @@ class Neo4jNamespace:
             )
         except StoreError as error:
             _log.warning("[ACE Memory] the history was not compacted: %s", error)
+
+
+async def _read_under_lock(run: Runner, learner: str) -> Snapshot:
+    """Read a state again that is locked already, so that it is not torn."""
+    state = await lock(run, learner)
+    return (state and state.snapshot(Snapshot())) or Snapshot()

@@ -112,7 +112,12 @@ CREATE = f"{_IF_ABSENT} {_OWNED_BY_USER} {_AFTERSTATE}"
 """The first commit of a learner. An existing User node is used as it is; one that is created here is marked,
 because only such a node may be deleted again."""
 
-CREATE_PLAYBOOK = f"{_IF_ABSENT} CREATE (m:AceMemoryState) SET m = $state {_AFTERSTATE}"
+_WITH_GRANTS = """
+  CREATE (m:AceMemoryState) SET m = $state
+  FOREACH (grant IN $grants | CREATE (g:AceGrant) SET g = grant)
+"""
+
+CREATE_PLAYBOOK = f"{_IF_ABSENT} {_WITH_GRANTS} {_AFTERSTATE}"
 """The first commit of a named playbook. It names its owner and belongs to no User node."""
 
 LOCK = f"""

@@ -10,7 +10,8 @@ op id makes that safe, even when the reply to a commit was lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from typing import cast
 
 from neo4j.exceptions import ConstraintError
@@ -23,19 +24,25 @@ from ace_graph.memory.commit import Commit, NewToken
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.sharing.asked import Asked, not_found
+from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id, random_token
 from ace_graph.memory.stores.neo4j import queries as cypher
+from ace_graph.memory.stores.neo4j import sharing
 from ace_graph.memory.stores.neo4j.catalogue import (
     LOAD_ATTACHED,
     AttachedRow,
     find_entry,
     keep_contents,
     list_entries,
+    list_shared,
     read_entry,
     wanted_rows,
 )
-from ace_graph.memory.stores.neo4j.connection import Link, Login, Neo4jConnection, Row
+from ace_graph.memory.stores.neo4j.commit import lock
+from ace_graph.memory.stores.neo4j.connection import Link, Login, Neo4jConnection, Row, Runner
 from ace_graph.memory.stores.neo4j.namespace import Neo4jNamespace
 from ace_graph.memory.stores.neo4j.rows import Reply
 
@@ -75,6 +82,30 @@ class Neo4jStore(Neo4jNamespace):
         learner, held = checked_learner_id(learner_id), known or Snapshot()
         return await self._on_portal(lambda link: self._load_attached(link, learner, wanted, held))
 
+    async def teams_of(self, user: str) -> tuple[str, ...]:
+        """Return the teams that a user is in; see `NamingStore.teams_of`."""
+        return await self._in_session(lambda run: sharing.teams_of(run, user))
+
+    async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return teams in order; see `NamingStore.teams`."""
+        return await self._in_session(lambda run: sharing.list_teams(run, max(0, limit), after))
+
+    async def teams_like(self, team: str) -> tuple[str, ...]:
+        """Return the teams that could be taken for this one; see `NamingStore.teams_like`."""
+        return await self._in_session(lambda run: sharing.teams_like(run, team))
+
+    async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return members of a team in order; see `NamingStore.members`."""
+        return await self._in_session(lambda run: sharing.list_members(run, team, max(0, limit), after))
+
+    async def add_members(self, team: str, members: Collection[str]) -> int:
+        """Add members to a team; see `NamingStore.add_members`."""
+        return await self._in_session(lambda run: sharing.move_members(run, team, members, joining=True))
+
+    async def remove_members(self, team: str, members: Collection[str]) -> int:
+        """Remove members of a team; see `NamingStore.remove_members`."""
+        return await self._in_session(lambda run: sharing.move_members(run, team, members, joining=False))
+
     async def describe(self) -> str:
         """Return the server's version and edition, the schema, and the number of learners."""
 
@@ -106,11 +137,8 @@ class Neo4jStore(Neo4jNamespace):
         """Return the playbook, read once more where another transaction wrote it while it was read."""
         if not row.is_torn:
             return row.attached()
-        named = self.playbooks
-        found = await named.load(row.playbook_id)
-        if found.absent:
-            return None
-        return AttachedPlaybook(row.playbook_id, row.name, found.version, found.playbook)
+        subjects = [str(each.grant().subject) for each in row.grants]
+        return await self.playbooks.read_again(row, subjects)
 
 
 class Neo4jPlaybooks(Neo4jNamespace):
@@ -121,11 +149,17 @@ class Neo4jPlaybooks(Neo4jNamespace):
     ) -> None:
         super().__init__(connection, policy, new_token)
 
-    async def create(self, entry: PlaybookEntry, delta: Delta) -> Commit:
+    def asked(self, asked: Asked) -> Neo4jPlaybooks:
+        """Return the same playbooks, checked for one caller; see `PlaybookStore.asked`."""
+        other = copy(self)
+        other._asked = asked
+        return other
+
+    async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
         """Store a new playbook; see `PlaybookStore.create`."""
         key = checked_learner_id(entry.playbook_id)
         try:
-            return await self._write_commit(key, delta, Snapshot(), entry=entry)
+            return await self._write_commit(key, delta, Snapshot(), entry=entry, grants=grants)
         except StoreError as error:
             if isinstance(error.__cause__, ConstraintError):
                 raise PlaybookExists(
@@ -146,6 +180,50 @@ class Neo4jPlaybooks(Neo4jNamespace):
     ) -> tuple[PlaybookEntry, ...]:
         """Return the entries of an owner; see `PlaybookStore.entries`."""
         return await self._in_session(lambda run: list_entries(run, owner, max(0, limit), after))
+
+    async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
+        """Return grants of a playbook; see `PlaybookStore.grants`."""
+        return await self._locked(
+            playbook_id,
+            lambda run: sharing.list_grants(run, playbook_id, max(0, limit), after),
+            Right.OWN,
+        )
+
+    async def put_grant(self, grant: Grant) -> None:
+        """Store a grant; see `PlaybookStore.put_grant`."""
+
+        async def put(run: Runner) -> None:
+            if await read_entry(run, grant.playbook_id) is None:
+                raise not_found(grant.playbook_id)
+            await sharing.put_grants(run, (grant,))
+
+        await self._locked(grant.playbook_id, put, Right.OWN)
+
+    async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
+        """Delete a grant; see `PlaybookStore.drop_grant`."""
+        return await self._locked(
+            playbook_id, lambda run: sharing.drop_grant(run, playbook_id, subject), Right.OWN
+        )
+
+    async def shared_with(
+        self, subjects: Sequence[str], limit: int = 100, after: str = ""
+    ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
+        """Return playbooks that are shared; see `PlaybookStore.shared_with`."""
+        return await self._in_session(lambda run: list_shared(run, subjects, max(0, limit), after))
+
+    async def read_again(self, row: AttachedRow, subjects: Sequence[str]) -> AttachedPlaybook | None:
+        """Return a playbook and its grants to the subjects, read under its lock; None where it is gone."""
+
+        async def read(run: Runner) -> AttachedPlaybook | None:
+            state = await lock(run, row.playbook_id)
+            found = (state and state.snapshot(Snapshot())) or Snapshot()
+            if found.absent:
+                return None
+            grants = await sharing.read_grants(run, row.playbook_id, subjects)
+            owner = row.owner or None
+            return AttachedPlaybook(row.playbook_id, row.name, found.version, found.playbook, owner, grants)
+
+        return await self._locked(row.playbook_id, read)
 
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""

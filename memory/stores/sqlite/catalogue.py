@@ -18,17 +18,24 @@ from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import dump_playbook, load_effect
+from ace_graph.memory.sharing.asked import Asked, not_found
+from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.sqlite.rows import read_base, read_head, read_snapshot
+from ace_graph.memory.stores.sqlite.sharing import add_grants, list_shared_ids, read_grants
 from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = [
     "add_entry",
+    "check_right",
     "delete_entries",
     "find_entry",
     "keep_contents",
     "list_entries",
+    "list_shared",
+    "put_grant",
     "read_attached",
     "read_content_at",
     "read_entries",
@@ -104,6 +111,31 @@ def list_entries(tables: Tables, owner: str | None, limit: int, after: str) -> t
     return tuple(map(_entry, rows))
 
 
+def list_shared(
+    tables: Tables, subjects: Sequence[str], limit: int, after: str
+) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
+    """Return playbooks with a grant to one of the subjects, in the order of their ids, with these grants."""
+    ids = list_shared_ids(tables, subjects, limit, after)
+    found = ((read_entry(tables, each), read_grants(tables, each, subjects)) for each in ids)
+    return tuple((entry, grants) for entry, grants in found if entry is not None)
+
+
+def put_grant(tables: Tables, grant: Grant) -> None:
+    """Store a grant on a playbook. Raises PlaybookNotFound where there is none."""
+    if read_entry(tables, grant.playbook_id) is None:
+        raise not_found(grant.playbook_id)
+    add_grants(tables, (grant,))
+
+
+def check_right(tables: Tables, asked: Asked, needed: Right) -> None:
+    """Check the caller's right as it is stored now; run it in the transaction of what it allows.
+
+    Raises PlaybookNotFound, PlaybookForbidden.
+    """
+    entry = read_entry(tables, asked.playbook_id)
+    asked.check(needed, entry, read_grants(tables, asked.playbook_id, asked.caller.subjects))
+
+
 def delete_entries(tables: Tables, key: str) -> tuple[str, ...]:
     """Delete the entries of a learner, or the entry of a playbook; return the ids of the playbooks."""
     column = "owner" if tables.namespace == "learners" else "playbook_id"
@@ -126,10 +158,10 @@ def _attached(tables: Tables, wanted: Wanted) -> AttachedPlaybook | None:
         return None
     playbook_id, name, epoch, n, etag, major, minor = row
     version = Version(epoch, n, etag, stored_label(n, major, minor))
-    if version.same_content(wanted.known):
-        return AttachedPlaybook(playbook_id, name, version, None)
-    content = read_snapshot(tables, playbook_id, None).playbook
-    return AttachedPlaybook(playbook_id, name, version, content)
+    grants = read_grants(tables, playbook_id, wanted.subjects)
+    known = version.same_content(wanted.known)
+    content = None if known else read_snapshot(tables, playbook_id, None).playbook
+    return AttachedPlaybook(playbook_id, name, version, content, wanted.ref.owner, grants)
 
 
 def read_versions(tables: Tables, key: str) -> tuple[StoredVersion, ...]:

@@ -7,10 +7,18 @@ from contextlib import suppress
 
 from ace_graph.memory.commit import Commit, begun_at, check_age, check_not_forgotten, is_current
 from ace_graph.memory.pending import Amend, PendingItem
+from ace_graph.memory.sharing.asked import Asked
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport
 from ace_graph.memory.stores.commit_queue import CommitRequest
-from ace_graph.memory.stores.sqlite.catalogue import add_entry, delete_entries, read_entries, read_entry
+from ace_graph.memory.stores.sqlite.catalogue import (
+    add_entry,
+    check_right,
+    delete_entries,
+    read_entries,
+    read_entry,
+)
 from ace_graph.memory.stores.sqlite.connection import writing
 from ace_graph.memory.stores.sqlite.pending import amend_turn, check_claimed, read_items, write_pending
 from ace_graph.memory.stores.sqlite.rows import (
@@ -25,6 +33,7 @@ from ace_graph.memory.stores.sqlite.rows import (
     unknown_turns,
     write,
 )
+from ace_graph.memory.stores.sqlite.sharing import add_grants, delete_grants, forget_member
 from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = ["delete_all", "read_export", "write_commit"]
@@ -33,13 +42,17 @@ __all__ = ["delete_all", "read_export", "write_commit"]
 def write_commit(tables: Tables, request: CommitRequest, start: Snapshot) -> Commit:
     """Commit. The first plan, made before the lock is taken, is from `start`, the newest in the queue.
 
-    A delta that names older trajectories is planned under the lock, where they are looked up.
-    Raises LearnerForgotten, CommitTooOld, TrajectoryNotFound, PlaybookExists, PlaybookChanged, and what an
-    Amend raises.
+    A delta that names older trajectories, or is for somebody else's playbook, is planned under the lock,
+    where trajectories and rights are looked up.
+    Raises LearnerForgotten, CommitTooOld, TrajectoryNotFound, PlaybookExists, PlaybookChanged,
+    PlaybookNotFound, PlaybookForbidden, and what an Amend raises.
     """
     learner, delta = request.learner, request.delta
-    planned = None if request.references(start) else SerializedPlan(request.plan(start), request.new_turn)
+    looked_up = request.asked is not None or bool(request.references(start))
+    planned = None if looked_up else SerializedPlan(request.plan(start), request.new_turn)
     with writing(tables.connection):
+        if request.asked is not None:
+            check_right(tables, request.asked, Right.WRITE)
         report = read_report(tables, learner, delta.op_id)
         if report is not None:
             now = read_snapshot(tables, learner, start)
@@ -60,6 +73,7 @@ def write_commit(tables: Tables, request: CommitRequest, start: Snapshot) -> Com
         write_pending(tables, learner, request.pending, delta.now)
         if request.entry is not None:
             add_entry(tables, request.entry)
+            add_grants(tables, request.grants)
     return planned.plan.commit()
 
 
@@ -80,15 +94,22 @@ def _is_current(base: Snapshot, start: Snapshot, head: Head) -> bool:
     return is_current(start.version, head.version, base_clock=clock, clock=head.access_clock)
 
 
-def delete_all(tables: Tables, learner: str) -> bool:
+def delete_all(tables: Tables, learner: str, asked: Asked | None = None) -> bool:
     """Delete what is stored under the key, and empty the write-ahead log, which still holds older states.
 
-    With a learner go the playbooks that the learner owns, with a playbook its entry in the catalogue.
+    With a learner go the playbooks that the learner owns, the grants to the learner and the memberships in
+    teams, with a playbook its entry in the catalogue and the grants on it. Raises PlaybookNotFound and
+    PlaybookForbidden for a caller who may not delete the playbook.
     """
     with writing(tables.connection):
+        if asked is not None:
+            check_right(tables, asked, Right.OWN)
         found = delete_learner(tables, learner)
         for playbook_id in delete_entries(tables, learner):
+            delete_grants(tables, playbook_id)
             found = delete_learner(tables.of("playbooks"), playbook_id) or found
+        if tables.namespace == "learners":
+            found = forget_member(tables, learner) or found
     with suppress(sqlite3.OperationalError):  # a reader is active: the log is overwritten later
         tables.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return found

@@ -111,6 +111,27 @@ CREATE TABLE ace_named_catalogue (
 )
 """
 
+_GRANTS = """
+CREATE TABLE ace_grants (
+    playbook_id TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    relation TEXT NOT NULL,
+    granted_by TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (playbook_id, subject)
+) WITHOUT ROWID
+"""
+
+# team_key is the form in which names of teams must differ, see memory/sharing/grant.py.
+_TEAM_MEMBERS = """
+CREATE TABLE ace_team_members (
+    team_id TEXT NOT NULL,
+    member TEXT NOT NULL,
+    team_key TEXT NOT NULL,
+    PRIMARY KEY (team_id, member)
+) WITHOUT ROWID
+"""
+
 _OF_LEARNERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0001_learners", (_LEARNERS, _PLAYBOOKS, _BASES)),
     (
@@ -176,6 +197,17 @@ _OF_PLAYBOOKS = tuple(
 MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     *_OF_LEARNERS,
     ("0007_playbooks", (*_LABELS, *_OF_PLAYBOOKS, _CATALOGUE)),
+    (
+        "0008_sharing",
+        (
+            _GRANTS,
+            "CREATE INDEX ace_grants_by_subject ON ace_grants (subject, playbook_id)",
+            "CREATE INDEX ace_grants_by_giver ON ace_grants (granted_by)",
+            _TEAM_MEMBERS,
+            "CREATE INDEX ace_team_members_by_member ON ace_team_members (member, team_id)",
+            "CREATE INDEX ace_team_members_by_key ON ace_team_members (team_key, team_id)",
+        ),
+    ),
 )
 """Name and statements of every migration, in order."""
 

@@ -21,6 +21,9 @@ from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.sharing.asked import Asked
+from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
     LearnerExport,
@@ -30,7 +33,7 @@ from ace_graph.memory.stores.base import (
 )
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.playbooks import StoredVersion
-from ace_graph.memory.stores.sqlite.catalogue import read_content_at, read_versions
+from ace_graph.memory.stores.sqlite.catalogue import check_right, read_content_at, read_versions
 from ace_graph.memory.stores.sqlite.cleaning import (
     Batch,
     begin_cleaning,
@@ -73,6 +76,7 @@ class SQLiteNamespace:
         self._file = file
         self._namespace: Namespace = namespace
         self._new_token = new_token
+        self._asked: Asked | None = None
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         """Return the newest snapshot; see `Store.load`."""
@@ -99,8 +103,20 @@ class SQLiteNamespace:
         record: TurnRecord | Amend | None = None,
         pending: Pending | PendingItem | None = None,
         entry: PlaybookEntry | None = None,
+        grants: tuple[Grant, ...] = (),
     ) -> Commit:
-        request = CommitRequest(learner, delta, base, record, pending, self.policy, self._new_token, entry)
+        request = CommitRequest(
+            learner,
+            delta,
+            base,
+            record,
+            pending,
+            self.policy,
+            self._new_token,
+            entry,
+            grants,
+            self._asked,
+        )
         return await portal().run(self._commit(request), shielded=True)
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
@@ -168,7 +184,7 @@ class SQLiteNamespace:
     async def export(self, learner_id: str) -> LearnerExport:
         """Return everything stored about the learner; see `Store.export`."""
         learner = checked_learner_id(learner_id)
-        return await self._read(lambda tables: read_export(tables, learner))
+        return await self._read(lambda tables: read_export(tables, learner), Right.OWN)
 
     async def forget(self, learner_id: str) -> bool:
         """Delete everything stored about the learner; see `Store.forget`."""
@@ -221,21 +237,37 @@ class SQLiteNamespace:
     def _tables(self, connection: sqlite3.Connection) -> Tables:
         return Tables(connection, self._namespace)
 
-    async def _read(self, job: Callable[[Tables], T]) -> T:
+    async def _read(self, job: Callable[[Tables], T], needed: Right = Right.READ) -> T:
+        checked = self._checked(job, needed)
+
         async def read() -> T:
             return await self._file.connections().reader.run(
-                lambda link: _within(reading, job, self._tables(link))
+                lambda link: _within(reading, checked, self._tables(link))
             )
 
         return await portal().run(read())
 
-    async def _write(self, job: Callable[[Tables], T]) -> T:
+    async def _write(self, job: Callable[[Tables], T], needed: Right = Right.WRITE) -> T:
+        checked = self._checked(job, needed)
+
         async def write() -> T:
             return await self._file.connections().writer.run(
-                lambda link: _within(writing, job, self._tables(link))
+                lambda link: _within(writing, checked, self._tables(link))
             )
 
         return await portal().run(write(), shielded=True)
+
+    def _checked(self, job: Callable[[Tables], T], needed: Right) -> Callable[[Tables], T]:
+        """Return the job, after a check of the caller's right in the same transaction where somebody asks."""
+        asked = self._asked
+        if asked is None:
+            return job
+
+        def checked(tables: Tables) -> T:
+            check_right(tables, asked, needed)
+            return job(tables)
+
+        return checked
 
     async def _commit(self, request: CommitRequest) -> Commit:
         connections, began = self._file.connections(), time.monotonic()
@@ -249,7 +281,9 @@ class SQLiteNamespace:
         return commit
 
     async def _forget(self, learner: str) -> bool:
-        return await self._file.connections().writer.run(lambda link: delete_all(self._tables(link), learner))
+        return await self._file.connections().writer.run(
+            lambda link: delete_all(self._tables(link), learner, self._asked)
+        )
 
 
 def _within(

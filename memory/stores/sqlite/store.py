@@ -6,7 +6,8 @@ have in common is in namespace.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 
 from ace_graph.memory.catalogue.attaching import Loaded, Wanted
@@ -16,12 +17,18 @@ from ace_graph.memory.commit import Commit, NewToken
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.sharing.asked import Asked
+from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id, random_token
+from ace_graph.memory.stores.sqlite import sharing
 from ace_graph.memory.stores.sqlite.catalogue import (
     find_entry,
     keep_contents,
     list_entries,
+    list_shared,
+    put_grant,
     read_attached,
     read_entry,
 )
@@ -65,6 +72,30 @@ class SQLiteStore(SQLiteNamespace):
         learner = checked_learner_id(learner_id)
         return await self._read(lambda tables: read_attached(tables, learner, known, wanted))
 
+    async def teams_of(self, user: str) -> tuple[str, ...]:
+        """Return the teams that a user is in; see `NamingStore.teams_of`."""
+        return await self._read(lambda tables: sharing.teams_of(tables, user))
+
+    async def teams(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return teams in order; see `NamingStore.teams`."""
+        return await self._read(lambda tables: sharing.list_teams(tables, max(0, limit), after))
+
+    async def teams_like(self, team: str) -> tuple[str, ...]:
+        """Return the teams that could be taken for this one; see `NamingStore.teams_like`."""
+        return await self._read(lambda tables: sharing.teams_like(tables, team))
+
+    async def members(self, team: str, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return members of a team in order; see `NamingStore.members`."""
+        return await self._read(lambda tables: sharing.list_members(tables, team, max(0, limit), after))
+
+    async def add_members(self, team: str, members: Collection[str]) -> int:
+        """Add members to a team; see `NamingStore.add_members`."""
+        return await self._write(lambda tables: sharing.add_members(tables, team, members))
+
+    async def remove_members(self, team: str, members: Collection[str]) -> int:
+        """Remove members of a team; see `NamingStore.remove_members`."""
+        return await self._write(lambda tables: sharing.remove_members(tables, team, members))
+
     async def describe(self) -> str:
         """Return the versions of SQLite and of the schema, and the number of learners."""
         return await self._read(read_description)
@@ -76,9 +107,36 @@ class SQLitePlaybooks(SQLiteNamespace):
     def __init__(self, file: SQLiteFile, policy: Policy, new_token: NewToken = random_token) -> None:
         super().__init__(file, "playbooks", policy, new_token)
 
-    async def create(self, entry: PlaybookEntry, delta: Delta) -> Commit:
+    def asked(self, asked: Asked) -> SQLitePlaybooks:
+        """Return the same playbooks, checked for one caller; see `PlaybookStore.asked`."""
+        other = copy(self)
+        other._asked = asked
+        return other
+
+    async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
         """Store a new playbook; see `PlaybookStore.create`."""
-        return await self._write_commit(checked_learner_id(entry.playbook_id), delta, Snapshot(), entry=entry)
+        key = checked_learner_id(entry.playbook_id)
+        return await self._write_commit(key, delta, Snapshot(), entry=entry, grants=grants)
+
+    async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
+        """Return grants of a playbook; see `PlaybookStore.grants`."""
+        return await self._read(
+            lambda tables: sharing.list_grants(tables, playbook_id, max(0, limit), after), Right.OWN
+        )
+
+    async def put_grant(self, grant: Grant) -> None:
+        """Store a grant; see `PlaybookStore.put_grant`."""
+        await self._write(lambda tables: put_grant(tables, grant), Right.OWN)
+
+    async def drop_grant(self, playbook_id: str, subject: Subject) -> bool:
+        """Delete a grant; see `PlaybookStore.drop_grant`."""
+        return await self._write(lambda tables: sharing.drop_grant(tables, playbook_id, subject), Right.OWN)
+
+    async def shared_with(
+        self, subjects: Sequence[str], limit: int = 100, after: str = ""
+    ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
+        """Return playbooks that are shared; see `PlaybookStore.shared_with`."""
+        return await self._read(lambda tables: list_shared(tables, subjects, max(0, limit), after))
 
     async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
         """Return the entry of an owner and a name; see `PlaybookStore.find`."""

@@ -1,0 +1,167 @@
+"""Sharing playbooks: grants to users and teams, what is shared with a user, the store's table of teams."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ace_graph.errors import InvalidGrant
+from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.sharing.asked import Asked, Caller
+from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation, checked_team
+from ace_graph.memory.sharing.outgoing import outgoing_text
+from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.stores.base import Store, checked_learner_id
+from ace_graph.memory.stores.playbooks import PlaybookStore, naming
+from ace_graph.playbooks.directory import caller_of
+from ace_graph.playbooks.target import Target, User, audit_denial, target_of
+from ace_graph.telemetry import audit_sharing
+
+__all__ = [
+    "SharedEntry",
+    "add_to_team",
+    "caller",
+    "grant",
+    "grant_target",
+    "grants",
+    "grants_target",
+    "remove_from_team",
+    "revoke",
+    "revoke_target",
+    "shared_with",
+]
+
+
+@dataclass(frozen=True)
+class SharedEntry:
+    """A playbook of somebody else, and what the user may do with it."""
+
+    entry: PlaybookEntry
+    right: Right
+
+
+async def caller(store: Store, user: Caller | str) -> Caller:
+    """Return a user with the teams of the store's table; one that has teams already as it is."""
+    return await caller_of(user, naming(store)) if isinstance(user, str) else user
+
+
+async def grant(
+    store: Store,
+    name: str,
+    to: str,
+    relation: str = "viewer",
+    *,
+    owner: str,
+    user: User = None,
+    now: datetime | None = None,
+) -> Grant:
+    """Share a playbook with a user or a team: `to` is `user:NAME` or `team:NAME`.
+
+    A viewer reads, a contributor proposes changes, too, an editor makes them, an owner grants and deletes. It
+    takes the place of the grant that the subject had, and holds from the next load on. Raises
+    PlaybookNotFound, PlaybookForbidden for a user who does not own the playbook, and InvalidGrant for a
+    wrong subject or relation, for oneself, for the owner, and for `default`, which can't be shared.
+    """
+    return await grant_target(await target_of(store, name, owner, user), to, relation, now)
+
+
+async def grant_target(target: Target, to: str, relation: str, now: datetime | None = None) -> Grant:
+    """Share the playbook at a target; see `grant`."""
+    playbooks, by = _owned(target)
+    subject = Subject.parse(to)
+    if subject == Subject("user", by):
+        raise InvalidGrant("this is a grant to yourself: name somebody else")
+    if subject == Subject("user", target.ref.owner or ""):
+        raise InvalidGrant("the owner has every right already: name somebody else")
+    made = Grant(subject, checked_relation(relation), target.key, by, now or utc_now())
+    await playbooks.put_grant(made)
+    audit_sharing("grant", by, playbook=target.key, subject=str(subject), relation=relation)
+    return made
+
+
+async def revoke(store: Store, name: str, subject: str, *, owner: str, user: User = None) -> bool:
+    """Take a subject's grant away; False where there was none. It holds from the next load on.
+
+    The user to whom the playbook belongs can't be removed. Raises as `grant` does.
+    """
+    return await revoke_target(await target_of(store, name, owner, user), subject)
+
+
+async def revoke_target(target: Target, subject: str) -> bool:
+    """Take a subject's grant on the playbook at a target away; see `revoke`."""
+    playbooks, by = _owned(target)
+    whom = Subject.parse(subject)
+    if whom == Subject("user", target.ref.owner or ""):
+        raise InvalidGrant("the playbook belongs to this user, its last owner: delete the playbook instead")
+    found = await playbooks.drop_grant(target.key, whom)
+    audit_sharing("revoke", by, playbook=target.key, subject=str(whom), found=str(found).lower())
+    return found
+
+
+async def grants(
+    store: Store, name: str, *, owner: str, user: User = None, limit: int = 100, after: str = ""
+) -> tuple[Grant, ...]:
+    """Return a page of a playbook's grants, in the order of the subjects as texts, after the text `after`.
+
+    Raises PlaybookNotFound, PlaybookForbidden for a user who does not own the playbook, InvalidGrant.
+    """
+    return await grants_target(await target_of(store, name, owner, user), limit, after)
+
+
+async def grants_target(target: Target, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
+    """Return a page of the grants of the playbook at a target; see `grants`."""
+    playbooks, _ = _owned(target)
+    return await playbooks.grants(target.key, limit, after)
+
+
+async def shared_with(
+    store: Store, user: Caller | str, *, limit: int = 100, after: str = ""
+) -> tuple[SharedEntry, ...]:
+    """Return a page of the playbooks of others that are shared with a user, in the order of their ids.
+
+    `after` is the id of the last one of the page before.
+    """
+    who = await caller(store, user)
+    found = await naming(store).playbooks.shared_with(who.subjects, limit, after)
+    return tuple(
+        SharedEntry(
+            replace(entry, description=outgoing_text(entry.description)),
+            who.right(entry, granted),
+        )
+        for entry, granted in found
+    )
+
+
+async def add_to_team(store: Store, team: str, members: Collection[str], *, by: str | None = None) -> int:
+    """Add users to a team of the store's table; return how many were not in it.
+
+    Raises InvalidGrant for a name that can't be a team's, or that could be taken for another team's.
+    """
+    named, who = naming(store), [checked_learner_id(member) for member in members]
+    like = await named.teams_like(checked_team(team))
+    if like:
+        raise InvalidGrant(
+            f"there is a team {like[0]!r}, whose name looks the same: use that name, or another"
+        )
+    added = await named.add_members(team, who)
+    audit_sharing("team_add", by, team=team, members=", ".join(who))
+    return added
+
+
+async def remove_from_team(
+    store: Store, team: str, members: Collection[str], *, by: str | None = None
+) -> int:
+    """Remove users from a team; return how many were in it. Its grants end for them with the next load."""
+    removed = await naming(store).remove_members(checked_team(team), members)
+    audit_sharing("team_remove", by, team=team, members=", ".join(members))
+    return removed
+
+
+def _owned(target: Target) -> tuple[PlaybookStore, str]:
+    """The namespace that checks who acts, and who that is. Raises InvalidGrant for a memory."""
+    if target.named is None:
+        raise InvalidGrant("the own memory can't be shared: create a playbook with what others may read")
+    asked = target.asked or Asked(target.key, Caller(target.ref.owner), target.ref.name, audit_denial)
+    return target.named.asked(asked), asked.caller.user or ""

@@ -1,0 +1,106 @@
+"""Who a playbook is shared with, over HTTP: its owners list the grants, make them and take them away."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from ace_graph.errors import RequestRefused
+from ace_graph.memory.sharing.grant import Grant, Relation
+from ace_graph.playbooks.sharing import grant_target, grants_target, revoke_target
+from ace_graph.server.dependencies import ServicesDep, User
+from ace_graph.server.errors import error_responses
+from ace_graph.server.routes.edit import PlaybookId, playbook_of
+from ace_graph.server.schemas import Text
+
+__all__ = ["routes"]
+
+routes = APIRouter(prefix="/api/playbooks", tags=["sharing"])
+
+SubjectText = Annotated[
+    Text,
+    Field(
+        pattern=r"^(user|team):\S.{0,255}$",
+        description="`user:NAME` or `team:NAME`; names are compared exactly.",
+        examples=["user:bob", "team:ops"],
+    ),
+]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class GrantBody(_Body):
+    """A viewer reads, a contributor proposes changes, an editor makes them, an owner grants and deletes."""
+
+    to: SubjectText
+    relation: Relation = "viewer"
+
+
+class SubjectQuery(_Body):
+    """Whose grant."""
+
+    subject: SubjectText
+
+
+class GrantsQuery(_Body):
+    """Which page of the grants."""
+
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+    after: Annotated[Text, Field(max_length=1_024, description="`next` of the page before.")] = ""
+
+
+class GrantReply(_Body):
+    """One grant. `by` is empty when who made it was forgotten."""
+
+    subject: str
+    relation: Relation
+    by: str
+    at: datetime
+
+
+class GrantsReply(_Body):
+    """A page of grants; `next` is what `after` of the next page is, null after the last."""
+
+    grants: list[GrantReply]
+    next: str | None
+
+
+@routes.get("/{playbook_id}/grants", responses=error_responses(404, 409))
+async def list_grants(
+    playbook_id: PlaybookId,
+    user: User,
+    services: ServicesDep,
+    page_query: Annotated[GrantsQuery, Query()],
+) -> GrantsReply:
+    """Return the grants of a playbook, in the order of the subjects. Its owners only."""
+    target = await playbook_of(services.store, playbook_id, user)
+    found = await grants_target(target, page_query.limit + 1, page_query.after)
+    page = found[: page_query.limit]
+    following = str(page[-1].subject) if len(found) > len(page) else None
+    return GrantsReply(grants=[_reply(each) for each in page], next=following)
+
+
+@routes.post("/{playbook_id}/grants", status_code=201, responses=error_responses(404, 408, 409, 413))
+async def grant(playbook_id: PlaybookId, body: GrantBody, user: User, services: ServicesDep) -> GrantReply:
+    """Share a playbook with a user or a team. It takes the place of the grant that the subject had."""
+    target = await playbook_of(services.store, playbook_id, user)
+    return _reply(await grant_target(target, body.to, body.relation, services.clock.now()))
+
+
+@routes.delete("/{playbook_id}/grants", status_code=204, responses=error_responses(404, 409))
+async def revoke(
+    playbook_id: PlaybookId, user: User, services: ServicesDep, whose: Annotated[SubjectQuery, Query()]
+) -> None:
+    """Take a grant away. It holds from the next request on; one that is not there is 404."""
+    target = await playbook_of(services.store, playbook_id, user)
+    if not await revoke_target(target, whose.subject):
+        raise RequestRefused(404, "not_found", "there is no such grant")
+
+
+def _reply(grant: Grant) -> GrantReply:
+    return GrantReply(subject=str(grant.subject), relation=grant.relation, by=grant.by, at=grant.at)

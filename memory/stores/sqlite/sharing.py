@@ -1,0 +1,153 @@
+"""Grants on named playbooks, and teams, in SQLite. Statements name their tables in either namespace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation, team_key
+from ace_graph.memory.stores.sqlite.tables import Tables
+
+__all__ = [
+    "add_grants",
+    "add_members",
+    "delete_grants",
+    "drop_grant",
+    "forget_member",
+    "list_grants",
+    "list_members",
+    "list_shared_ids",
+    "list_teams",
+    "read_grants",
+    "remove_members",
+    "teams_like",
+    "teams_of",
+]
+
+_GRANT = "SELECT playbook_id, subject, relation, granted_by, at FROM ace_grants"
+
+
+def read_grants(tables: Tables, playbook_id: str, subjects: Sequence[str]) -> tuple[Grant, ...]:
+    """Return the grants of a playbook to these subjects."""
+    if not subjects:
+        return ()
+    rows = tables.execute(
+        f"{_GRANT} WHERE playbook_id = ? "  # noqa: S608  constants
+        "AND subject IN (SELECT value FROM json_each(?))",
+        (playbook_id, json.dumps(subjects)),
+    )
+    return tuple(map(_grant, rows))
+
+
+def list_grants(tables: Tables, playbook_id: str, limit: int, after: str) -> tuple[Grant, ...]:
+    """Return grants of a playbook in the order of their subjects."""
+    rows = tables.execute(
+        f"{_GRANT} WHERE playbook_id = ? AND subject > ? ORDER BY subject LIMIT ?",
+        (playbook_id, after, limit),
+    )
+    return tuple(map(_grant, rows))
+
+
+def add_grants(tables: Tables, grants: Iterable[Grant]) -> None:
+    """Store grants; one that a subject has on the same playbook is replaced."""
+    tables.executemany(
+        "INSERT INTO ace_grants (playbook_id, subject, relation, granted_by, at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET relation = excluded.relation, granted_by = excluded.granted_by, "
+        "at = excluded.at",
+        [
+            (each.playbook_id, str(each.subject), each.relation, each.by, each.at.isoformat())
+            for each in grants
+        ],
+    )
+
+
+def drop_grant(tables: Tables, playbook_id: str, subject: Subject) -> bool:
+    """Delete a subject's grant; False where there was none."""
+    done = tables.execute(
+        "DELETE FROM ace_grants WHERE playbook_id = ? AND subject = ?", (playbook_id, str(subject))
+    )
+    return done.rowcount > 0
+
+
+def delete_grants(tables: Tables, playbook_id: str) -> None:
+    """Delete all grants of a playbook."""
+    tables.execute("DELETE FROM ace_grants WHERE playbook_id = ?", (playbook_id,))
+
+
+def list_shared_ids(tables: Tables, subjects: Sequence[str], limit: int, after: str) -> tuple[str, ...]:
+    """Return the ids of playbooks with a grant to one of the subjects, in order."""
+    rows = tables.execute(
+        "SELECT DISTINCT playbook_id FROM ace_grants "
+        "WHERE subject IN (SELECT value FROM json_each(?)) AND playbook_id > ? ORDER BY playbook_id LIMIT ?",
+        (json.dumps(subjects), after, limit),
+    )
+    return tuple(str(playbook_id) for (playbook_id,) in rows)
+
+
+def teams_of(tables: Tables, user: str) -> tuple[str, ...]:
+    """Return the teams that a user is in, in order."""
+    rows = tables.execute("SELECT team_id FROM ace_team_members WHERE member = ? ORDER BY team_id", (user,))
+    return tuple(str(team) for (team,) in rows)
+
+
+def teams_like(tables: Tables, team: str) -> tuple[str, ...]:
+    """Return the teams with another name that could be taken for this one."""
+    rows = tables.execute(
+        "SELECT DISTINCT team_id FROM ace_team_members WHERE team_key = ? AND team_id <> ?",
+        (team_key(team), team),
+    )
+    return tuple(str(other) for (other,) in rows)
+
+
+def add_members(tables: Tables, team: str, members: Collection[str]) -> int:
+    """Add members to a team; return how many were not in it."""
+    before = tables.connection.total_changes
+    tables.executemany(
+        "INSERT INTO ace_team_members (team_id, member, team_key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(team, member, team_key(team)) for member in members],
+    )
+    return tables.connection.total_changes - before
+
+
+def remove_members(tables: Tables, team: str, members: Collection[str]) -> int:
+    """Remove members of a team; return how many were in it."""
+    before = tables.connection.total_changes
+    tables.executemany(
+        "DELETE FROM ace_team_members WHERE team_id = ? AND member = ?",
+        [(team, member) for member in members],
+    )
+    return tables.connection.total_changes - before
+
+
+def list_members(tables: Tables, team: str, limit: int, after: str) -> tuple[str, ...]:
+    """Return members of a team, in order."""
+    rows = tables.execute(
+        "SELECT member FROM ace_team_members WHERE team_id = ? AND member > ? ORDER BY member LIMIT ?",
+        (team, after, limit),
+    )
+    return tuple(str(member) for (member,) in rows)
+
+
+def list_teams(tables: Tables, limit: int, after: str) -> tuple[str, ...]:
+    """Return teams, in order."""
+    rows = tables.execute(
+        "SELECT DISTINCT team_id FROM ace_team_members WHERE team_id > ? ORDER BY team_id LIMIT ?",
+        (after, limit),
+    )
+    return tuple(str(team) for (team,) in rows)
+
+
+def forget_member(tables: Tables, user: str) -> bool:
+    """Delete a user's memberships and the grants to the user, and the user's name from grants to others."""
+    gone = tables.execute("DELETE FROM ace_team_members WHERE member = ?", (user,)).rowcount
+    gone += tables.execute("DELETE FROM ace_grants WHERE subject = ?", (str(Subject("user", user)),)).rowcount
+    tables.execute("UPDATE ace_grants SET granted_by = '' WHERE granted_by = ?", (user,))
+    return gone > 0
+
+
+def _grant(row: tuple[str, str, str, str, str]) -> Grant:
+    playbook_id, subject, relation, by, at = row
+    kind, _, name = subject.partition(":")
+    whom = Subject("team" if kind == "team" else "user", name)
+    return Grant(whom, checked_relation(relation), playbook_id, by, datetime.fromisoformat(at))

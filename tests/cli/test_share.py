@@ -1,0 +1,122 @@
+"""`ace-graph share` and `ace-graph team`, and what `--as` shows of the playbooks of others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.commands import Commands
+
+THEIRS = ("--name", "ada/api_client")
+
+
+@pytest.fixture
+def made(ace: Commands) -> Commands:
+    """Ada's playbook with one bullet for everybody, and one of her own."""
+    ace.ok("playbook", "create", "api_client", "--learner", "ada")
+    ace.ok("playbook", "add", "Use /v1", "--name", "api_client", "--learner", "ada")
+    ace.ok(
+        "playbook", "add", "Learner says: I am Ann", "--section", "profile", "-n", "api_client", "-l", "ada"
+    )
+    return ace
+
+
+def _fails(ace: Commands, code: int, *args: str) -> str:
+    done = ace(*args)
+    assert done.code == code, (done.out, done.err)
+    return done.err.splitlines()[-1] if code == 1 else done.err  # before it, the log's line
+
+
+def _seen(ace: Commands, *who: str) -> list[str]:
+    shown = ace.ok("playbook", "get", *THEIRS, *who, "--json").json
+    return [bullet["content"] for bullet in shown["bullets"]]
+
+
+def test_a_playbook_is_shared_listed_and_taken_back(made: Commands) -> None:
+    before = _fails(made, 1, "playbook", "get", *THEIRS, "--as", "bob")
+    missing = _fails(made, 1, "playbook", "get", "--name", "ada/api_clienx", "--as", "bob")
+    assert before == missing.replace("api_clienx", "api_client")
+    assert "there is no playbook 'ada/api_client'" in before
+    told = made.ok("share", "grant", "api_client", "--to", "user:bob", "--as", "viewer", "--learner", "ada")
+    assert told.out == "api_client: user:bob is viewer\n"
+    assert _seen(made, "--as", "bob") == _seen(made, "--learner", "bob") == ["Use /v1"]
+    assert made.ok("share", "list", "--learner", "bob").out.split()[:3] == ["ada/api_client", "1.2", "read"]
+    (grant,) = made.ok("share", "list", "api_client", "--learner", "ada", "--json").json["grants"]
+    assert {name: grant[name] for name in ("subject", "relation", "by")} == {
+        "subject": "user:bob",
+        "relation": "viewer",
+        "by": "ada",
+    }
+    made.ok("share", "revoke", "api_client", "--from", "user:bob", "--learner", "ada")
+    assert _fails(made, 1, "playbook", "get", *THEIRS, "--as", "bob") == before
+    assert "no playbook is shared" in made.ok("share", "list", "--learner", "bob").err
+    _fails(made, 1, "share", "revoke", "api_client", "--from", "user:bob", "--learner", "ada")
+
+
+def test_a_viewer_is_refused_every_change(made: Commands) -> None:
+    made.ok("share", "grant", "api_client", "--to", "user:bob", "-l", "ada")
+    (bullet,) = made.ok("playbook", "get", *THEIRS, "--as", "bob", "--json").json["bullets"]
+    for change in (
+        ("add", "Use /v2"),
+        ("remove", bullet["id"]),
+        ("edit", bullet["id"], "Use /v2"),
+        ("tag", bullet["id"], "harmful"),
+        ("pin", bullet["id"]),
+        ("clear",),
+        ("rollback", "1"),
+        ("delete",),
+    ):
+        told = _fails(made, 1, "playbook", *change, *THEIRS, "--as", "bob")
+        assert "you may read the playbook" in told, change
+    assert _seen(made, "--learner", "ada")[0] == "Use /v1"
+    assert "you may read the playbook" in _fails(made, 1, "share", "list", "ada/api_client", "-l", "bob")
+    assert "you may read the playbook" in _fails(
+        made, 1, "share", "grant", "ada/api_client", "--to", "user:eve", "-l", "bob"
+    )
+    assert "you may read the playbook" in _fails(made, 1, "consolidate", *THEIRS, "--as", "bob")
+
+
+def test_an_editor_changes_single_bullets(made: Commands) -> None:
+    made.ok("share", "grant", "api_client", "--to", "user:bob", "--as", "editor", "-l", "ada")
+    made.ok("playbook", "add", "Use gzip", *THEIRS, "--as", "bob")
+    (first, _) = made.ok("playbook", "get", *THEIRS, "--as", "bob", "--json").json["bullets"]
+    made.ok("playbook", "edit", first["id"], "Use /v2", *THEIRS, "--as", "bob")
+    assert _seen(made, "--as", "bob") == ["Use /v2", "Use gzip"]
+    assert _seen(made, "--as", "ada") == ["Use /v2", "Learner says: I am Ann", "Use gzip"]
+    for shown in (("show",), ("export",), ("history",), ("stats",), ("search", "Ann"), ("archived",)):
+        assert "I am Ann" not in made.ok("playbook", *shown, *THEIRS, "--as", "bob").out
+
+
+def test_a_team_reads_until_its_member_leaves(made: Commands) -> None:
+    made.ok("share", "grant", "api_client", "--to", "team:ops", "-l", "ada")
+    assert made.ok("team", "add", "ops", "bob", "eve").out == "ops: 2 users added\n"
+    assert _seen(made, "--as", "bob") == ["Use /v1"]
+    assert made.ok("team", "list").out == "ops\n"
+    assert made.ok("team", "list", "ops", "--json").json == {"members": ["bob", "eve"], "next": None}
+    made.ok("team", "remove", "ops", "bob")
+    _fails(made, 1, "playbook", "get", *THEIRS, "--as", "bob")
+    assert _seen(made, "--as", "eve") == ["Use /v1"]
+    assert "none of them" in _fails(made, 1, "team", "remove", "ops", "bob")
+    assert "looks the same" in _fails(made, 2, "team", "add", "OPS", "bob")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--to", "user:bob", "--as", "admin"),
+        ("--to", "bob"),
+        ("--to", "group:bob"),
+        ("--to", "user:ada"),
+        ("--to", "team:"),
+    ],
+)
+def test_a_wrong_grant_is_wrong_usage(made: Commands, wrong: tuple[str, ...]) -> None:
+    _fails(made, 2, "share", "grant", "api_client", *wrong, "--learner", "ada")
+    assert made.ok("share", "list", "api_client", "--learner", "ada", "--json").json["grants"] == []
+
+
+def test_the_memory_and_unknown_playbooks_are_not_shared(made: Commands) -> None:
+    assert "own memory" in _fails(made, 2, "share", "grant", "default", "--to", "user:bob", "-l", "ada")
+    assert "there is no playbook" in _fails(
+        made, 1, "share", "grant", "none", "--to", "user:bob", "-l", "ada"
+    )
+    _fails(made, 1, "playbook", "get", "--name", "ada/default", "--as", "bob")
