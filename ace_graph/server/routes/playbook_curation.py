@@ -18,6 +18,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.operations import Merge, Quarantine, Release, Supersede, Tag
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.playbooks.bullets import restore_bullet
+from ace_graph.playbooks.target import check_owner
 from ace_graph.playbooks.versions import restore_target
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.change_reply import ChangeReply
@@ -153,7 +154,8 @@ async def release(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
 
 
 async def go_back(edit: Edit, version: int) -> Commit:
-    """Roll the playbook back to a version."""
+    """Roll the playbook back to a version. Raises PlaybookForbidden for somebody else's."""
+    check_owner(edit.target)
     base = await edit.load()
     done = await edit.before(base)
     if done is not None:
