@@ -36,7 +36,9 @@ async def call(served: Served, learner: str, method: str, path: str, body: Json 
 
 
 async def grant(served: Served, path: str, to: str, relation: str = "viewer") -> Response:
-    return await call(served, "alice", "POST", f"{path}/grants", {"to": to, "relation": relation})
+    kind, _, name = to.partition(":")
+    body = {"kind": kind, "name": name, "relation": relation}
+    return await call(served, "alice", "POST", f"{path}/grants", body)
 
 
 def in_teams(learner: str, *teams: object, groups: object = None) -> dict[str, str]:
@@ -52,19 +54,19 @@ async def test_a_grant_opens_a_playbook_until_it_is_revoked() -> None:
         listed = (await call(served, "bob", "GET", f"{PATH}?which=shared")).json()
         own = (await call(served, "bob", "GET", PATH)).json()
         grants = (await call(served, "alice", "GET", f"{path}/grants")).json()
-        revoked = await call(served, "alice", "DELETE", f"{path}/grants?subject=user:bob")
-        again = await call(served, "alice", "DELETE", f"{path}/grants?subject=user:bob")
+        revoked = await call(served, "alice", "DELETE", f"{path}/grants?kind=user&name=bob")
+        again = await call(served, "alice", "DELETE", f"{path}/grants?kind=user&name=bob")
         after = await call(served, "bob", "GET", path)
     errors = [{**reply.json(), "requestId": ""} for reply in (before, unknown, after)]
     assert [reply.status_code for reply in (before, unknown, after)] == [404, 404, 404]
     assert errors[0] == errors[1] == errors[2]
-    assert (made.status_code, made.json()["subject"], made.json()["by"]) == (201, "user:bob", "alice")
+    assert (made.status_code, made.json()["name"], made.json()["by"]) == (201, "bob", "alice")
     assert [bullet["content"] for bullet in shown.json()["bullets"]] == ["Use /v1"]
     assert [(each["owner"], each["name"], each["right"]) for each in listed["playbooks"]] == [
         ("alice", "api", "read")
     ]
     assert (own["playbooks"], grants["next"]) == ([], None)
-    assert [each["subject"] for each in grants["grants"]] == ["user:bob"]
+    assert [(each["kind"], each["name"]) for each in grants["grants"]] == [("user", "bob")]
     assert (revoked.status_code, again.status_code) == (204, 404)
 
 
@@ -83,8 +85,8 @@ async def test_every_change_by_a_viewer_is_forbidden() -> None:
                 ("POST", "/consolidate/undo", {}),
                 ("POST", "/curate", {"reflections": ["x"]}),
                 ("GET", "/grants", None),
-                ("POST", "/grants", {"to": "user:eve"}),
-                ("DELETE", "/grants?subject=user:bob", None),
+                ("POST", "/grants", {"kind": "user", "name": "eve"}),
+                ("DELETE", "/grants?kind=user&name=bob", None),
             )
         ]
         after = (await call(served, "alice", "GET", path)).headers["ETag"]
@@ -112,12 +114,13 @@ async def test_an_editor_replaces_what_they_see() -> None:
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({"to": "user:bob", "relation": "admin"}, 422),
-        ({"to": "bob"}, 422),
-        ({"to": "group:bob"}, 422),
-        ({"to": "user:alice"}, 409),
-        ({"to": "team: ops"}, 422),
-        ({"to": "team:ops\u200b"}, 409),
+        ({"kind": "user", "name": "bob", "relation": "admin"}, 422),
+        ({"kind": "group", "name": "bob"}, 422),
+        ({"kind": "user", "name": ""}, 422),
+        ({"name": "bob"}, 422),
+        ({"kind": "user", "name": "alice"}, 409),
+        ({"kind": "team", "name": " ops"}, 409),
+        ({"kind": "team", "name": "ops\u200b"}, 409),
         ({}, 422),
     ],
 )
@@ -125,8 +128,10 @@ async def test_a_wrong_grant_is_refused(body: Json, status: int) -> None:
     async with shared_store() as (served, _, path):
         reply = await call(served, "alice", "POST", f"{path}/grants", body)
         grants = (await call(served, "alice", "GET", f"{path}/grants")).json()["grants"]
-        memory = await call(served, "alice", "POST", f"{PATH}/default/grants", {"to": "user:bob"})
-        last = await call(served, "alice", "DELETE", f"{path}/grants?subject=user:alice")
+        memory = await call(
+            served, "alice", "POST", f"{PATH}/default/grants", {"kind": "user", "name": "bob"}
+        )
+        last = await call(served, "alice", "DELETE", f"{path}/grants?kind=user&name=alice")
     assert (reply.status_code, grants, memory.status_code, last.status_code) == (status, [], 409, 409)
 
 
@@ -138,7 +143,9 @@ async def test_teams_come_from_the_table_or_from_the_token() -> None:
         claimed = await served.client.get(path, headers=in_teams("eve", "ops"))
     assert (by_table.status_code, claimed.status_code) == (200, 404)
     async with shared_store("groups") as (served, store, path):
-        await served.client.post(f"{path}/grants", json={"to": "team:ops"}, headers=in_teams("alice"))
+        await served.client.post(
+            f"{path}/grants", json={"kind": "team", "name": "ops"}, headers=in_teams("alice")
+        )
         await playbooks.add_to_team(store, "ops", ["bob"])
         statuses = [
             (await served.client.get(path, headers=headers)).status_code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,13 +20,9 @@ __all__ = ["routes"]
 
 routes = APIRouter(prefix="/api/playbooks", tags=["sharing"])
 
-SubjectText = Annotated[
-    Text,
-    Field(
-        pattern=r"^(user|team):\S.{0,255}$",
-        description="`user:NAME` or `team:NAME`; names are compared exactly.",
-        examples=["user:bob", "team:ops"],
-    ),
+Kind = Annotated[Literal["user", "team"], Field(description="A user is a learner.")]
+Name = Annotated[
+    Text, Field(min_length=1, max_length=256, description="Compared exactly.", examples=["bob", "ops"])
 ]
 
 
@@ -37,14 +33,16 @@ class _Body(BaseModel):
 class GrantBody(_Body):
     """A viewer reads, a contributor proposes changes, an editor makes them, an owner grants and deletes."""
 
-    to: SubjectText
+    kind: Kind
+    name: Name
     relation: Relation = "viewer"
 
 
 class SubjectQuery(_Body):
     """Whose grant."""
 
-    subject: SubjectText
+    kind: Kind
+    name: Name
 
 
 class GrantsQuery(_Body):
@@ -57,7 +55,8 @@ class GrantsQuery(_Body):
 class GrantReply(_Body):
     """One grant. `by` is empty when who made it was forgotten."""
 
-    subject: str
+    kind: Kind
+    name: str
     relation: Relation
     by: str
     at: datetime
@@ -89,7 +88,7 @@ async def list_grants(
 async def grant(playbook_id: PlaybookId, body: GrantBody, user: User, services: ServicesDep) -> GrantReply:
     """Share a playbook with a user or a team. It takes the place of the grant that the subject had."""
     target = await playbook_of(services.store, playbook_id, user)
-    return _reply(await grant_target(target, body.to, body.relation, services.clock.now()))
+    return _reply(await grant_target(target, f"{body.kind}:{body.name}", body.relation, services.clock.now()))
 
 
 @routes.delete("/{playbook_id}/grants", status_code=204, responses=error_responses(404, 409))
@@ -98,9 +97,11 @@ async def revoke(
 ) -> None:
     """Take a grant away. It holds from the next request on; one that is not there is 404."""
     target = await playbook_of(services.store, playbook_id, user)
-    if not await revoke_target(target, whose.subject):
+    if not await revoke_target(target, f"{whose.kind}:{whose.name}"):
         raise RequestRefused(404, "not_found", "there is no such grant")
 
 
 def _reply(grant: Grant) -> GrantReply:
-    return GrantReply(subject=str(grant.subject), relation=grant.relation, by=grant.by, at=grant.at)
+    return GrantReply(
+        kind=grant.subject.kind, name=grant.subject.name, relation=grant.relation, by=grant.by, at=grant.at
+    )

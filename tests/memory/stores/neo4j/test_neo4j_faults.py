@@ -66,7 +66,7 @@ def test_the_checksum_tells_content_of_another_commit() -> None:
 def test_a_playbook_read_beside_a_writer_is_seen_by_its_checksum() -> None:
     whole = checksum(Version("e", 1, "a"), "{}")
     row = {"playbook_id": "p", "name": "maths", "epoch": "e", "version": 1, "etag": "a", "place": 0}
-    read = {**row, "major": 1, "minor": 0, "checksum": whole}
+    read = {**row, "major": 1, "minor": 0, "checksum": whole, "owner": "ada", "grants": ()}
     assert not AttachedRow.model_validate({**read, "memory_json": "{}"}).is_torn
     assert not AttachedRow.model_validate({**read, "memory_json": None}).is_torn
     assert AttachedRow.model_validate({**read, "memory_json": '{"bullets": []}'}).is_torn
