@@ -36,6 +36,7 @@ from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.server.routes import (
     batch_reflection,
     chat,
+    conversations,
     feedback,
     health,
     learner,
@@ -55,7 +56,7 @@ __all__ = ["create_app"]
 
 # A fixed name comes before an id in its place.
 _ROUTERS: tuple[APIRouter, ...] = (
-    chat.routes,
+    *(chat.routes, conversations.routes),
     *(playbook_history.own, playbooks.own, playbook_curation.own, playbook.own),
     *(playbooks.routes, playbooks.named, playbook_content.named),
     *(playbook_history.named, playbook_curation.named, playbook.named),

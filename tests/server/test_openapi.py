@@ -57,6 +57,8 @@ ROUTES = {
     "/api/templates": {"get"},
     "/api/trajectories": {"get"},
     "/api/trajectories/reflect": {"post"},
+    "/api/conversations": {"get"},
+    "/api/conversations/{conversation_id}": {"get", "patch", "delete"},
     "/api/feedback": {"post"},
     "/api/learner/export": {"get"},
     "/api/learner": {"delete"},

@@ -81,6 +81,13 @@ MIGRATIONS: Final[tuple[SchemaMigration, ...]] = (
             "CREATE INDEX ace_given_up_by_learner ON ace_given_up (learner_id)",
         ),
     ),
+    SchemaMigration(
+        "0005_titles",
+        (
+            "ALTER TABLE ace_conversations ADD COLUMN title TEXT NOT NULL DEFAULT ''",
+            "CREATE INDEX ace_conversations_of_learner ON ace_conversations (learner_id, used_at)",
+        ),
+    ),
 )
 
 

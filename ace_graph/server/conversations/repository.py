@@ -37,6 +37,8 @@ class Conversation:
     id: str
     thread_id: str
     created_at: str
+    used_at: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class AcceptedTurn:
 
     `thread_id` is LangGraph's thread of the conversation, or of a new one until the turn is accepted. `known`
     says what the checkpoints may hold: "nothing" in a conversation's first turn, the "conversation" so far,
-    or this "turn" if another server began it.
+    or this "turn" if another server began it. `title` is that of the conversation if it is new.
     """
 
     run_id: str
@@ -55,6 +57,7 @@ class AcceptedTurn:
     thread_id: str
     tries: int = 0
     known: Literal["nothing", "conversation", "turn"] = "conversation"
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,12 +104,13 @@ class Conversations:
         """
         async with self._database.transaction() as execute:
             new = await execute(
-                "INSERT INTO ace_conversations (learner_id, id, thread_id, created_at, used_at) "
-                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
+                "INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) "
+                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
                 (
                     turn.learner_id,
                     turn.conversation_id,
                     turn.thread_id,
+                    turn.title,
                     *(self._clock.now().isoformat(),) * 2,
                 ),
             )
@@ -275,11 +279,11 @@ class Conversations:
         """Return a learner's conversations, the oldest first."""
         async with self._database.transaction() as execute:
             rows = await execute(
-                "SELECT id, thread_id, created_at FROM ace_conversations WHERE learner_id = ? "
-                "ORDER BY created_at, id",
+                "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
+                "WHERE learner_id = ? ORDER BY created_at, id",
                 (learner_id,),
             )
-        return [Conversation(str(row[0]), str(row[1]), str(row[2])) for row in rows]
+        return [Conversation(*map(str, row)) for row in rows]
 
     async def forget(self, learner_id: str) -> int:
         """Delete a learner's conversations with their checkpoints; return how many there were.

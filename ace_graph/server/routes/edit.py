@@ -32,6 +32,7 @@ from ace_graph.server.routes.change_reply import ChangeReply, change_reply
 
 __all__ = [
     "AUTHOR",
+    "Absent",
     "Edit",
     "IdempotencyKey",
     "IfMatch",

@@ -86,5 +86,11 @@ def _conversation_json(
         for turn in given_up
         if turn.conversation_id == each.id
     ]
-    document = {"id": each.id, "created_at": each.created_at, "messages": texts, "given_up": ended}
+    document = {
+        "id": each.id,
+        "title": each.title,
+        "created_at": each.created_at,
+        "messages": texts,
+        "given_up": ended,
+    }
     return (separator + json.dumps(document, ensure_ascii=False)).encode("utf-8")

@@ -19,6 +19,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.server.clock import Clock
+from ace_graph.server.conversations.managing import title_of
 from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, GivenUpTurn
 from ace_graph.server.errors import error_location, http_error_for
 from ace_graph.server.schemas import ChatRequest, reply_of
@@ -122,7 +123,8 @@ class Turns:
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
         request_json = request.model_dump_json(by_alias=True)
-        turn = AcceptedTurn(new_id, conversation, learner_id, request_json, thread_id=new_id)
+        title = title_of(request.message)
+        turn = AcceptedTurn(new_id, conversation, learner_id, request_json, thread_id=new_id, title=title)
         live = self._live[turn.run_id] = LiveTurn(turn.run_id, conversation, learner_id)
         # Playbooks come with the memory, in a read of their own.
         snapshot = None if request.playbooks else self._prefetch(learner_id)
@@ -169,6 +171,13 @@ class Turns:
         if tasks:
             await asyncio.wait(tasks)
         for run_id in [key for key, live in self._ended.items() if live.learner_id == learner_id]:
+            del self._ended[run_id]
+
+    def drop_events(self, learner_id: str, conversation_id: str) -> None:
+        """Drop the events of the turns that ended in a conversation, which hold its text."""
+        asked = (learner_id, conversation_id)
+        ended = {key: (live.learner_id, live.conversation_id) for key, live in self._ended.items()}
+        for run_id in [key for key, of in ended.items() if of == asked]:
             del self._ended[run_id]
 
     async def drain(self, seconds: float) -> None:

@@ -1,0 +1,213 @@
+"""The learner's conversations: list, read, rename and delete them.
+
+Ids belong to learners: another learner's conversation is as unknown as none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from typing import Annotated, Literal, cast
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ace_graph.errors import RequestRefused
+from ace_graph.memory.bullet import Moment
+from ace_graph.server.conversations.managing import (
+    MAX_TITLE_CHARS,
+    delete_conversation,
+    find_conversation,
+    list_conversations,
+    page_of,
+    rename_conversation,
+)
+from ace_graph.server.conversations.repository import Conversation
+from ace_graph.server.dependencies import Learner, Services, ServicesDep
+from ace_graph.server.errors import error_responses
+from ace_graph.server.routes.edit import Absent, IfMatch
+from ace_graph.server.schemas import CONVERSATION_ID, Text
+
+__all__ = ["routes"]
+
+routes = APIRouter(prefix="/api/conversations", tags=["conversations"])
+
+ConversationId = Annotated[str, Path(pattern=CONVERSATION_ID, examples=["lesson-1"])]
+_AFTER = r"^[0-9T:.+\-Z]{20,40} [A-Za-z0-9][A-Za-z0-9._:@=+\-]{0,127}$"
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text.strip()
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class PageQuery(_Model):
+    """Which page of the list."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    after: Annotated[str, Field(pattern=_AFTER, description="`next` of the page before.")] | Absent = None
+
+
+class MessagesQuery(_Model):
+    """Which messages."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    before: (
+        Annotated[Text, Field(min_length=1, max_length=256, description="`next` of the page before.")]
+        | Absent
+    ) = None
+
+
+class TitleBody(_Model):
+    """What it is called from now on."""
+
+    title: Annotated[
+        Text,
+        AfterValidator(_not_blank),
+        Field(min_length=1, max_length=MAX_TITLE_CHARS, json_schema_extra={"pattern": r"[^\s\u0000]"}),
+    ]
+
+
+class EntryReply(_Model):
+    """A conversation. Its title is its first words until it is renamed; empty in those of older versions."""
+
+    conversation_id: str
+    title: str
+    created_at: Moment
+    used_at: Moment
+
+
+class ConversationsReply(_Model):
+    """The ones used last first; `next` is what `after` of the next page is, null after the last."""
+
+    conversations: list[EntryReply]
+    next: str | None
+
+
+class MessageReply(_Model):
+    """What the learner or the agent said."""
+
+    message_id: str
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class ConversationReply(EntryReply):
+    """A page of messages in their order, the newest page first; `next` is `before` of the older one."""
+
+    messages: list[MessageReply]
+    next: str | None
+
+
+@routes.get("", responses=error_responses())
+async def list_all(
+    learner: Learner, services: ServicesDep, query: Annotated[PageQuery, Query()]
+) -> ConversationsReply:
+    """Return the learner's conversations, those used last first."""
+    after: tuple[str, str] | None = None
+    if query.after is not None:
+        used_at, _, last_id = query.after.partition(" ")
+        after = used_at, last_id
+    database = services.conversations.database
+    found = await list_conversations(database, learner, query.limit + 1, after)
+    page = found[: query.limit]
+    following = f"{page[-1].used_at} {page[-1].id}" if len(found) > len(page) else None
+    return ConversationsReply(conversations=[_entry(each) for each in page], next=following)
+
+
+@routes.get("/{conversation_id}", responses=error_responses(404))
+async def read(
+    conversation_id: ConversationId,
+    learner: Learner,
+    services: ServicesDep,
+    query: Annotated[MessagesQuery, Query()],
+    response: Response,
+) -> ConversationReply:
+    """Return a conversation's messages. Calls of tools are left out."""
+    found = await _found(services, learner, conversation_id)
+    messages = await services.conversations.database.messages(found.thread_id)
+    page = await asyncio.to_thread(page_of, messages, query.limit, query.before)
+    _tag(response, found.title)
+    return ConversationReply(
+        **_entry(found).model_dump(),
+        messages=[
+            MessageReply(
+                message_id=each.id,
+                role=cast("Literal['user', 'assistant']", each.role),
+                content=each.content,
+            )
+            for each in page.messages
+        ],
+        next=page.next,
+    )
+
+
+@routes.patch("/{conversation_id}", responses=error_responses(404, 408, 412, 413))
+async def rename(
+    conversation_id: ConversationId,
+    body: TitleBody,
+    learner: Learner,
+    services: ServicesDep,
+    response: Response,
+    if_match: IfMatch = None,
+) -> EntryReply:
+    """Give a conversation another title. With `If-Match`, only if it still has the one that was read."""
+    found = await _found(services, learner, conversation_id)
+    while not (
+        _matches(if_match, found.title)
+        and await rename_conversation(services.conversations.database, learner, found, body.title)
+    ):
+        if not _matches(if_match, found.title):
+            raise RequestRefused(412, "changed", "the conversation was renamed meanwhile: read it again")
+        found = await _found(services, learner, conversation_id)
+    _tag(response, body.title)
+    return _entry(found).model_copy(update={"title": body.title})
+
+
+@routes.delete("/{conversation_id}", status_code=204, responses=error_responses(404, 409))
+async def delete(conversation_id: ConversationId, learner: Learner, services: ServicesDep) -> None:
+    """Delete a conversation for good. What was learned in it stays, and the records of its turns."""
+    if not await delete_conversation(services.conversations.database, learner, conversation_id):
+        raise _unknown()
+    services.turns.drop_events(learner, conversation_id)
+
+
+async def _found(services: Services, learner: str, conversation_id: str) -> Conversation:
+    found = await find_conversation(services.conversations.database, learner, conversation_id)
+    if found is None:
+        raise _unknown()
+    return found
+
+
+def _unknown() -> RequestRefused:
+    return RequestRefused(404, "not_found", "there is no such conversation of yours")
+
+
+def _entry(found: Conversation) -> EntryReply:
+    return EntryReply.model_validate(
+        {
+            "conversation_id": found.id,
+            "title": found.title,
+            "created_at": found.created_at,
+            "used_at": found.used_at or found.created_at,
+        }
+    )
+
+
+def _matches(if_match: str | None, title: str) -> bool:
+    asked = {"*"} if if_match is None else {each.strip() for each in if_match.split(",")}
+    return not asked.isdisjoint({"*", _etag(title)})
+
+
+def _tag(response: Response, title: str) -> None:
+    response.headers["ETag"] = _etag(title)
+
+
+def _etag(title: str) -> str:
+    return f'"{hashlib.sha256(title.encode()).hexdigest()[:32]}"'
