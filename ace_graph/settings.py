@@ -106,6 +106,9 @@ class Settings(BaseSettings):
     record_days: Annotated[Days, AfterValidator(_at_least_a_day)] = 90.0
     history_kept: int = Field(default=500, ge=1)
     undo_days: Days = 30.0
+    consolidate_threshold: int | None = Field(default=None, ge=0)
+    consolidate_batch: int = Field(default=1000, ge=100, le=1000)
+    consolidate_async: bool | None = None
     curator_use_llm: bool = False
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
     max_bullets: int = Field(default=1000, ge=1)
@@ -162,6 +165,23 @@ class Settings(BaseSettings):
     def retention(self) -> Retention:
         """How long turns, keys and old deltas are kept."""
         return Retention(self.trace_days or None, self.record_days or None, self.trace_failures)
+
+    @property
+    def consolidate_above(self) -> int | None:
+        """The number of bullets above which a memory is consolidated in the background; None: never.
+
+        Unless it is set, 10,000, or four fifths of the cap where that is less: the cap must not come first.
+        """
+        if self.consolidate_threshold is None:
+            return min(10_000, self.max_bullets * 4 // 5)
+        return self.consolidate_threshold or None
+
+    def consolidates_later(self, learning: str) -> bool:
+        """Whether a worker consolidates, and not the process that makes it due.
+
+        Unless it is set, it does where `learning` is "background": only there are workers sure to be.
+        """
+        return learning == "background" if self.consolidate_async is None else self.consolidate_async
 
     @property
     def store_url(self) -> str:

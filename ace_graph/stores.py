@@ -72,6 +72,8 @@ def policy_of(settings: Settings) -> Policy:
         holdout_rate=settings.holdout_rate,
         history_kept=settings.history_kept,
         undo_days=settings.undo_days,
+        consolidate_above=settings.consolidate_above,
+        consolidate_batch=settings.consolidate_batch,
         decay=DecayRates(
             semantic=settings.decay_semantic,
             episodic=settings.decay_episodic,

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from benchmarks.attached import measure_attached
 from benchmarks.available_stores import Places, places
+from benchmarks.consolidation import measure_consolidation
 from benchmarks.core import measure_core
 from benchmarks.footprint import measure_footprint
 from benchmarks.goals import goals_table
@@ -27,7 +28,7 @@ from benchmarks.windows import measure_windows
 from benchmarks.writers import measure_writers
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-PARTS = ("core", "windows", "turns", "attached", "stores", "writers", "footprint")
+PARTS = ("core", "windows", "turns", "attached", "consolidation", "stores", "writers", "footprint")
 
 
 def main() -> None:
@@ -73,6 +74,7 @@ def _measure(parts: list[str], plan: Plan, found: Places, findings: Findings, co
             measure = {
                 "turns": measure_turns,
                 "attached": measure_attached,
+                "consolidation": measure_consolidation,
                 "stores": measure_stores,
                 "writers": measure_writers,
             }[part]

@@ -20,6 +20,7 @@ from ace_graph.memory.delta.effect import Cleared, Effect, Report, Rewound, appl
 from ace_graph.memory.delta.operations import Add, Delta, Update
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
+from ace_graph.memory.pending import Pending
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Access, Snapshot, Version, touch
@@ -49,21 +50,26 @@ NewToken = Callable[[], str]
 
 @dataclass(frozen=True)
 class Commit:
-    """The result of a commit. `repeated`: this op id had been applied before, nothing was written."""
+    """The result of a commit. `repeated`: this op id had been applied before, nothing was written.
+
+    `scheduled` is the id of the consolidation that the commit made due and stored as pending work.
+    """
 
     status: Literal["applied", "repeated"]
     version: Version
     report: Report
     snapshot: Snapshot
+    scheduled: str | None = None
 
 
 @dataclass(frozen=True)
 class CommitPlan:
-    """What to write: the effect, and the state after it."""
+    """What to write: the effect, the state after it, and the work that it makes due."""
 
     effect: Effect
     snapshot: Snapshot
     content_changed: bool
+    scheduled: Pending | None = None
 
     def effects_kept(self, policy: Policy) -> int:
         """Return how many effects the store keeps once this plan is written."""
@@ -71,7 +77,8 @@ class CommitPlan:
 
     def commit(self) -> Commit:
         """Return the result of the commit that wrote this plan."""
-        return Commit("applied", self.snapshot.version, self.effect.report, self.snapshot)
+        scheduled = None if self.scheduled is None else self.scheduled.pending_id
+        return Commit("applied", self.snapshot.version, self.effect.report, self.snapshot, scheduled)
 
 
 @dataclass(frozen=True)

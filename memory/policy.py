@@ -59,7 +59,8 @@ class Policy(BaseModel):
     `versions` says which versions of a named playbook stay readable.
     A bullet whose importance is at least `keep_above` merges only where a person forces it, and is the last
     to go at the cap. For `undo_days` after a consolidation ten times as many effects are kept, so that its
-    sources can be brought back.
+    sources can be brought back. A commit that leaves more bullets than `consolidate_above` stores pending
+    work: a consolidation, each of whose commits looks at `consolidate_batch` bullets. None: it stores none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,6 +78,8 @@ class Policy(BaseModel):
     versions: VersionRetention = VersionRetention()
     keep_above: Annotated[float, Field(ge=0, le=1)] = 0.8
     undo_days: Annotated[float, Field(ge=0, le=36_500)] = 30.0
+    consolidate_above: Annotated[int, Field(ge=0)] | None = None
+    consolidate_batch: Annotated[int, Field(ge=1)] = 1_000
 
     def effects_kept(self, consolidated_at: datetime | None, now: datetime) -> int:
         """Return how many effects are kept at `now`, after a last consolidation at `consolidated_at`."""
@@ -85,5 +88,8 @@ class Policy(BaseModel):
         return min(sys.maxsize, self.history_kept * _KEPT_FOR_UNDO)
 
     def of_playbooks(self) -> Policy:
-        """Return the policy for named playbooks: their old versions are dropped by rules, not by number."""
-        return self.model_copy(update={"history_kept": sys.maxsize})
+        """Return the policy for named playbooks: their old versions are dropped by rules, not by number.
+
+        They are consolidated on request only: pending work is a learner's.
+        """
+        return self.model_copy(update={"history_kept": sys.maxsize, "consolidate_above": None})

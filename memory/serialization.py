@@ -20,7 +20,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
-from ace_graph.memory.snapshot import Access
+from ace_graph.memory.snapshot import Access, ConsolidationNote
 from ace_graph.memory.trust import Trial
 from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
 from ace_graph.memory.usage import Usage, recounted_usage
@@ -139,6 +139,9 @@ class _StoredAccess(_Stored):
         default_factory=dict
     )
     analyzed: Annotated[Number, Field(exclude_if=lambda value: not value)] = 0
+    consolidation: Annotated[ConsolidationNote, Field(exclude_if=lambda value: not any(value))] = (
+        ConsolidationNote()
+    )
 
 
 def dump_playbook(playbook: Playbook) -> str:
@@ -200,6 +203,7 @@ def dump_access(access: Access) -> str:
         days=list(access.days),
         usage=dict(access.usage),
         analyzed=access.analyzed,
+        consolidation=access.consolidation,
     ).model_dump_json()
 
 
@@ -220,7 +224,17 @@ def load_access(text: str | None) -> Access:
         if stored.format >= _ACCESS_FORMAT
         else recounted_usage(counted, ((None, turn) for turn in turns))
     )
-    return Access(stored.access_clock, stamps, turns, stored.trial, earlier, days, usage, stored.analyzed)
+    return Access(
+        stored.access_clock,
+        stamps,
+        turns,
+        stored.trial,
+        earlier,
+        days,
+        usage,
+        stored.analyzed,
+        stored.consolidation,
+    )
 
 
 def dump_effect(effect: Effect) -> str:

@@ -26,11 +26,26 @@ from ace_graph.memory.trust import Trial, counted, pooled
 from ace_graph.memory.turn import RecentTurn, TurnRecord
 from ace_graph.memory.usage import OWN_PLAYBOOK, TurnChange, Usage, recounted_usage
 
-__all__ = ["RECENT_TURNS_KEPT", "Access", "Snapshot", "Version", "stamps_after", "touch"]
+__all__ = [
+    "RECENT_TURNS_KEPT",
+    "Access",
+    "ConsolidationNote",
+    "Snapshot",
+    "Version",
+    "stamps_after",
+    "touch",
+]
 
 
 RECENT_TURNS_KEPT = 20
 DAYS_KEPT = 1_000
+
+
+class ConsolidationNote(NamedTuple):
+    """`next_id` is the id counter at the last consolidation, `ended` the last run that a worker has ended."""
+
+    next_id: int = 0
+    ended: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,7 +55,7 @@ class Access:
     `earlier` holds the stamps that moved since the content last changed, with their values then (0: none).
     `days` holds the first clock value of each day (UTC) with a commit, oldest first, at most 1,000.
     `usage` counts the turns by the playbook that they were shown bullets of, `analyzed` the trajectories that
-    were reflected on.
+    were reflected on. `consolidation` says when the memory is consolidated next (consolidation/schedule.py).
     """
 
     access_clock: int = 0
@@ -51,6 +66,7 @@ class Access:
     days: tuple[tuple[int, date], ...] = ()
     usage: Mapping[str, Usage] = field(default_factory=lambda: MappingProxyType({}))
     analyzed: int = 0
+    consolidation: ConsolidationNote = ConsolidationNote()  # noqa: RUF009  a named tuple
 
     @property
     def own_usage(self) -> Usage:
@@ -91,7 +107,7 @@ def touch(
     are trajectories that were reflected on; recent ones count once.
     """
     if reset:
-        return Access()
+        return Access(consolidation=access.consolidation._replace(next_id=0))
     clock, stamps = stamps_after(access, ids, gone, restamped)
     known = tuple(_judged(turn, verdicts) for turn in access.recent_turns)
     turns = _with_turn(known, record)
@@ -103,9 +119,8 @@ def touch(
     turns = tuple(_marked(turn, analyzed) for turn in turns)
     earlier = {} if content_changed else {**differences(access.stamps, stamps), **access.earlier}
     days = _with_day(access.days, clock, on)
-    return Access(
-        clock, MappingProxyType(stamps), turns, trial, MappingProxyType(earlier), days, usage, count
-    )
+    stamped, moved = MappingProxyType(stamps), MappingProxyType(earlier)
+    return Access(clock, stamped, turns, trial, moved, days, usage, count, access.consolidation)
 
 
 def stamps_after(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ace_graph.background.learn_pending import consolidate_at_once
 from ace_graph.errors import StoreError
 from ace_graph.learning.pipeline import defer, learn_now
 from ace_graph.learning.report import committed, failed, skipped
@@ -68,4 +69,6 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
         learning = failed(turn_id, learner_id, base, delta, record, error, pending)
         return {"mode": mode, "learning": learning, "usage": usage}
     run.resources.cache.put(learner_id, commit.snapshot)
+    if commit.scheduled is not None and not run.resources.settings.consolidates_later(run.learning):
+        await consolidate_at_once(learner_id, commit.scheduled, run.resources)
     return {"mode": mode, "learning": committed(turn_id, commit, result, run, pending), "usage": usage}

@@ -23,13 +23,15 @@ from langchain_core.language_models import BaseChatModel
 from ace_graph.background.lease import RetryPolicy, Sleep
 from ace_graph.background.process_item import process_item
 from ace_graph.background.worker import learning_resources
+from ace_graph.errors import StoreError
 from ace_graph.memory.pending import PendingItem
-from ace_graph.memory.stores.base import PendingStore, Store, checked_learner_id
+from ace_graph.memory.stores.base import PendingStore, Store, checked_learner_id, keeps_pending
 from ace_graph.resources import Resources
+from ace_graph.runtime import logger
 from ace_graph.settings import Settings
 from ace_graph.state import Learning
 
-__all__ = ["PendingOutcome", "drain_until", "learn_pending"]
+__all__ = ["PendingOutcome", "consolidate_at_once", "drain_until", "learn_pending"]
 
 _OWNER = "learn_pending"
 
@@ -105,6 +107,20 @@ async def drain_until(
             return PendingOutcome("retry", error=done.error, retry_after=max(0.0, seconds))
         if done.status == "lost":
             return await _not_yet(store, learner, resources.clock(), terms)
+
+
+async def consolidate_at_once(learner: str, run_id: str, resources: Resources) -> None:
+    """Work on the consolidation that a commit has stored, now; ACE_CONSOLIDATE_ASYNC says whether.
+
+    What fails stays pending, and is logged.
+    """
+    store = resources.store
+    if not keeps_pending(store):
+        return
+    try:
+        await drain_until(learner, run_id, resources, store, RetryPolicy())
+    except StoreError as error:
+        logger.warning("[ACE Memory] the consolidation %s stays pending: %s", run_id, error)
 
 
 async def _find(store: PendingStore, learner: str, pending_id: str) -> PendingItem | None:

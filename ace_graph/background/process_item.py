@@ -1,4 +1,4 @@
-"""Learning from one claimed item of pending work: reflect, curate, commit under the item's op id.
+"""Working on one claimed item: reflect, curate, commit under the item's op id; or a consolidation.
 
 The effect happens at most once, because a commit with the same op id changes nothing the second time. So a
 worker may be killed at any point, and two may work on one item. `worker` and `learn_pending` claim items.
@@ -14,12 +14,14 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
+from ace_graph.background.consolidate_item import complete_consolidation, consolidate_item
 from ace_graph.background.lease import Lease, LeaseLost, RetryPolicy, Sleep
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError, LearnerForgotten, StoreError
 from ace_graph.learning.pipeline import LearningResult, learn_from
 from ace_graph.learning.report import committed
 from ace_graph.learning.tasks import PendingWork, read_work
+from ace_graph.memory.consolidation.schedule import RUN, read_consolidation
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.snapshot import Snapshot
@@ -29,11 +31,11 @@ from ace_graph.resources import Resources
 from ace_graph.runtime import Run, logger
 from ace_graph.state import Learning
 
-__all__ = ["AUTHOR", "ItemOutcome", "process_item"]
+__all__ = ["AUTHOR", "ItemOutcome", "process_item", "subject"]
 
 AUTHOR = "ace_worker"
 
-ItemStatus = Literal["learned", "repeated", "failed", "dead", "forgotten", "lost"]
+ItemStatus = Literal["learned", "consolidated", "repeated", "failed", "dead", "forgotten", "lost"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class ItemOutcome:
     """What became of an item.
 
     learned    committed now; `learning` says what changed
+    consolidated  it was a consolidation, which is done; `consolidation.run_state` says what it merged
     repeated   it was committed before; nothing changed
     failed     `error` says why; it is pending again from `retry_at` on
     dead       it failed too often; a dead letter until somebody retries it
@@ -64,7 +67,7 @@ async def process_item(
     terms: RetryPolicy,
     sleep: Sleep = asyncio.sleep,
 ) -> ItemOutcome:
-    """Learn from an item that the caller has claimed on `store`, and complete or release it.
+    """Work on an item that the caller has claimed on `store`, and complete or release it.
 
     Raises StoreError only when the store can't release the item either; then its lease runs out. A
     cancelled call releases the item at once.
@@ -73,29 +76,45 @@ async def process_item(
     if item.attempts > terms.max_attempts:
         why = item.error or "every worker that claimed it stopped before the end"
         return await _failed(item, store, f"given up: {why}", None)
+    lease = Lease(store, item, seconds=terms.lease_seconds, clock=clock, sleep=sleep)
     try:
-        async with Lease(store, item, seconds=terms.lease_seconds, clock=clock, sleep=sleep):
-            work = read_work(item.body)
-            run = _run_of(item, work, resources)
-            base = await store.load(item.learner_id, resources.cache.get(item.learner_id))
-            resources.cache.put(item.learner_id, base)
-            result = await _learn(work, base, run, item.pending_id)
-        return await _commit(item, store, base, result, run)
+        consolidation = read_consolidation(item)
+        if consolidation is None:
+            return await _learned(item, store, resources, lease)
+        async with lease:
+            await consolidate_item(item, consolidation, store, resources)
+        done = await complete_consolidation(item, store, resources)
+        return _ended(item, "consolidated" if done.status == "applied" else "repeated")
     except LeaseLost:
         return _ended(item, "lost")
     except LearnerForgotten:
         resources.cache.drop(item.learner_id)
         return _ended(item, "forgotten")
     except AceError as error:
-        logger.warning("[ACE Worker] turn %s: %s", item.turn_id, error)
+        logger.warning("[ACE Worker] %s: %s", subject(item.turn_id), error)
         return await _failed(item, store, str(error), terms.retry_at(item.attempts, clock()))
     except asyncio.CancelledError:
         await _release(item, store, clock)
         raise
     except Exception as error:
-        logger.exception("[ACE Worker] turn %s failed", item.turn_id)
+        logger.exception("[ACE Worker] %s failed", subject(item.turn_id))
         why = f"{type(error).__name__}: {error}"
         return await _failed(item, store, why, terms.retry_at(item.attempts, clock()))
+
+
+def subject(turn_id: str) -> str:
+    """Return how log lines name the turn of an item, or the consolidation that it is."""
+    return turn_id if turn_id.startswith(RUN) else f"turn {turn_id}"
+
+
+async def _learned(item: PendingItem, store: PendingStore, resources: Resources, lease: Lease) -> ItemOutcome:
+    async with lease:
+        work = read_work(item.body)
+        run = _run_of(item, work, resources)
+        base = await store.load(item.learner_id, resources.cache.get(item.learner_id))
+        resources.cache.put(item.learner_id, base)
+        result = await _learn(work, base, run, item.pending_id)
+    return await _commit(item, store, base, result, run)
 
 
 def _run_of(item: PendingItem, work: PendingWork, resources: Resources) -> Run:
@@ -151,7 +170,7 @@ async def _failed(item: PendingItem, store: PendingStore, why: str, retry_at: da
     if not await store.fail(item, why, retry_at):
         return _ended(item, "lost")
     if retry_at is None:
-        logger.error("[ACE Worker] turn %s is a dead letter: %s", item.turn_id, why)
+        logger.error("[ACE Worker] %s is a dead letter: %s", subject(item.turn_id), why)
     status: ItemStatus = "dead" if retry_at is None else "failed"
     return _ended(item, status, error=why, retry_at=retry_at)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 
 from ace_graph.background.lease import RetryPolicy, Sleep
-from ace_graph.background.process_item import ItemOutcome, process_item
+from ace_graph.background.process_item import ItemOutcome, process_item, subject
 from ace_graph.build_resources import build_resources
 from ace_graph.errors import ConfigurationError, StoreError
 from ace_graph.memory.pending import PendingItem
@@ -173,8 +173,8 @@ class Worker:
     async def _learn(self, item: PendingItem) -> ItemOutcome:
         done = await process_item(item, self.store, self._resources, self.terms, self._sleep)
         logger.info(
-            "[ACE Worker] turn %s of learner=%s: %s",
-            done.turn_id,
+            "[ACE Worker] %s of learner=%s: %s",
+            subject(done.turn_id),
             shown_learner(done.learner_id),
             done.status,
         )

@@ -13,6 +13,7 @@ async with open_store() as store:
 
 from __future__ import annotations
 
+from ace_graph.consolidation.queue import RunState, enqueue, run_state
 from ace_graph.consolidation.report import Consolidation, MergedGroup, Undone
 from ace_graph.consolidation.run import (
     consolidate,
@@ -23,18 +24,23 @@ from ace_graph.consolidation.run import (
 from ace_graph.consolidation.undo_run import undo
 from ace_graph.consolidation.writer import Writer, Written, model_writer
 from ace_graph.memory.consolidation.plan import Options
+from ace_graph.memory.consolidation.schedule import ConsolidationWork
 
 __all__ = [
     "Consolidation",
+    "ConsolidationWork",
     "MergedGroup",
     "Options",
+    "RunState",
     "Undone",
     "Writer",
     "Written",
     "consolidate",
     "distinguish",
+    "enqueue",
     "identify_similar_memories",
     "merge_memories",
     "model_writer",
+    "run_state",
     "undo",
 ]

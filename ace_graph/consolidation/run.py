@@ -29,6 +29,7 @@ from ace_graph.memory.consolidation.plan import (
     make_plan,
     planned_group,
 )
+from ace_graph.memory.consolidation.schedule import RUN
 from ace_graph.memory.delta.operations import Delta, Distinguish, Operation
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.similarity.losses import items_of
@@ -38,10 +39,7 @@ from ace_graph.memory.stores.change import commit_checked
 from ace_graph.playbooks.target import Target, owned_target
 from ace_graph.playbooks.versions import drop_old_versions
 
-__all__ = ["RUN", "consolidate", "distinguish", "identify_similar_memories", "merge_memories"]
-
-RUN = "consolidation "
-"""What the source of each commit of a run begins with; the id of the run follows."""
+__all__ = ["consolidate", "distinguish", "identify_similar_memories", "merge_memories"]
 
 _AUTHOR = "ace-graph consolidate"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from ace_graph.consolidation.report import Undone
-from ace_graph.consolidation.run import RUN
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import History, HistoryEntry, operation_id
+from ace_graph.memory.consolidation.schedule import RUN
 from ace_graph.memory.consolidation.undo import undo_of
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Delta

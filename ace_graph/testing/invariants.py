@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.commit import History
+from ace_graph.memory.consolidation.schedule import is_run
 from ace_graph.memory.delta.effect import Effect, Put, apply
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.serialization import dump_playbook
@@ -71,7 +72,7 @@ def _loose_work(exported: LearnerExport) -> Iterator[str]:
     for item in exported.pending:
         if item.pending_id in applied:
             yield f"the work {item.pending_id} is done and still pending"
-        if item.turn_id not in turns:
+        if item.turn_id not in turns and not is_run(item):
             yield f"work is pending for the turn {item.turn_id}, which is not there"
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import CommitPlan, NewToken, commit_key, plan, references
+from ace_graph.memory.consolidation.schedule import with_schedule
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingItem
 from ace_graph.memory.policy import Policy
@@ -69,10 +70,12 @@ class CommitRequest:
     def plan(self, current: Snapshot, unknown: Collection[str] = ()) -> CommitPlan:
         """Return what to write onto `current`; `unknown` of its `references` are not stored.
 
-        Raises PlaybookForbidden and ChangeRefused for what the caller who asked may not change.
+        `scheduled` of the plan is stored beside the caller's own pending work. Raises PlaybookForbidden and
+        ChangeRefused for what the caller who asked may not change.
         """
         delta = self.delta if self.asked is None else permitted(self.delta, current.playbook)
-        return plan(current, delta, self.policy, self.new_turn, self.new_token, unknown)
+        made = plan(current, delta, self.policy, self.new_turn, self.new_token, unknown)
+        return with_schedule(made, self.policy, self.learner, self.pending)
 
 
 @dataclass

@@ -13,9 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from ace_graph.consolidation import enqueue, run_state
+from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.base import PendingStore
+from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.testing.invariants import check
-from tests.background.killed import RULE, Job, opened, take_turn, work
+from tests.background.killed import NOON, RULE, Job, opened, take_turn, work
+from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.warm_python import WarmPython
 
@@ -69,6 +73,23 @@ async def _a_killed_turn(python: WarmPython, job: Job) -> None:
         await take_turn(store, learner)
         await work(store, learner, minutes=2)
         await _expect_once(store, learner, stored + 1)
+
+
+@pytest.mark.parametrize("when", ["during", "after"])
+async def test_a_consolidation_killed_on_sqlite(tmp_path: Path, warm_python: WarmPython, when: str) -> None:
+    job: Job = {"path": str(tmp_path / "ace.db"), "learner": "alice", "method": "commit", "when": when}
+    async with opened(job) as store:
+        await write(store, "alice", rewriting(Reset(bullets=bullets(*PARAPHRASES, *OTHERS))))
+        run = await enqueue(store, "alice", now=NOON)
+        assert await _ended(warm_python, {**job, "what": "worker", "minutes": 1}) == -signal.SIGKILL
+        assert await check(store, "alice") == []
+        await work(store, "alice", minutes=2)
+        state = await run_state(store, "alice", run)
+        assert state is not None
+        assert [len(group.ids) for group in state.groups] == [3]
+        assert len((await store.load("alice")).playbook) == 3
+        assert await store.list_pending("alice") == ()
+        assert await check(store, "alice") == []
 
 
 @pytest.mark.parametrize(("method", "when"), POINTS)

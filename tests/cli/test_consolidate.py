@@ -71,7 +71,8 @@ def test_distinct_bullets_are_never_merged(ace: Commands) -> None:
         ("--below", "2"),
         ("--kind", "trajectory"),
         ("--kind", "nonsense"),
-        ("--batch", "0"),
+        ("--batch", "99"),
+        ("--batch", "1001"),
     ],
 )
 def test_wrong_options_are_refused(ace: Commands, options: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ace_graph.memory.bullet import Bullet
 
-__all__ = ["ALIKE", "OTHERS", "PARAPHRASES", "bullets"]
+__all__ = ["ALIKE", "OTHERS", "PARAPHRASES", "bullets", "pairs"]
 
 PARAPHRASES = (
     "Check the rate limit before you call the API",
@@ -22,3 +22,9 @@ def bullets(*texts: str, **fields: object) -> tuple[Bullet, ...]:
     return tuple(
         Bullet.model_validate({"id": f"gen-{n:05d}", "content": text, **common}) for n, text in numbered
     )
+
+
+def pairs(number: int) -> tuple[str, ...]:
+    """Return texts of which each says what the one before or after it says, and no other."""
+    texts = (f"Topic {n} is told in chapter {n + 7} of book {n * 3}" for n in range(number))
+    return tuple(text for each in texts for text in (each, f"{each.lower()}."))

@@ -35,7 +35,7 @@ from ace_graph.prompts import Prompts
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, write
 from ace_graph.testing.invariants import check
-from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets
+from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets, pairs
 
 ADA = "ada"
 
@@ -119,17 +119,12 @@ async def test_a_second_run_changes_nothing(store: NamingStore) -> None:
     assert (await store.load(ADA)).version == before
 
 
-def _pairs(number: int) -> tuple[str, ...]:
-    texts = (f"Topic {n} is told in chapter {n + 7} of book {n * 3}" for n in range(number))
-    return tuple(text for each in texts for text in (each, f"{each.lower()}."))
-
-
 class _Killed(Exception):
     """The process ends here."""
 
 
 async def test_batches_are_commits_and_a_stopped_run_goes_on(tmp_path: Path) -> None:
-    planted, options = bullets(*_pairs(125)), Options(batch=100)
+    planted, options = bullets(*pairs(125)), Options(batch=100)
     async with InMemoryStore() as whole, SQLiteStore(tmp_path / "ace.db") as store:
         await plant(whole, planted)
         done = await consolidate(whole, owner=ADA, options=options, run_id="r1", now=NOON)

@@ -1,13 +1,15 @@
-"""A learner consolidates their own playbooks over HTTP, looks first, and takes it back."""
+"""A learner consolidates their own playbooks over HTTP, looks first, takes it back; a worker does it."""
 
 from __future__ import annotations
+
+import asyncio
 
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.graph.conftest import CountingStore
-from tests.server.serving import bearer, serving, settings_for
+from tests.server.serving import HandClock, bearer, serving, settings_for
 
 PATH = "/api/playbooks/default/consolidate"
 
@@ -15,7 +17,8 @@ PATH = "/api/playbooks/default/consolidate"
 async def test_a_playbook_is_consolidated_and_restored() -> None:
     store = CountingStore()
     await store.seed("alice", Reset(bullets=bullets(*PARAPHRASES, *OTHERS)))
-    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
+    settings = settings_for(learning="background", consolidate_async=False)
+    async with serving(settings, Overrides(model=ScriptedModel([]), store=store)) as served:
         before = (await served.client.get("/api/playbooks/default")).json()["bullets"]
         planned = (await served.client.post(PATH, json={"dry_run": True})).json()
         unchanged = (await served.client.get("/api/playbooks/default")).json()["bullets"]
@@ -31,3 +34,26 @@ async def test_a_playbook_is_consolidated_and_restored() -> None:
     assert (done["merged"], done["preserved"], done["untouched"], done["total"]) == (3, 0, 2, 5)
     assert len(back.json()["restored"]) == 3
     assert [foreign.status_code, again.status_code, wrong.status_code] == [409, 409, 422]
+
+
+async def test_a_worker_consolidates_and_the_run_can_be_asked_for() -> None:
+    clock, store = HandClock(), CountingStore()
+    await store.seed("alice", Reset(bullets=bullets(*PARAPHRASES, *OTHERS)))
+    overrides = Overrides(model=ScriptedModel([]), store=store)
+    async with serving(settings_for(learning="background"), overrides, clock) as served:
+        planned = await served.client.post(PATH, json={"dry_run": True})
+        asked = await served.client.post(PATH, json={})
+        where = asked.headers["Location"]
+        foreign = await served.client.get(where, headers=bearer("mallory"))
+        unknown = await served.client.get("/api/playbooks/default/consolidations/unknown")
+        waiting = (await served.client.get(where)).json()
+        async with asyncio.timeout(20):
+            while (done := (await served.client.get(where)).json())["status"] != "done":
+                clock.move(1.0)
+        back = await served.client.post(f"{PATH}/undo", json={"run_id": done["run_id"]})
+    assert [planned.status_code, asked.status_code] == [200, 202]
+    assert asked.json() == {"run_id": done["run_id"], "status": "pending", "groups": [], "error": None}
+    assert [foreign.status_code, unknown.status_code] == [404, 404]
+    assert waiting["status"] in ("pending", "running", "done")
+    assert [each["ids"] for each in done["groups"]] == [each["ids"] for each in planned.json()["groups"]]
+    assert len(back.json()["restored"]) == 3

@@ -55,6 +55,7 @@ ROUTES = {
     "/api/playbooks/{playbook_id}/consolidate": {"post"},
     "/api/playbooks/{playbook_id}/consolidate/undo": {"post"},
     "/api/templates": {"get"},
+    "/api/playbooks/{playbook_id}/consolidations/{run_id}": {"get"},
     "/api/trajectories": {"get"},
     "/api/trajectories/reflect": {"post"},
     "/api/conversations": {"get"},

@@ -100,7 +100,8 @@ def test_the_policy_comes_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("ACE_CURATOR_SIMILARITY", "0.8")
     monkeypatch.setenv("ACE_DECAY_SEMANTIC", "5")
     monkeypatch.setenv("ACE_DECAY_EPISODIC", "-1")
-    expected = Policy(max_bullets=7, similarity=0.8, decay=DecayRates(semantic=1.0, episodic=0.0))
+    decay = DecayRates(semantic=1.0, episodic=0.0)
+    expected = Policy(max_bullets=7, similarity=0.8, decay=decay, consolidate_above=5)
     assert open_store("memory://").policy == expected
     assert open_store("memory://", settings=Settings.load()).policy == expected
     assert open_store("memory://", Policy(max_bullets=9)).policy == Policy(max_bullets=9)

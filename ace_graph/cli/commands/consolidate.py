@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -33,7 +32,10 @@ def run(
     keep_above: Annotated[
         float, typer.Option(metavar="0..1", help="Bullets of at least this importance stay as they are.")
     ] = 0.8,
-    batch: Annotated[int, typer.Option(min=1, help="Bullets that one commit looks at.")] = 1_000,
+    batch: Annotated[
+        int | None,
+        typer.Option(min=100, max=1_000, help="Bullets per commit; else ACE_CONSOLIDATE_BATCH."),
+    ] = None,
     run_id: Annotated[
         str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
     ] = None,
@@ -56,18 +58,12 @@ def run(
     """
     if ctx.invoked_subcommand is not None:
         return
-    from ace_graph.cli.commands.consolidate_run import run_consolidation
-    from ace_graph.errors import UsageError
-    from ace_graph.memory.consolidation.plan import Options
-    from ace_graph.memory.views.kinds import is_bullet_kind
+    from ace_graph.cli.commands.consolidate_run import options_of, run_consolidation
 
-    options = Options(None, topic, section, below, keep_above, batch)
-    if kind is not None:
-        if not is_bullet_kind(kind.value):
-            raise UsageError(f"a {kind.value} is no bullet: consolidate merges bullets")
-        options = replace(options, kind=kind.value)
+    which, wanted = Which(learner, named), None if kind is None else kind.value
+    options = options_of(wanted, topic, section, below, keep_above)
     run_consolidation(
-        store, Which(learner, named), options, run_id, dry_run=dry_run, with_model=with_model, as_json=as_json
+        store, which, options, batch, run_id, dry_run=dry_run, with_model=with_model, as_json=as_json
     )
 
 

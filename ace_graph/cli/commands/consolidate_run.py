@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.options import Which
@@ -22,28 +23,40 @@ from ace_graph.consolidation import (
 from ace_graph.errors import UsageError
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.stores.base import Store
+from ace_graph.memory.views.kinds import Kind, is_bullet_kind
 from ace_graph.models import choose_model, close_model, make_model
 from ace_graph.prompts import Prompts
 
-__all__ = ["run_consolidation", "run_distinct", "run_undo"]
+__all__ = ["options_of", "run_consolidation", "run_distinct", "run_undo"]
+
+
+def options_of(
+    kind: Kind | None, topic: str | None, section: str | None, below: float, keep_above: float
+) -> Options:
+    """Return which bullets to consolidate. Raises UsageError."""
+    if kind is not None and not is_bullet_kind(kind):
+        raise UsageError(f"a {kind} is no bullet: consolidate merges bullets")
+    return Options(kind, topic, section, below, keep_above)
 
 
 def run_consolidation(
     url: str | None,
     which: Which,
     options: Options,
+    batch: int | None,
     run_id: str | None,
     *,
     dry_run: bool,
     with_model: bool,
     as_json: bool,
 ) -> None:
-    """Consolidate a playbook, or show the plan, and print the report."""
+    """Consolidate a playbook, or show the plan, and print the report; `batch` None: that of the policy."""
 
     async def job(store: Store) -> Consolidation:
+        wanted = replace(options, batch=batch or store.policy.consolidate_batch)
         async with _writer(wanted=with_model) as writer:
             return await consolidate(
-                store, which.name, which.learner, options, writer=writer, dry_run=dry_run, run_id=run_id
+                store, which.name, which.learner, wanted, writer=writer, dry_run=dry_run, run_id=run_id
             )
 
     report = on_store(url, job)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.consolidation import Consolidation, Options, consolidate, undo
+from ace_graph.consolidation import (
+    Consolidation,
+    ConsolidationWork,
+    Options,
+    consolidate,
+    enqueue,
+    run_state,
+    undo,
+)
 from ace_graph.errors import ChangeRefused, PlaybookChanged, PlaybookExists, PlaybookNotFound, RequestRefused
 from ace_graph.memory.bullet import Share
 from ace_graph.memory.views.kinds import BulletKind
+from ace_graph.server.background import learning_mode
 from ace_graph.server.dependencies import Learner, ServicesDep, User
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.edit import PlaybookId, own_playbook
@@ -23,6 +33,7 @@ routes = APIRouter(prefix="/api/playbooks", tags=["playbooks"])
 _BELOW = 0.5
 _WITH_AN_OWN_STATUS = (PlaybookNotFound, PlaybookChanged, PlaybookExists)
 
+RunId = Annotated[Text, Path(min_length=1, max_length=128)]
 Label = Annotated[Text, Field(min_length=1, max_length=128)]
 
 
@@ -79,6 +90,18 @@ class ConsolidationReply(_Body):
     left: int
 
 
+class RunReply(_Body):
+    """A run that a worker does. `groups` is what it merged so far, `error` why its last attempt failed.
+
+    A run that failed too often is `failed`, and waits for an operator.
+    """
+
+    run_id: str
+    status: Literal["pending", "running", "failed", "done"]
+    groups: list[MergedReply]
+    error: str | None
+
+
 class UndoneReply(_Body):
     """What is back, and what is gone."""
 
@@ -88,22 +111,53 @@ class UndoneReply(_Body):
     removed: list[str]
 
 
-@routes.post("/{playbook_id}/consolidate", responses=error_responses(404, 408, 409, 413))
+@routes.post(
+    "/{playbook_id}/consolidate",
+    response_model=ConsolidationReply,
+    responses={
+        202: {"model": RunReply, "description": "A worker does it; ask for the run under its id"},
+        **error_responses(404, 408, 409, 413),
+    },
+)
 async def consolidate_playbook(
     playbook_id: PlaybookId, body: ConsolidateBody, learner: Learner, user: User, services: ServicesDep
-) -> ConsolidationReply:
-    """Merge bullets that say the same, or with `dry_run` say which. It can be taken back."""
+) -> ConsolidationReply | JSONResponse:
+    """Merge bullets that say the same, or with `dry_run` say which. It can be taken back.
+
+    Where the server learns in the background, a worker does it, and the reply is the run to ask for.
+    """
     target = await own_playbook(services.store, playbook_id, user)
-    options = Options(
-        body.kind,
-        body.topic,
-        body.section,
-        below=min(_BELOW, body.keep_above),
-        keep_above=body.keep_above,
-    )
-    now = services.clock.now()
+    now, below = services.clock.now(), min(_BELOW, body.keep_above)
+    if not body.dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
+        work = ConsolidationWork(
+            name=target.ref.name,
+            kind=body.kind,
+            topic=body.topic,
+            section=body.section,
+            below=below,
+            keep_above=body.keep_above,
+        )
+        run_id = await enqueue(services.store, learner, work, now=now)
+        reply = RunReply(run_id=run_id, status="pending", groups=[], error=None)
+        where = f"{routes.prefix}/{playbook_id}/consolidations/{run_id}"
+        return JSONResponse(reply.model_dump(), status_code=202, headers={"Location": where})
+    batch = services.store.policy.consolidate_batch
+    options = Options(body.kind, body.topic, body.section, below, body.keep_above, batch)
     done = await consolidate(services.store, target.ref.name, learner, options, dry_run=body.dry_run, now=now)
     return _reply(done)
+
+
+@routes.get("/{playbook_id}/consolidations/{run_id}", responses=error_responses(404))
+async def consolidation_run(
+    playbook_id: PlaybookId, run_id: RunId, learner: Learner, user: User, services: ServicesDep
+) -> RunReply:
+    """What became of a run. One that merged nothing is known until the next run ends."""
+    target = await own_playbook(services.store, playbook_id, user)
+    found = await run_state(services.store, learner, run_id, target.ref.name, now=services.clock.now())
+    if found is None:
+        raise RequestRefused(404, "not_found", "there is no such run of a consolidation")
+    groups = [MergedReply(ids=list(each.ids), text=each.text, new_id=each.new_id) for each in found.groups]
+    return RunReply(run_id=found.run_id, status=found.status, groups=groups, error=found.error)
 
 
 @routes.post("/{playbook_id}/consolidate/undo", responses=error_responses(404, 408, 409, 413))

@@ -109,9 +109,9 @@ def cases(*verbs: str) -> tuple[Case, ...]:
 
 
 @asynccontextmanager
-async def with_pending(subject: Subject) -> AsyncGenerator[PendingStore]:
+async def with_pending(subject: Subject, policy: Policy | None = None) -> AsyncGenerator[PendingStore]:
     """Open a store that has the pending part. Raises AssertionError for one that lacks it."""
-    async with subject.open() as store:
+    async with subject.open(policy) as store:
         assert keeps_pending(store), "the store lacks a method of PendingStore"
         yield store
 

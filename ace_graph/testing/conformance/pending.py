@@ -8,7 +8,10 @@ from uuid import uuid4
 
 from ace_graph.errors import LearnerForgotten
 from ace_graph.memory.commit import Commit
+from ace_graph.memory.consolidation.schedule import read_consolidation
+from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Pending, PendingItem
+from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.testing.conformance.case import Subject, with_pending
@@ -289,3 +292,57 @@ async def others_work_is_not_touched(subject: Subject) -> None:
         work = await _turn(store, other)
         await store.forget(learner)
         assert [item.pending_id for item in await store.list_pending(other)] == [work.pending_id]
+
+
+def _facts(first: int, last: int, *, op_id: str | None = None) -> Delta:
+    """Add facts that no rule takes for each other."""
+    return adding(*(f"Fact {n} is about {n * 7}" for n in range(first, last + 1)), op_id=op_id, minute=last)
+
+
+async def the_commit_that_passes_the_threshold_stores_a_consolidation(subject: Subject) -> None:
+    """The first bullet above `Policy.consolidate_above` brings one, 10 % more bring the next."""
+    learner, policy = new_learner(), Policy(consolidate_above=10)
+    async with with_pending(subject, policy) as one, with_pending(subject, policy) as two:
+        due: list[str | None] = []
+        for first, last in ((1, 10), (11, 11), (12, 12), (13, 13), (14, 14)):
+            done = await one.commit(learner, _facts(first, last), await one.load(learner))
+            due.append(done.scheduled)
+            held = [item.pending_id for item in await two.list_pending(learner)]
+            assert held == due[1:2], f"after the bullet number {last}"
+        assert [name is not None for name in due] == [False, True, False, True, False]
+        assert due[3] == due[1], "one that is pending becomes due again"
+        item = await _claim(two, learner)
+        assert read_consolidation(item) is not None
+        await _complete(two, item, "Nothing is merged")
+        for number in range(20, 26):
+            done = await one.commit(learner, _facts(number, number), await one.load(learner))
+        (new,) = await two.list_pending(learner)
+        assert new.pending_id != item.pending_id
+
+
+async def a_consolidation_is_stored_beside_other_work(subject: Subject) -> None:
+    """A commit that brings or completes work stores the consolidation as well, and learning goes first."""
+    learner, other, policy = new_learner(), new_learner(), Policy(consolidate_above=3)
+    async with with_pending(subject, policy) as store:
+        for name, facts in ((learner, _facts(1, 4)), (other, rewriting())):
+            work = _work()
+            base = await store.load(name)
+            done = await store.commit(name, facts, base, record(turn_id=work.turn_id), work)
+            wanted = [work.pending_id] if done.scheduled is None else [work.pending_id, done.scheduled]
+            assert [each.pending_id for each in await store.list_pending(name)] == wanted
+        assert done.scheduled is None
+        item = await _claim(store, other)
+        more = _facts(1, 4, op_id=item.pending_id)
+        done = await store.commit(other, more, await store.load(other), pending=item)
+        assert [each.pending_id for each in await store.list_pending(other)] == [done.scheduled]
+        again = await store.commit(other, more, await store.load(other))
+        assert (again.status, again.scheduled) == ("repeated", None)
+        assert len(await store.list_pending(learner)) == 2
+
+
+async def no_consolidation_is_stored_without_a_threshold(subject: Subject) -> None:
+    """Unless the policy names a threshold, no commit stores a consolidation."""
+    learner = new_learner()
+    async with with_pending(subject) as store:
+        assert (await store.commit(learner, _facts(1, 40), await store.load(learner))).scheduled is None
+        assert await store.list_pending(learner) == ()

@@ -238,7 +238,8 @@ class InMemoryNamespace:
             held.amend(record)
         plan = request.plan(current, self._unknown(request, current))
         held.write(plan, request.new_turn, plan.effects_kept(self.policy))
-        self._queue.write(learner, pending, delta.now)
+        for work in (pending, plan.scheduled):
+            self._queue.write(learner, work, delta.now)
         self._learners[learner] = held
         return plan.commit()
 

@@ -165,7 +165,10 @@ def _parameters(request: CommitRequest, plan: CommitPlan, *, create: bool = Fals
         "state": write_state(plan, request.learner, create=create) | _entry(request.entry, create=create),
         "deltas": [write_delta(plan, request.learner)] if in_history else [],
         "turns": [] if request.new_turn is None else [write_turn(plan, request.learner, request.new_turn)],
-        "pending": pending_items.new_items(request.learner, request.pending, plan.effect.now),
+        "pending": [
+            *pending_items.new_items(request.learner, request.pending, plan.effect.now),
+            *pending_items.new_items(request.learner, plan.scheduled, plan.effect.now),
+        ],
     }
 
 

@@ -70,7 +70,8 @@ def write_commit(tables: Tables, request: CommitRequest, start: Snapshot) -> Com
         if isinstance(request.record, Amend):
             amend_turn(tables, learner, request.record)
         write(tables, learner, planned, head.marks, planned.plan.effects_kept(request.policy))
-        write_pending(tables, learner, request.pending, delta.now)
+        for work in (request.pending, planned.plan.scheduled):
+            write_pending(tables, learner, work, delta.now)
         if request.entry is not None:
             add_entry(tables, request.entry)
             add_grants(tables, request.grants)
