@@ -60,8 +60,8 @@ def run(
         return
     from ace_graph.cli.commands.consolidate_run import options_of, run_consolidation
 
-    which, wanted = Which(learner, named), None if kind is None else kind.value
-    options = options_of(wanted, topic, section, below, keep_above)
+    which = Which(learner, named)
+    options = options_of(None if kind is None else kind.value, topic, section, below, keep_above)
     run_consolidation(
         store, which, options, batch, run_id, dry_run=dry_run, with_model=with_model, as_json=as_json
     )
