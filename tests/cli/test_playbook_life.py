@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from pydantic import JsonValue
 
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
@@ -38,10 +37,11 @@ def gemini(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiSer
         yield server
 
 
-def _asked(backend: Backend, learner: str, number: int, **more: JsonValue) -> Json:
+def _asked(backend: Backend, learner: str, number: int) -> Json:
     """What a run answers to the question about a basket, judged by the truth."""
-    scratch = {"learner_id": learner, "ground_truth": f"{number}00", "reflect_when": "always", **more}
-    return backend.ask(payload(f"What is the total of basket {number}?", **scratch))["result"]
+    question, truth = f"What is the total of basket {number}?", f"{number}00"
+    asked = payload(question, None, learner_id=learner, ground_truth=truth, reflect_when="always")
+    return backend.ask(asked)["result"]
 
 
 def _contents(ace: Commands, *where: str) -> dict[str, str]:
