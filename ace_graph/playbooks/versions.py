@@ -50,14 +50,14 @@ async def list_target(target: Target) -> tuple[StoredVersion, ...]:
 
 
 async def get_version(
-    store: Store, version: int | str, name: str = DEFAULT, owner: str | None = None
+    store: Store, version: int | str, name: str = DEFAULT, owner: str | None = None, *, user: User = None
 ) -> tuple[int, Playbook]:
     """Return a version's number and its content; 0 is the empty playbook before the first.
 
     `version` is a number, or a label such as "1.2": the newest version with it. Raises PlaybookNotFound, and
     HistoryTooShort for a version that is not there or whose content was dropped.
     """
-    target = await target_of(store, name, owner)
+    target = await target_of(store, name, owner, user)
     n = version_number(await target.store.versions(target.key), version)
     return n, await content_at(target, n)
 

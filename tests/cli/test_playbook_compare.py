@@ -121,6 +121,20 @@ def test_files_and_playbooks_that_can_not_be_compared(
     assert gemini.requests == []
 
 
+def test_who_may_read_a_playbook_may_compare_its_versions(
+    ace: Commands, gemini: GeminiServer, rows: Path
+) -> None:
+    _two_versions(ace, *SHOP)
+    shared = ("--name", "local/shop", "--as", "bob", "--data", rows, "--task", "formula", "--json")
+    refused = ace("playbook", "compare", "1.1", "1.2", *shared)
+    assert (refused.code, "there is no playbook 'local/shop'" in refused.err) == (1, True)
+    assert gemini.requests == []
+    ace.ok("share", "grant", "shop", "--to", "user:bob")
+    found = ace.ok("playbook", "compare", "1.1", "1.2", *shared).json
+    assert (found["A"]["correct"], found["B"]["correct"]) == (0, 6)
+    assert found["observed"]["versions"] == [], "the turns of others are nobody's business"
+
+
 def test_without_a_model_no_version_is_asked(ace: Commands, rows: Path) -> None:
     _two_versions(ace, *SHOP)
     done = ace("playbook", "compare", "1.0", "1.1", *SHOP, "--data", rows)

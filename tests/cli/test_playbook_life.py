@@ -1,4 +1,8 @@
-"""The whole way through the command line: ten runs, what they have in common, a playbook, and its care."""
+"""The whole way through the command line.
+
+Ten runs -> what they have in common -> a playbook -> consolidation -> sharing -> another learner's run ->
+revoking -> undo.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from pydantic import JsonValue
 
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
@@ -37,11 +42,20 @@ def gemini(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiSer
         yield server
 
 
-def _asked(backend: Backend, learner: str, number: int) -> Json:
+def _question(learner: str, number: int, *playbooks: JsonValue) -> str:
+    """The question about a basket with its right answer, as `run` reads it."""
+    scratch: dict[str, JsonValue] = {
+        "learner_id": learner,
+        "ground_truth": f"{number}00",
+        "reflect_when": "always",
+        "playbooks": list(playbooks),
+    }
+    return payload(f"What is the total of basket {number}?", None, **scratch)
+
+
+def _asked(backend: Backend, learner: str, number: int, *playbooks: str) -> Json:
     """What a run answers to the question about a basket, judged by the truth."""
-    question, truth = f"What is the total of basket {number}?", f"{number}00"
-    asked = payload(question, None, learner_id=learner, ground_truth=truth, reflect_when="always")
-    return backend.ask(asked)["result"]
+    return backend.ask(_question(learner, number, *playbooks))["result"]
 
 
 def _contents(ace: Commands, *where: str) -> dict[str, str]:
@@ -50,7 +64,6 @@ def _contents(ace: Commands, *where: str) -> dict[str, str]:
 
 
 def _live(ace: Commands, backend: Backend, owner: str) -> None:
-    """Ten runs, what they have in common, a playbook, its consolidation, and the way back."""
     of, shop = ("--learner", owner), ("--name", "shop", "--learner", owner)
     assert [_asked(backend, owner, n)["verdict"] for n in range(1, 11)] == ["failure", *["success"] * 9]
     found = ace.ok("reflect", "--batch", *of, "--json").json
@@ -77,17 +90,27 @@ def _live(ace: Commands, backend: Backend, owner: str) -> None:
     after = _contents(ace, *shop)
     assert (len(after), after[group["new_id"]]) == (2, group["text"])
 
+    reader, whole = f"{owner}-reader", f"{owner}/shop"
+    refused = backend.send(_question(reader, 20, whole))
+    assert (refused.code, "there is no playbook" in refused.json["error"]) == (1, True)
+    ace.ok("share", "grant", "shop", "--to", f"user:{reader}", *of)
+    used = _asked(backend, reader, 20, whole)
+    assert used["verdict"] == "success", "the reader's own memory is empty"
+    assert f"{whole}:{group['new_id']}" in used["injected"]
+    ace.ok("share", "revoke", "shop", "--from", f"user:{reader}", *of)
+    assert backend.send(_question(reader, 21, whole)).json == refused.json
+
     ace.ok("consolidate", "undo", merged["run_id"], *shop)
     assert _contents(ace, *shop) == before
     ace.ok("playbook", "rollback", "2", *shop)
     assert _contents(ace, *shop) == {each["id"]: each["text"] for each in done["added"]}
 
 
-def test_from_ten_runs_to_a_playbook_and_back(ace: Commands, backend: Backend, learner: str) -> None:
+def test_from_ten_runs_to_a_shared_playbook_and_back(ace: Commands, backend: Backend, learner: str) -> None:
     _live(ace, backend, learner)
 
 
-def test_from_ten_runs_to_a_playbook_and_back_on_neo4j(
+def test_from_ten_runs_to_a_shared_playbook_and_back_on_neo4j(
     shared: Commands, backend: Backend, learner: str
 ) -> None:
     _live(shared, backend, learner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 COMPONENTS = {
     "trajectory": "ace_graph.trajectories.recording",
@@ -12,6 +13,15 @@ COMPONENTS = {
     "playbook": "ace_graph.memory.playbook",
     "consolidation": "ace_graph.memory.consolidation.plan",
     "executing": "ace_graph.trajectories.execution",
+}
+
+TESTED_IN = {
+    "trajectory": "tests/trajectories/test_recording.py",
+    "reflector": "tests/learning/test_reflection.py",
+    "curator": "tests/learning/test_curate_reflections.py",
+    "playbook": "tests/memory/test_bullet_and_playbook.py",
+    "consolidation": "tests/memory/consolidation/test_plan.py",
+    "executing": "tests/trajectories/test_execution.py",
 }
 
 # One interpreter that has imported nothing forks one child for each component: as many fresh interpreters.
@@ -43,6 +53,13 @@ def test_each_component_imports_alone_without_a_database() -> None:
     command = [sys.executable, "-c", _IMPORT_EACH, *COMPONENTS.values()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_component_has_a_module_of_tests() -> None:
+    assert TESTED_IN.keys() == COMPONENTS.keys()
+    root = Path(__file__).resolve().parents[2]
+    texts = {file: (root / file).read_text(encoding="utf-8") for file in TESTED_IN.values()}
+    assert [file for file, text in texts.items() if text.count("def test_") < 5] == []
 
 
 def test_a_component_that_connects_while_it_is_imported_is_found() -> None:

@@ -1,4 +1,8 @@
-"""The whole way through HTTP: ten turns, what they have in common, a playbook, and its care."""
+"""The whole way through HTTP.
+
+Ten turns -> what they have in common -> a playbook -> consolidation -> sharing -> another learner's turn ->
+revoking -> undo.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,8 @@ def _answer(messages: list[BaseMessage]) -> str:
 
 def _reflection(messages: list[BaseMessage]) -> str:
     number = _number(messages)
+    if number >= 20:  # the reader, who learns nothing alone
+        return '{"lessons": []}'
     content = OTHER if number == 4 else WORDINGS[number % 3]
     return json.dumps({"lessons": [{"content": content, "section": "sums"}]})
 
@@ -64,8 +70,7 @@ class _User:
 
 
 async def _live(settings: Settings, owner_name: str) -> None:
-    """Ten turns, what they have in common, a playbook, its consolidation, and the way back."""
-    model = ScriptedModel(solver=[_answer] * 10, reflector=[_reflection] * 10)
+    model = ScriptedModel(solver=[_answer] * 12, reflector=[_reflection] * 12)
     async with serving(settings, Overrides(model=model)) as served:
         owner = _User(served, owner_name)
         for number in range(1, 11):
@@ -95,17 +100,30 @@ async def _live(settings: Settings, owner_name: str) -> None:
         after = await owner.contents(shop)
         assert (len(after), after[group["new_id"]]) == (2, group["text"])
 
+        reader, whole = _User(served, f"{owner_name}-reader"), f"{owner_name}/shop"
+        assert (await reader.ask(20))["answer"] == "about 20"
+        refused = await reader.ask(20, whole, status=404)
+        await reader.call("GET", shop, status=404)
+        granted = {"kind": "user", "name": reader.name, "relation": "viewer"}
+        await owner.call("POST", f"{shop}/grants", granted, status=201)
+        assert (await reader.ask(21, whole))["answer"] == "2100", "the reader's own memory does not know it"
+        assert group["text"] in (await reader.contents(shop)).values()
+        await owner.call("DELETE", f"{shop}/grants?kind=user&name={reader.name}", status=204)
+        again = await reader.ask(22, whole, status=404)
+        assert (again["error"], again["code"]) == (refused["error"], refused["code"])
+        await reader.call("GET", shop, status=404)
+
         await owner.call("POST", f"{shop}/consolidate/undo", {"run_id": merged["run_id"]})
         assert await owner.contents(shop) == before
         await owner.call("POST", f"{shop}/rollback", {"version": 2})
         assert await owner.contents(shop) == {each["id"]: each["text"] for each in done["added"]}
 
 
-async def test_from_ten_turns_to_a_playbook_and_back(tmp_path: Path, learner: str) -> None:
+async def test_from_ten_turns_to_a_shared_playbook_and_back(tmp_path: Path, learner: str) -> None:
     await _live(settings_for(tmp_path), learner)
 
 
-async def test_from_ten_turns_to_a_playbook_and_back_on_neo4j(
+async def test_from_ten_turns_to_a_shared_playbook_and_back_on_neo4j(
     neo4j: Neo4jServer, tmp_path: Path, learner: str
 ) -> None:
     store = {

@@ -13,7 +13,7 @@ from ace_graph.cli.commands.compare import (
     side_options,
 )
 from ace_graph.cli.environment import load_settings
-from ace_graph.cli.options import DEFAULT_NAME, Which
+from ace_graph.cli.options import Which
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import ConfigurationError, UsageError
 from ace_graph.evaluation.comparison import Side
@@ -63,9 +63,8 @@ async def _read(
             )
         if not keeps_pending(store):
             raise ConfigurationError(f"the store {store.name} keeps no trajectories of its own")
-        observed = None
-        if which.name != DEFAULT_NAME:
-            target = await target_of(store, which.name, which.learner)
+        target, observed = await target_of(store, which.name, which.learner), None
+        if target.named is not None:
             observed = await playbooks.observe_versions(store, which.learner, target.key)
     one, other = (
         Side(f"version {text}", content, side_options({}, asked.concurrency))
