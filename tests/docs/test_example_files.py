@@ -63,6 +63,10 @@ def test_a_consolidation_says_what_it_lost(tmp_path: Path, warm_python: WarmPyth
     assert _printed("consolidate.py", tmp_path, warm_python) == _shown()["consolidate.py"]
 
 
+def test_a_playbook_is_shared_and_taken_back(tmp_path: Path, warm_python: WarmPython) -> None:
+    assert _printed("sharing.py", tmp_path, warm_python) == _shown()["sharing.py"]
+
+
 @pytest.mark.parametrize("name", sorted(_shown()))
 def test_an_example_is_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= 100
