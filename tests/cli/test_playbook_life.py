@@ -97,6 +97,9 @@ def _live(ace: Commands, backend: Backend, owner: str) -> None:
     used = _asked(backend, reader, 20, whole)
     assert used["verdict"] == "success", "the reader's own memory is empty"
     assert f"{whole}:{group['new_id']}" in used["injected"]
+    (turn,) = json.loads(ace.ok("trajectory", "list", "--learner", reader, "--json").out)
+    shown = ace.ok("trajectory", "show", turn["turn_id"], "--learner", reader).out
+    assert re.search(r"^  playbook [0-9a-f-]{36}, version 1\.4$", shown, re.MULTILINE)
     ace.ok("share", "revoke", "shop", "--from", f"user:{reader}", *of)
     assert backend.send(_question(reader, 21, whole)).json == refused.json
 

@@ -108,6 +108,8 @@ async def _live(settings: Settings, owner_name: str) -> None:
         await owner.call("POST", f"{shop}/grants", granted, status=201)
         assert (await reader.ask(21, whole))["answer"] == "2100", "the reader's own memory does not know it"
         assert group["text"] in (await reader.contents(shop)).values()
+        (turn,) = (await reader.call("GET", "/api/trajectories?limit=1"))["trajectories"]
+        assert turn["playbooks"] == [[made["playbook_id"], "1.4"]]
         await owner.call("DELETE", f"{shop}/grants?kind=user&name={reader.name}", status=204)
         again = await reader.ask(22, whole, status=404)
         assert (again["error"], again["code"]) == (refused["error"], refused["code"])

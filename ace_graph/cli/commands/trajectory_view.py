@@ -137,6 +137,8 @@ def _lines(row: _Row) -> Iterator[str]:
         f"  agent {printable(turn.agent)}, mode {printable(turn.mode)}, {turn.duration_ms:.0f} ms, "
         f"{turn.input_tokens} + {turn.output_tokens} tokens, verdict {turn.verdict}, score {turn.score}"
     )
+    for read in turn.playbooks:
+        yield f"  playbook {printable(read.playbook_id)}, version {printable(read.label)}"
     if turn.error:
         yield f"  error: {printable(turn.error)}"
     for step in turn.steps:
