@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ace_graph.errors import ChangeRefused, HistoryTooShort
@@ -31,6 +31,7 @@ from ace_graph.memory.delta.operations import (
 )
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.delta.rollback import archived, restore_of, rollback_to
+from ace_graph.memory.delta.screening import screen_bullet
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_effect, dump_playbook, load_effect
@@ -88,6 +89,12 @@ def _plausible(operation: Reset) -> Reset:
 def _bytes(snapshot: Snapshot) -> tuple[str, dict[str, int]]:
     """The content but for the id counter, which never goes back, and the stamps of use."""
     return dump_playbook(replace(snapshot.playbook, next_id=1)), dict(snapshot.access.stamps)
+
+
+def _holds_danger(snapshot: Snapshot) -> bool:
+    """Whether a bullet that is shown would be kept back today: a Reset screens nothing."""
+    shown = (bullet for bullet in snapshot.playbook.bullets() if bullet.status == "active")
+    return any(screen_bullet(bullet) is not None for bullet in shown)
 
 
 def _a_past() -> Past:
@@ -173,6 +180,7 @@ def test_a_rollback_to_any_version_is_exact(sequence: Sequence[Delta], data: st.
         past.commits(plausible(delta))
     n = data.draw(st.integers(0, past.snapshot.version.n))
     wanted, present = past.then[n], past.snapshot
+    assume(not any(map(_holds_danger, (wanted, present))))  # it would come back in quarantine
     past.goes_back(n)
     assert _bytes(past.snapshot) == _bytes(wanted)
     assert past.snapshot.playbook.next_id == present.playbook.next_id
