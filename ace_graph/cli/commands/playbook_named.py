@@ -203,8 +203,8 @@ def compare(
     ace-graph playbook compare 1.0 2.0 --name shop --data questions.jsonl
     ace-graph playbook compare 0 7 --data questions.jsonl --json
 
-    Version 0 is the empty playbook. Nothing is learned or stored. For a named playbook, how the learner's own
-    turns with each version ended is printed below; nobody drew lots for those.
+    Version 0 is the empty playbook. Nothing is learned or stored. For a named playbook the success of the
+    learner's own turns with each version follows; those versions were not assigned at random.
     """
     from ace_graph.cli.commands import playbook_compare
     from ace_graph.cli.commands.compare import Asked
