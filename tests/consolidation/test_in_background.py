@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -27,6 +28,7 @@ from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import NOON, adding, contents, new_learner, rewriting, write
 from ace_graph.testing.invariants import check
+from ace_graph.trajectories.feedback import reflect_on
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets, pairs
 from tests.graph.conftest import ask
 from tests.memory.stores.neo4j.subject import Neo4jSubject
@@ -217,6 +219,32 @@ async def test_two_workers_on_one_run_merge_once() -> None:
         assert await check(store, "ada") == []
 
 
+async def _expect_two_runs_to_share_the_work(store: PendingStore) -> None:
+    """Two runs at once, made from one state: each group is merged by one of them, and both say so."""
+    learner = new_learner()
+    planted_by = await planted(store, learner)
+    runs = [consolidate(store, owner=learner, options=Options(batch=24), now=NOON) for _ in range(2)]
+    done = await asyncio.gather(*runs)
+    merged = [name for each in done for group in each.groups for name in group.ids]
+    assert sorted(merged) == sorted(planted_by.snapshot.playbook.entries)
+    for each in done:
+        assert len(each.groups) + len(each.refused) == 30
+        assert each.merged + len(each.preserved) + each.untouched == each.total == 60
+    assert len((await store.load(learner)).playbook) == 30
+    assert await check(store, learner) == []
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_two_runs_at_once_share_the_work(kind: str, tmp_path: Path) -> None:
+    async with _opened(kind, tmp_path) as store:
+        await _expect_two_runs_to_share_the_work(store)
+
+
+async def test_two_runs_at_once_share_the_work_on_neo4j(neo4j: Neo4jServer) -> None:
+    async with Neo4jSubject(neo4j).open(POLICY) as store:
+        await _expect_two_runs_to_share_the_work(store)
+
+
 async def test_a_named_playbook_is_consolidated_by_the_worker() -> None:
     async with InMemoryStore() as store:
         await playbooks.create(store, "calls", [Add(content=PARAPHRASES[0])], owner="ada")
@@ -275,6 +303,10 @@ async def test_a_run_that_can_not_be_read_becomes_a_dead_letter() -> None:
         state = await run_state(store, "ada", run)
         assert state is not None
         assert (state.status, state.error) == ("failed", ended.error)
+        assert (await reflect_on("ada", run, resources, own)).status == "done"
+        state = await run_state(store, "ada", run)
+        assert state is not None
+        assert (state.status, state.error) == ("done", None)
 
 
 @pytest.mark.parametrize(
