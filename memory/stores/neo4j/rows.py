@@ -50,7 +50,7 @@ Properties = dict[str, Any]
 
 _NOT_PROPERTIES = {
     *("task", "answer", "answer_hash", "evidence", "injected", "cited"),
-    *("steps", "reflections", "feedback", "metrics"),  # Neo4j stores no nested values
+    *("steps", "reflections", "feedback", "metrics", "playbooks"),  # Neo4j stores no nested values
 }
 
 
