@@ -55,7 +55,7 @@ def test_forgetting_everything_is_asked_once_and_done_after_a_yes(ace: Commands)
         "what do you know about me?",
     )
     assert "Shall I forget everything that I remember about you?" in asked
-    assert "learner forget" in asked
+    assert "whoever runs this program can delete them" in asked
     assert "forgotten" not in refused
     assert "Shall I forget everything" in again
     assert "I have forgotten all 2 things" in done
@@ -77,4 +77,24 @@ def test_a_correction_of_a_refusal_leaves_no_platitude(ace: Commands) -> None:
     said = ("What is 7 x 8?", "who was napoleon?", "That's wrong, he was an emperor of France.")
     *_, last = [turn for turn in _chat(ace, *said) if turn.strip()][:3]
     assert "56" not in last, "it is not about the calculation before"
+    assert _kept(ace) == set()
+
+
+def test_a_request_to_forget_and_a_question_in_one_sentence(ace: Commands) -> None:
+    _, both, asked, *_ = _chat(
+        ace,
+        "Call me Mia. I live in Rome.",
+        "Forget my name and what is 2+2?",
+        "Forget everything you know about me and what is 2+2?",
+    )
+    assert 'I have forgotten: "Call me Mia".' in both
+    assert "The answer is 4." in both
+    assert "Shall I forget everything that I remember about you?" in asked
+    assert _kept(ace) == {"I live in Rome"}
+
+
+def test_a_wish_not_to_be_forgotten_stores_nothing(ace: Commands) -> None:
+    said, again, *_ = _chat(ace, "Please don't forget anything about me", "Never forget me")
+    assert 'I have not kept "anything about me"' in said
+    assert "what is remembered stays" in again
     assert _kept(ace) == set()

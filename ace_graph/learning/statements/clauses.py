@@ -3,6 +3,9 @@
 A sentence is split at "and", "but" or a comma where the rest begins a statement of its own, and always behind
 a name. "Remember that my sister and I share a room" stays whole, because "my sister" alone says nothing. What
 a clause asks for is decided in explicit.py.
+
+A question that is joined to a statement or a request ("forget my name and what is 2+2?") is a part of its
+own.
 """
 
 from __future__ import annotations
@@ -15,15 +18,24 @@ from ace_graph.learning.statements.forget_requests import FORGET
 from ace_graph.learning.statements.rules import FACT, FILLER, LEAD, NEGATED, STYLE, Found, rule_of
 from ace_graph.learning.statements.sentences import Sentence, skip
 
-__all__ = ["EDGES", "Clause", "clauses"]
+__all__ = ["EDGES", "Clause", "clauses", "question_apart"]
 
-_JOINT = re.compile(r",? (?:and|but) |, ", re.IGNORECASE)
+_JOINT = re.compile(r",? (?:and|but|then|also) |, | [-–—] ", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"(?:(?:and|then|also|so|now|please)\b,? ){0,3}"
+    r"(?:(?:what|who|whom|whose|when|where|which|why|how)(?:'?s|'?re)?"
+    r"|is|are|was|were|do|does|did|can|could|will|would|should|shall|may) \S+ \S",
+    re.IGNORECASE,
+)
+"""How a question of three words or more begins; a shorter one ("am I?") belongs to what is before it."""
+_POLITE = re.compile(r"(?:\w+,? )?(?:can|could|would) you ", re.IGNORECASE)
+_SUBJECT = re.compile(r"(?:i|we|you|they)\b", re.IGNORECASE)
 _VERB = re.compile(
     r" (?:am|are|can|can't|had|has|have|is|likes?|lives?|needs?|plays?|prefers?|starts?|wants?|was|were) ",
     re.IGNORECASE,
 )
 _DONT_FORGET = re.compile(r"don'?t forget|do not forget", re.IGNORECASE)
-_POLITE = frozenset({"please", "thanks", "thank you", "ok", "okay", "bye"})
+_COURTESY = frozenset({"please", "thanks", "thank you", "ok", "okay", "bye"})
 EDGES = ".!;,:。！ "
 """What is taken off the end of a clause."""
 
@@ -31,13 +43,15 @@ EDGES = ".!;,:。！ "
 class Clause(NamedTuple):
     """A clause without the fillers before it; `masked` as in a sentence.
 
-    `cut`: its end was not read. `rest`: it stands behind a name.
+    `cut`: its end was not read. `rest`: it stands behind a name. `unsure`: a request in it may be none, since
+    it stands in a question, or its verb belongs to somebody ("I get nervous and forget my name").
     """
 
     text: str
     masked: str
     cut: bool = False
     rest: bool = False
+    unsure: bool = False
 
     @property
     def words(self) -> str:
@@ -50,26 +64,47 @@ class Clause(NamedTuple):
         return NEGATED.search(self.masked) is not None and _DONT_FORGET.search(self.masked) is None
 
 
+def question_apart(sentence: Sentence) -> list[Sentence]:
+    """Return a statement or request and the question joined to it as two sentences, others as they are.
+
+    A request to forget in the form of a polite question ("can you forget my name?") does not ask.
+    """
+    text, masked, _, cut = sentence
+    requests = FORGET.match(masked, skip(FILLER, masked)) is not None
+    polite = requests and _POLITE.match(masked) is not None
+    whole = sentence._replace(asks=sentence.asks and not polite)
+    if not (sentence.asks or requests) or (_QUESTION.match(masked) and not polite):
+        return [whole]
+    joints = (joint for joint in _JOINT.finditer(masked) if _QUESTION.match(masked, joint.end()))
+    joint = next(joints, None)
+    if joint is None:
+        return [whole]
+    behind = Sentence(text[joint.end() :], masked[joint.end() :], sentence.asks, cut)
+    return [Sentence(text[: joint.start()], masked[: joint.start()]), behind]
+
+
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses of `sentence` that may be statements or requests, in order."""
     text, masked = sentence.text, sentence.masked
-    begin, rest = skip(FILLER, masked), False
+    begin, rest, unsure = skip(FILLER, masked), False, sentence.asks
     found = rule_of(masked, begin)
     for joint in _JOINT.finditer(masked, begin):
         behind = skip(FILLER, masked, joint.end())
         named = found is not None and found[0].slot == "name"
         if named or _begins(masked, begin, found, joint.start(), behind):
-            yield from _clause(text[begin : joint.start()], masked[begin : joint.start()], rest=rest)
+            yield from _said(
+                Clause(text[begin : joint.start()], masked[begin : joint.start()], False, rest, unsure)
+            )
+            unsure = unsure or _SUBJECT.match(masked, begin) is not None
             begin, rest = behind, named
             found = rule_of(masked, begin)
-    yield from _clause(text[begin:], masked[begin:], rest=rest, cut=sentence.cut)
+    yield from _said(Clause(text[begin:], masked[begin:], sentence.cut, rest, unsure))
 
 
-def _clause(text: str, masked: str, *, rest: bool, cut: bool = False) -> Iterator[Clause]:
-    known = LEAD.match(masked) is not None
-    plain = text.strip(EDGES).casefold()
-    if known or (rest and plain and plain not in _POLITE):
-        yield Clause(text, masked, cut, rest)
+def _said(clause: Clause) -> Iterator[Clause]:
+    plain = clause.text.strip(EDGES).casefold()
+    if LEAD.match(clause.masked) or (clause.rest and plain and plain not in _COURTESY):
+        yield clause
 
 
 def _begins(masked: str, begin: int, found: Found | None, end: int, behind: int) -> bool:

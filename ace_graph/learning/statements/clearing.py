@@ -23,8 +23,8 @@ __all__ = ["Clearing", "asks_to_clear", "clearing_of"]
 
 _ASKED = "Shall I forget everything that I remember about you?"
 _LEFT = (
-    "The history of this memory and the records of past turns are not part of that: whoever runs this "
-    "program deletes them (ace-graph learner forget, or DELETE /api/learner)."
+    "The older versions of this memory and the records of our conversations are not part of that: whoever "
+    "runs this program can delete them."
 )
 _MAX_YES_CHARS = 80
 
@@ -54,6 +54,9 @@ _CLEAR = re.compile(
     r"[ .!?]{0,9}",
     re.IGNORECASE,
 )
+_JOINT = re.compile(r",? (?:and|then|also) |, | [-–—] ", re.IGNORECASE)
+"""What may part the request from the rest of its sentence. Behind "but" stands an exception from it."""
+_SUBJECT = re.compile(r"(?:i|we|you|they)\b", re.IGNORECASE)
 _SURE = r"(?:yes|yeah|yep|yup|y|sure|do it|go ahead|confirm(?:ed)?|i confirm|i'?m sure|i am sure|please do)"
 _YES = re.compile(
     rf"{_SURE}\b[ ,.!]{{0,5}}"
@@ -74,7 +77,19 @@ def asks_to_clear(message: str) -> bool:
     """Whether a sentence of `message` asks to forget everything about the learner."""
     if not any(map(message.casefold().__contains__, _VERBS)):
         return False  # most messages need not be taken apart
-    return any(_CLEAR.fullmatch(each.masked, skip(FILLER, each.masked)) for each in sentences(message))
+    return any(_clears(each.masked) for each in sentences(message))
+
+
+def _clears(sentence: str) -> bool:
+    """Whether a part of the sentence asks for it, whose verb belongs to nobody ("I panic and forget all")."""
+    begin = 0
+    for joint in _JOINT.finditer(sentence):
+        if _CLEAR.fullmatch(sentence, skip(FILLER, sentence, begin), joint.start()) is not None:
+            return True
+        if _SUBJECT.match(sentence, begin) is not None:
+            return False
+        begin = joint.end()
+    return _CLEAR.fullmatch(sentence, skip(FILLER, sentence, begin)) is not None
 
 
 def clearing_of(
@@ -104,7 +119,7 @@ def _confirms(message: str, before: Exchange, access: Access) -> bool:
 
 
 def _question(message: str, snapshot: Snapshot) -> str:
-    alone = sum(1 for _ in sentences(message)) == 1
+    alone = all(_CLEAR.fullmatch(each.masked, skip(FILLER, each.masked)) for each in sentences(message))
     unread = "" if alone else " I have done nothing of the rest of your message yet."
     return (
         f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer '

@@ -12,12 +12,13 @@ A statement that is not stored is returned too, with the reason, so that the ans
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from ace_graph.learning.statements.clauses import EDGES, Clause, clauses
+from ace_graph.learning.statements.clauses import EDGES, Clause, clauses, question_apart
 from ace_graph.learning.statements.forget_requests import ForgetRequest, Own, forget_request
 from ace_graph.learning.statements.rules import FACT, STATEMENTS, STYLE, StatementRule, rule_of
 from ace_graph.learning.statements.sentences import sentences
@@ -33,6 +34,18 @@ MAX_STATEMENTS = 10
 NOT_ASKED = 'statement in passing; to have it kept, say "remember that ..."'
 TOO_LONG = "the sentence is too long to be kept"
 NOT_KNOWN = "no such statement is remembered"
+NOT_SURE = 'it may not be meant; to have it done, say "forget ..." in a sentence of its own'
+NOTHING_SAID = "it says nothing new; what is remembered stays as it is"
+
+_POINTS_ONLY = re.compile(
+    r"(?:about )?(?:please|who i am|(?:my|our) [\w'’]{1,30}"
+    r"|(?:anything|everything|all|it|this|that|these|those|them|me|myself|us|you)"
+    r"(?: (?:about|of|on) (?:me|us))?"
+    r"|(?:anything |everything |all |what |whatever )(?:that )?(?:i|you)(?:'ve| have)?"
+    r" (?:said|told|know|wrote)(?: to)?(?: you)?(?: about me)?)(?:,? (?:please|again|now|ever|either))?",
+    re.IGNORECASE,
+)
+"""What one can be asked to remember, or not to forget, without a word of what it is: "anything about me"."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +75,10 @@ def read_statements(text: str, playbook: Playbook, source: str) -> list[Statemen
     """
     found, own = list[Statement](), Own(playbook, ATTRIBUTION)
     for sentence in sentences(text):
-        if not sentence.asks:
-            found += islice(_statements_in(clauses(sentence), own, source), MAX_STATEMENTS)
+        for part in question_apart(sentence):
+            said = _statements_in(clauses(part), own, source)
+            wanted = (each for each in said if each.kind == "forget") if part.asks else said
+            found += islice(wanted, MAX_STATEMENTS)
         if len(found) >= MAX_STATEMENTS:
             break
     return found[:MAX_STATEMENTS]
@@ -74,7 +89,7 @@ def _statements_in(parts: Iterable[Clause], own: Own, source: str) -> Iterator[S
     beside = False
     for clause in parts:
         request = forget_request(clause.text, clause.masked)
-        forgotten = list(_forgotten(request, own)) if request is not None else []
+        forgotten = list(_forgotten(request, own, unsure=clause.unsure)) if request is not None else []
         if forgotten:
             yield from forgotten
             continue
@@ -84,7 +99,11 @@ def _statements_in(parts: Iterable[Clause], own: Own, source: str) -> Iterator[S
             yield statement
 
 
-def _forgotten(request: ForgetRequest, own: Own) -> Iterator[Statement]:
+def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:
+    if unsure or request.spares:
+        if request.asked:
+            yield Statement("forget", request.words, why=NOT_SURE)
+        return
     for words, meant in own.meant(request.words):
         if meant is not None:
             yield Statement("forget", meant.content.removeprefix(ATTRIBUTION), Remove(bullet_id=meant.id))
@@ -115,6 +134,8 @@ def _to_keep(
     words = words.strip().rstrip(EDGES)
     if not words.strip("\"'`“”«» "):
         return None
+    if rule.fact and _POINTS_ONLY.fullmatch(words):
+        return Statement("keep", words, why=NOTHING_SAID)
     if clause.cut:
         return Statement("keep", words, why=TOO_LONG, asked=asked)
     operation = Add(

@@ -28,7 +28,10 @@ _ANY_MORE = re.compile(r" any ?more$| any longer$", re.IGNORECASE)
 _OWN_WORD = re.compile(r"\b(?:i|i'?m|i'?ve|me|my|mine)\b", re.IGNORECASE)
 _PARTS = re.compile(r",? and |, ", re.IGNORECASE)
 _MOST_PARTS = 5
-_EDGES = ".!;,。！ "
+_EDGES = ".!?;,。！ "
+_ALL_BUT = re.compile(
+    r"(?:all|everything|anything)\b[^.]{0,80} (?:but|except|apart from|besides) ", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,11 @@ class ForgetRequest:
 
     words: str
     asked: bool
+
+    @property
+    def spares(self) -> bool:
+        """Whether it names what is to stay ("everything but my name")."""
+        return _ALL_BUT.match(self.words) is not None
 
 
 def forget_request(text: str, masked: str) -> ForgetRequest | None:

@@ -30,6 +30,10 @@ from ace_graph.memory.turn import RecentTurn, answer_hash
         "Hi! Delete my data. Thanks.",
         "Forget what you know about me",
         "Hello, will you please forget everything about me?",
+        "Forget everything you know about me and what is 2+2?",
+        "Forget everything you know about me, and then call me Bob",
+        "What is 2+2 and delete my data",
+        "Delete my data - how much is 2+2",
     ],
 )
 def test_it_is_a_request_to_forget_everything(message: str) -> None:
@@ -48,6 +52,9 @@ def test_it_is_a_request_to_forget_everything(message: str) -> None:
         "Delete the data in column A.",
         "How do I delete my data in Excel?",
         "Remove all brackets.",
+        "Please don't forget anything about me",
+        "I get nervous and forget everything.",
+        "Forget everything you know about me but my name.",
         "Clear everything from the right side of the equation.",
         "I forget everything about fractions.",
         "",
@@ -117,10 +124,13 @@ def test_a_clear_that_can_not_be_done_is_explained() -> None:
 def test_the_question_names_what_stays_and_that_the_rest_was_not_read() -> None:
     asked = clearing_of("Delete my data.", None, _held())
     assert asked is not None
-    assert "learner forget" in asked.answer
-    assert "DELETE /api/learner" in asked.answer
+    assert "whoever runs this program can delete them" in asked.answer
+    assert "ace-graph" not in asked.answer, "a pupil has no command line"
     assert asked.answer.endswith("?"), "a no that follows answers it, and judges nothing"
     both = clearing_of("Delete my data. What is 2+2?", None, _held())
     assert both is not None
     assert "nothing of the rest" in both.answer
+    joined = clearing_of("Delete my data and what is 2+2?", None, _held())
+    assert joined is not None
+    assert "nothing of the rest" in joined.answer
     assert "nothing of the rest" not in asked.answer

@@ -146,6 +146,11 @@ def test_a_slot_replaces_only_itself() -> None:
         ("Forget my name and my dog.", ["my name", "my dog"]),
         ("Delete my notes about cats.", ["my notes about cats"]),
         ("Forget it.", ["it"]),
+        ("Please don't forget anything about me", ["anything about me"]),
+        ("Never forget me", ["me"]),
+        ("Don't forget my name", ["my name"]),
+        ("Do not forget what I have told you.", ["what I have told you"]),
+        ("Remember that please", ["please"]),
         ("Delete the denominators.", []),
         ("I no longer like cats.", []),
         ("What is 2+2?", []),
@@ -181,6 +186,44 @@ def test_a_profile_slot_holds_one_value() -> None:
 def test_forgetting_removes_the_statement_that_is_meant(request_to_forget: str) -> None:
     playbook = _told("Remember that my exam is on Friday.", "Remember that I have a dog.", request_to_forget)
     assert [b.content for b in playbook.bullets()] == ["Learner says: I have a dog"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Forget my dog and what is 2+2?",
+        "forget my dog, how much is 2+2",
+        "Can you please forget my dog and tell me what 2+2 is?",
+        "Could you forget my dog?",
+    ],
+)
+def test_a_request_to_forget_that_is_joined_to_a_question_is_done(said: str) -> None:
+    assert _told("Remember that I have a dog.", said).bullets() == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("I get nervous and forget my dog.", "my dog"),
+        ("What is 2+2 and forget my dog?", "my dog"),
+        ("Will you forget my dog?", "my dog"),
+        ("Forget everything except my dog.", "everything except my dog"),
+    ],
+)
+def test_what_may_be_no_request_forgets_nothing_and_is_named(said: str, words: str) -> None:
+    known = _told("Remember that I have a dog.")
+    [found] = read_statements(said, known, "t")
+    assert (found.kind, found.words, found.operation) == ("forget", words, None)
+    assert "in a sentence of its own" in found.why
+
+
+def test_a_statement_that_is_joined_to_a_question_is_kept() -> None:
+    playbook = _told("My name is Mia, what is 2+2?", "I live in Rome and how much is 1/2 of 8?")
+    assert [b.content for b in playbook.bullets()] == [
+        "Learner says: My name is Mia",
+        "Learner says: I live in Rome",
+    ]
+    assert _told("Do you know where I live and what is 2+2?", "I'm 10 years old, am I?").bullets() == ()
 
 
 def test_no_longer_removes_a_preference() -> None:
