@@ -27,6 +27,7 @@
     ├── ChangeRefused                  a change of the memory that was asked for can't be made
     │   ├── PlaybookNotFound           there is no playbook of that name, or you may not read it
     │   ├── PlaybookForbidden          you may read the playbook, but not do this with it
+    │   ├── ProposalNotFound           there is no such proposal, or it is decided, or has expired
     │   ├── PlaybookExists             the owner has a playbook of that name
     │   ├── PlaybookChanged            it was changed since the version that the change is for
     │   ├── TrajectoryNotFound         the learner has no such trajectory, or no such pending work
@@ -75,6 +76,7 @@ __all__ = [
     "PlaybookForbidden",
     "PlaybookNotFound",
     "PromptError",
+    "ProposalNotFound",
     "RequestRefused",
     "RunFolderError",
     "StoreAuthError",
@@ -201,6 +203,10 @@ class PlaybookNotFound(ChangeRefused):
 
 class PlaybookForbidden(ChangeRefused):
     """The caller may read the playbook, and has no right to do this with it."""
+
+
+class ProposalNotFound(ChangeRefused):
+    """There is no such proposal for this playbook that could still be decided."""
 
 
 class PlaybookExists(ChangeRefused):

@@ -68,7 +68,10 @@ def audit(
     )
 
 
-SharingAction = Literal["denied", "grant", "revoke", "team_add", "team_remove"]
+SharingAction = (
+    Literal["denied", "grant", "revoke", "team_add", "team_remove"]
+    | Literal["propose", "pending", "accepted", "refused", "withdraw"]
+)
 
 
 def audit_sharing(action: SharingAction, user: str | None, **details: str) -> None:

@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.sharing.proposal import Proposal, Trust
 from ace_graph.memory.sharing.right import Right
+from ace_graph.playbooks.collecting import collect
 from ace_graph.playbooks.content import Content
 from ace_graph.playbooks.directory import Directory, caller_of
 from ace_graph.playbooks.manage import (
@@ -33,6 +35,7 @@ from ace_graph.playbooks.manage import (
     update_playbook,
 )
 from ace_graph.playbooks.observed import VersionOutcome, observe_versions
+from ace_graph.playbooks.proposing import accept, proposals, propose, refuse
 from ace_graph.playbooks.sharing import (
     SharedEntry,
     add_to_team,
@@ -44,23 +47,30 @@ from ace_graph.playbooks.sharing import (
 )
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
 from ace_graph.playbooks.versions import get_version, keep_versions, list_versions, restore, version_number
+from ace_graph.playbooks.withdrawing import Descendant, descendants, withdraw
 
 __all__ = [
     "TEMPLATES",
     "Caller",
     "Change",
     "Content",
+    "Descendant",
     "Directory",
     "Grant",
     "NamedPlaybook",
+    "Proposal",
     "Right",
     "SharedEntry",
     "Template",
+    "Trust",
     "VersionOutcome",
+    "accept",
     "add_to_team",
     "caller_of",
+    "collect",
     "create",
     "delete",
+    "descendants",
     "get_playbook",
     "get_version",
     "grant",
@@ -69,6 +79,9 @@ __all__ = [
     "list_playbooks",
     "list_versions",
     "observe_versions",
+    "proposals",
+    "propose",
+    "refuse",
     "remove_from_team",
     "restore",
     "revoke",
@@ -77,4 +90,5 @@ __all__ = [
     "update",
     "update_playbook",
     "version_number",
+    "withdraw",
 ]

@@ -9,14 +9,14 @@ from datetime import datetime
 from ace_graph.errors import InvalidGrant
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.sharing.asked import Asked, Caller
+from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation, checked_team
 from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.stores.base import Store, checked_learner_id
-from ace_graph.memory.stores.playbooks import PlaybookStore, naming
+from ace_graph.memory.stores.playbooks import naming
 from ace_graph.playbooks.directory import caller_of
-from ace_graph.playbooks.target import Target, User, audit_denial, target_of
+from ace_graph.playbooks.target import Target, User, checked_playbooks, target_of
 from ace_graph.telemetry import audit_sharing
 
 __all__ = [
@@ -69,7 +69,8 @@ async def grant(
 
 async def grant_target(target: Target, to: str, relation: str, now: datetime | None = None) -> Grant:
     """Share the playbook at a target; see `grant`."""
-    playbooks, by = _owned(target)
+    playbooks, asked = checked_playbooks(target)
+    by = asked.caller.user or ""
     subject = Subject.parse(to)
     if subject == Subject("user", by):
         raise InvalidGrant("this is a grant to yourself: name somebody else")
@@ -91,7 +92,8 @@ async def revoke(store: Store, name: str, subject: str, *, owner: str, user: Use
 
 async def revoke_target(target: Target, subject: str) -> bool:
     """Take a subject's grant on the playbook at a target away; see `revoke`."""
-    playbooks, by = _owned(target)
+    playbooks, asked = checked_playbooks(target)
+    by = asked.caller.user or ""
     whom = Subject.parse(subject)
     if whom == Subject("user", target.ref.owner or ""):
         raise InvalidGrant("the playbook belongs to this user, its last owner: delete the playbook instead")
@@ -112,7 +114,7 @@ async def grants(
 
 async def grants_target(target: Target, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
     """Return a page of the grants of the playbook at a target; see `grants`."""
-    playbooks, _ = _owned(target)
+    playbooks, _ = checked_playbooks(target)
     return await playbooks.grants(target.key, limit, after)
 
 
@@ -157,11 +159,3 @@ async def remove_from_team(
     removed = await naming(store).remove_members(checked_team(team), members)
     audit_sharing("team_remove", by, team=team, members=", ".join(members))
     return removed
-
-
-def _owned(target: Target) -> tuple[PlaybookStore, str]:
-    """The namespace that checks who acts, and who that is. Raises InvalidGrant for a memory."""
-    if target.named is None:
-        raise InvalidGrant("the own memory can't be shared: create a playbook with what others may read")
-    asked = target.asked or Asked(target.key, Caller(target.ref.owner), target.ref.name, audit_denial)
-    return target.named.asked(asked), asked.caller.user or ""

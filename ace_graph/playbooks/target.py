@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ace_graph.errors import InvalidGrant
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.sharing.asked import Asked, Caller, forbidden, not_found
@@ -20,6 +21,7 @@ __all__ = [
     "User",
     "audit_denial",
     "check_owner",
+    "checked_playbooks",
     "not_found",
     "owned_target",
     "target_by_id",
@@ -86,6 +88,17 @@ def check_owner(target: Target) -> None:
     if target.asked is not None:
         audit_denial(target.asked.caller, target.key, Right.OWN)
         raise forbidden(target.asked.name, Right.OWN)
+
+
+def checked_playbooks(target: Target) -> tuple[PlaybookStore, Asked]:
+    """Return the namespace that checks who acts in each call, the owner too, and who that is.
+
+    Raises InvalidGrant for a learner's own memory.
+    """
+    if target.named is None:
+        raise InvalidGrant("the own memory can't be shared: create a playbook with what others may read")
+    asked = target.asked or Asked(target.key, Caller(target.ref.owner), target.ref.name, audit_denial)
+    return target.named.asked(asked), asked
 
 
 def audit_denial(caller: Caller, playbook_id: str, needed: Right) -> None:

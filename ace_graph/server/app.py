@@ -45,6 +45,7 @@ from ace_graph.server.routes import (
     playbook_content,
     playbook_curation,
     playbook_history,
+    playbook_proposals,
     playbook_sharing,
     playbooks,
     templates,
@@ -60,7 +61,7 @@ _ROUTERS: tuple[APIRouter, ...] = (
     *(playbook_history.own, playbooks.own, playbook_curation.own, playbook.own),
     *(playbooks.routes, playbooks.named, playbook_content.named),
     *(playbook_history.named, playbook_curation.named, playbook.named),
-    *(playbook_consolidation.routes, playbook_sharing.routes, templates.routes),
+    *(playbook_consolidation.routes, playbook_sharing.routes, playbook_proposals.routes, templates.routes),
     *(trajectories.routes, batch_reflection.routes, feedback.routes, learner.routes, health.routes),
 )
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.

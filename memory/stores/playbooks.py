@@ -22,6 +22,8 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing.proposal import Proposal, ProposalState
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import CleanableStore, PendingStore, Store
 
@@ -69,19 +71,25 @@ class VersionedStore(CleanableStore, ContentStore, Protocol):
 class PlaybookStore(VersionedStore, Protocol):
     """The namespace of named playbooks. In the methods of `Store`, the learner's id is a playbook's id here.
 
-    No history is compacted by itself: `keep_versions` decides what stays readable. `forget` deletes the entry
-    and the grants with everything else. A commit to a playbook that was deleted raises LearnerForgotten.
+    No history is compacted by itself: `keep_versions` decides what stays readable. `forget` deletes the
+    entry, the grants and the proposals with everything else. A commit to a playbook that was deleted raises
+    LearnerForgotten.
     """
 
     def asked(self, asked: Asked) -> PlaybookStore:
         """Return the same playbooks, for what one caller does with one playbook of somebody else.
 
         Every call on that playbook begins with `asked.check`, in its own transaction, on the entry and the
-        grants as they are stored then: reading needs the right to read, `commit` to write, `forget`,
+        grants as they are stored then: reading needs the right to read,
+        `put_proposal` to propose, `commit` and `decide` to write, `forget`,
         `export` and all about grants to own. Grants change under the lock of commits, so that no commit
         passes a revocation. A commit is planned under the lock, with `CommitRequest.plan`, which lets the
         caller change only what they see.
         """
+        ...
+
+    async def check(self, playbook_id: str, needed: Right) -> None:
+        """Do nothing but check a caller who asks. Raises PlaybookNotFound, PlaybookForbidden."""
         ...
 
     async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
@@ -132,6 +140,23 @@ class PlaybookStore(VersionedStore, Protocol):
         """
         ...
 
+    async def put_proposal(self, proposal: Proposal) -> None:
+        """Store a new proposal. A caller who asks needs the right to propose."""
+        ...
+
+    async def proposals(
+        self, playbook_id: str, state: ProposalState | None = None, limit: int = 100, after: str = ""
+    ) -> tuple[Proposal, ...]:
+        """Return at most `limit` proposals for a playbook in the order of their ids, after the id `after`."""
+        ...
+
+    async def decide(self, proposal: Proposal, held: ProposalState) -> bool:
+        """Store a proposal as it is now, if its stored state is `held`; else return False.
+
+        A caller who asks needs the right to write.
+        """
+        ...
+
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Keep the versions from `base` on, and before it only those of `contents`, which has `base` too.
 
@@ -143,9 +168,9 @@ class PlaybookStore(VersionedStore, Protocol):
 class NamingStore(VersionedStore, Protocol):
     """A store with a namespace of named playbooks, and a table of teams.
 
-    `forget` deletes the learner's playbooks, the grants to the learner and the learner's memberships, and
-    takes the learner's name out of grants to others; `export` holds the playbooks. Teams are there as long
-    as they have members. All names are compared exactly.
+    `forget` deletes the learner's playbooks, the grants to the learner, the proposals by the learner and the
+    learner's memberships, and takes the learner's name out of grants to others; `export` holds the
+    playbooks. Teams are there as long as they have members. All names are compared exactly.
     """
 
     @property

@@ -120,3 +120,28 @@ def test_the_memory_and_unknown_playbooks_are_not_shared(made: Commands) -> None
         made, 1, "share", "grant", "none", "--to", "user:bob", "-l", "ada"
     )
     _fails(made, 1, "playbook", "get", "--name", "ada/default", "--as", "bob")
+
+
+def test_a_finding_is_proposed_accepted_and_withdrawn(made: Commands) -> None:
+    made.ok("share", "grant", "api_client", "--to", "user:bob", "--as", "contributor", "-l", "ada")
+    for text in ("Retry after 429", "Use gzip for large bodies"):
+        made.ok("playbook", "add", text, "--learner", "bob")
+    first, second = (bullet["id"] for bullet in made.bullets("bob"))
+    _fails(made, 1, "playbook", "add", "Retry after 429", *THEIRS, "--as", "bob")
+    one = made.ok("share", "propose", "ada/api_client", first, "-l", "bob", "--json").json["proposal_id"]
+    two = made.ok("share", "propose", "ada/api_client", second, "-l", "bob").out.split()[-1]
+    shown = made.ok("share", "proposals", "api_client", "-l", "ada").out
+    assert "by bob  given  until" in shown
+    assert "Retry after 429" in shown
+    assert "may read" in _fails(made, 1, "share", "accept", "ada/api_client", one, "-l", "bob")
+    made.ok("share", "accept", "api_client", one, "--text", "Retry 3 times after 429", "-l", "ada")
+    made.ok("share", "refuse", "api_client", two, "-l", "ada")
+    assert _seen(made, "--as", "bob") == ["Use /v1", "Retry 3 times after 429"]
+    listed = made.ok("share", "proposals", "ada/api_client", "--all", "-l", "bob", "--json").json["proposals"]
+    assert {each["proposal_id"]: each["state"] for each in listed} == {one: "accepted", two: "refused"}
+    dry = made.ok("share", "withdraw", "api_client", "--by", "bob", "--dry-run", "-l", "ada").out
+    assert "Retry 3 times" in dry
+    assert "1 bullet removed" in made.ok("share", "withdraw", "api_client", "--by", "bob", "-l", "ada").out
+    assert _seen(made, "--as", "bob") == ["Use /v1"]
+    _fails(made, 1, "share", "withdraw", "api_client", "--by", "bob", "-l", "ada")
+    assert "nothing new" in made.ok("share", "collect", "api_client", "-l", "ada").out

@@ -203,3 +203,41 @@ async def test_an_editor_cannot_curate_with_their_own_reflections() -> None:
         ids = await add_runs(store, "bob", ["Use /v9"] * 2)
         reply = await call(served, "bob", "POST", f"{path}/curate", {"reflections": ids})
     assert reply.status_code == 403
+
+
+async def test_a_finding_is_proposed_and_decided() -> None:
+    async with shared_store() as (served, store, path):
+        await grant(served, path, "user:bob", "contributor")
+        await grant(served, path, "user:eve", "viewer")
+        ids = [
+            await store.seed("bob", Add(content="Retry after 429", ref="a")),
+            await store.seed("bob", Add(content="Learner says: I am Bob", section="profile", ref="b")),
+        ]
+        bullets = [bullet.id for bullet in (await store.load("bob")).playbook.bullets()]
+        made = await call(served, "bob", "POST", f"{path}/proposals", {"bullets": bullets[:1]})
+        private = await call(served, "bob", "POST", f"{path}/proposals", {"bullets": bullets})
+        by_viewer = await call(served, "eve", "POST", f"{path}/proposals", {"bullets": bullets[:1]})
+        one = f"{path}/proposals/{made.json()['proposal_id']}"
+        by_bob = [
+            (await call(served, "bob", "POST", under, body)).status_code
+            for under, body in (
+                (f"{one}/accept", {}),
+                (f"{one}/refuse", None),
+                (f"{path}/withdraw", {"by": "bob"}),
+                (f"{path}/proposals/collect", None),
+            )
+        ]
+        strangers = await call(served, "mallory", "GET", f"{path}/proposals")
+        of_eve = (await call(served, "eve", "GET", f"{path}/proposals")).json()
+        listed = (await call(served, "alice", "GET", f"{path}/proposals")).json()["proposals"]
+        accepted = await call(served, "alice", "POST", f"{one}/accept", {"texts": ["Retry 3 times"]})
+        refused = await call(served, "alice", "POST", f"{one}/refuse")
+        seen = [b["content"] for b in (await call(served, "bob", "GET", path)).json()["bullets"]]
+        collected = await call(served, "alice", "POST", f"{path}/proposals/collect")
+        withdrawn = await call(served, "alice", "POST", f"{path}/withdraw", {"by": "bob"})
+    assert len(ids) == 2
+    assert (made.status_code, private.status_code, by_viewer.status_code) == (201, 409, 403)
+    assert (by_bob, strangers.status_code, of_eve) == ([403] * 4, 404, {"proposals": []})
+    assert [(each["by"], each["texts"]) for each in listed] == [("bob", ["Retry after 429"])]
+    assert (accepted.status_code, refused.status_code, seen) == (200, 404, ["Use /v1", "Retry 3 times"])
+    assert (collected.json(), withdrawn.json()["removed"]) == ({"proposals": []}, accepted.json()["bullets"])

@@ -25,6 +25,7 @@ To = Annotated[str, typer.Option("--to", metavar="SUBJECT", help="user:NAME or t
 From = Annotated[str, typer.Option("--from", metavar="SUBJECT", help="user:NAME or team:NAME, exactly.")]
 TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="The team.")]
 Members = Annotated[list[str], typer.Argument(metavar="USER...", help="Ids of learners.")]
+ProposalId = Annotated[str, typer.Argument(metavar="ID", help="A proposal: share proposals lists them.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="Lines a page.")]
 After = Annotated[str, typer.Option("--after", metavar="NAME", help="Begin after this one: the next page.")]
 
@@ -103,6 +104,95 @@ def list_shared(
         share_playbook.list_shared(store, learner, limit, after, as_json=as_json)
         return
     share_playbook.list_grants(store, learner, playbook, limit, after, as_json=as_json)
+
+
+@share.command()
+def propose(
+    playbook: Playbook,
+    bullet_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Bullets of your own memory.")],
+    replaces: Annotated[
+        str | None, typer.Option("--replaces", metavar="ID", help="The playbook's bullet that it corrects.")
+    ] = None,
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Propose what your memory has found to a playbook of somebody else.
+
+    \b
+    ace-graph share propose ada/api_client str-00003 --learner bob
+
+    Who may write accepts it, edited or not, or refuses it, within 30 days. Profile, preferences,
+    misconceptions and episodes can't be proposed.
+    """
+    from ace_graph.cli.commands import share_proposals
+
+    share_proposals.propose(store, learner, playbook, bullet_ids, replaces, as_json=as_json)
+
+
+@share.command()
+def proposals(
+    playbook: Playbook,
+    everything: Annotated[bool, typer.Option("--all", help="Decided ones, too.")] = False,
+    learner: Learner = DEFAULT_LEARNER,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """The proposals that wait for a decision; without the right to write, your own."""
+    from ace_graph.cli.commands import share_proposals
+
+    share_proposals.list_proposals(store, learner, playbook, everything=everything, as_json=as_json)
+
+
+@share.command()
+def accept(
+    playbook: Playbook,
+    proposal_id: ProposalId,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", help="Instead of its text; once for each of its texts.")
+    ] = None,
+    learner: Learner = DEFAULT_LEARNER,
+    store: StoreUrl = None,
+) -> None:
+    """Take a proposal into the playbook, as a version of it."""
+    from ace_graph.cli.commands import share_proposals
+
+    share_proposals.accept(store, learner, playbook, proposal_id, text)
+
+
+@share.command()
+def refuse(
+    playbook: Playbook, proposal_id: ProposalId, learner: Learner = DEFAULT_LEARNER, store: StoreUrl = None
+) -> None:
+    """Refuse a proposal."""
+    from ace_graph.cli.commands import share_proposals
+
+    share_proposals.refuse(store, learner, playbook, proposal_id)
+
+
+@share.command()
+def collect(playbook: Playbook, learner: Learner = DEFAULT_LEARNER, store: StoreUrl = None) -> None:
+    """Propose what at least five of those who may propose have found alike, with success.
+
+    Nobody is named, and nothing that fewer than five have found is shown.
+    """
+    from ace_graph.cli.commands import share_proposals
+
+    share_proposals.collect(store, learner, playbook)
+
+
+@share.command()
+def withdraw(
+    playbook: Playbook,
+    by: Annotated[str, typer.Option("--by", metavar="USER", help="Whose proposals.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the bullets.")] = False,
+    learner: Learner = DEFAULT_LEARNER,
+    store: StoreUrl = None,
+) -> None:
+    """Remove what came into a playbook by a user's proposals, in one version."""
+    from ace_graph.cli.commands import share_proposals
+
+    share_proposals.withdraw(store, learner, playbook, by, dry_run=dry_run)
 
 
 @team.command()

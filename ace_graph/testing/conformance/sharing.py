@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from uuid import uuid4
 
 from ace_graph.errors import AceError, ChangeRefused, PlaybookForbidden, PlaybookNotFound
@@ -14,6 +15,7 @@ from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.delta.operations import Add, Delta, Remove, Reset
 from ace_graph.memory.sharing.asked import Asked, Caller
 from ace_graph.memory.sharing.grant import Grant, Relation, Subject
+from ace_graph.memory.sharing.proposal import Proposal, Trust
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, keeps_playbooks
@@ -40,6 +42,19 @@ async def _created(store: NamingStore, owner: str, *texts: str, grants: tuple[Gr
 
 def _grant(playbook_id: str, to: str, relation: Relation = "viewer", by: str = "owner") -> Grant:
     return Grant(Subject.parse(to), relation, playbook_id, by, NOON)
+
+
+def _proposal(playbook_id: str, proposal_id: str, by: str = "bob") -> Proposal:
+    return Proposal(
+        proposal_id=proposal_id,
+        playbook_id=playbook_id,
+        delta=adding("Draw a bar"),
+        lineage=("bob/gen-00001",),
+        trust=Trust.PROVEN,
+        by=by,
+        at=NOON,
+        expires=NOON + timedelta(days=30),
+    )
 
 
 def _asked(playbook_id: str, user: str, *teams: str) -> Asked:
@@ -269,6 +284,63 @@ async def forgetting_a_learner_takes_grants_and_teams(subject: Database) -> None
         assert (str(kept.subject), kept.by) == ("user:eve", "")
         assert (await store.members(team), await store.teams_of(learner)) == ((owner,), ())
         assert not await store.forget(learner)
+
+
+async def a_proposal_is_stored_and_decided_once(subject: Database) -> None:
+    """In the order of their ids, by state; of two decisions the first holds; others playbooks' are apart."""
+    async with _opened(subject) as store, _opened(subject) as other:
+        playbook_id, another = await _created(store, new_learner()), await _created(store, new_learner())
+        made = [_proposal(playbook_id, f"{number}-{uuid4()}") for number in range(3)]
+        for each in (*made, _proposal(another, str(uuid4()))):
+            await store.playbooks.put_proposal(each)
+        assert await other.playbooks.proposals(playbook_id) == tuple(made)
+        assert await other.playbooks.proposals(playbook_id, "pending", 1, made[0].proposal_id) == (made[1],)
+        accepted = made[0].model_copy(update={"state": "accepted", "decided_by": "ada", "decided_at": NOON})
+        assert await store.playbooks.decide(accepted, "pending")
+        refused = made[0].model_copy(update={"state": "refused"})
+        assert not await other.playbooks.decide(refused, "pending")
+        assert not await other.playbooks.decide(_proposal(another, made[1].proposal_id), "pending")
+        assert await other.playbooks.proposals(playbook_id, "accepted") == (accepted,)
+        assert await other.playbooks.proposals(playbook_id, "pending") == tuple(made[1:])
+        assert isinstance(
+            await _error(store.playbooks.put_proposal(_proposal(str(uuid4()), str(uuid4())))),
+            PlaybookNotFound,
+        )
+
+
+async def proposing_and_deciding_need_their_rights(subject: Database) -> None:
+    """A viewer does neither, a contributor proposes, an editor decides; a stranger finds nothing."""
+    async with _opened(subject) as store:
+        playbook_id = await _created(store, new_learner())
+        relations: tuple[Relation, ...] = ("viewer", "contributor", "editor")
+        for relation in relations:
+            await store.playbooks.put_grant(_grant(playbook_id, f"user:{relation}", relation))
+        for user in (*relations, "stranger"):
+            view, proposal = _as(store, playbook_id, user), _proposal(playbook_id, str(uuid4()), user)
+            made = await _error(view.put_proposal(proposal))
+            decided = await _error(view.decide(proposal, "pending"))
+            checked = await _error(view.check(playbook_id, Right.WRITE))
+            expected = {
+                "viewer": (PlaybookForbidden, PlaybookForbidden),
+                "contributor": (type(None), PlaybookForbidden),
+                "editor": (type(None), type(None)),
+                "stranger": (PlaybookNotFound, PlaybookNotFound),
+            }[user]
+            assert (type(made), type(decided), type(checked)) == (*expected, expected[1])
+
+
+async def proposals_go_with_playbook_and_proposer(subject: Database) -> None:
+    """With the playbook, its owner, or who made them."""
+    async with _opened(subject) as store:
+        owner, learner = new_learner(), new_learner()
+        playbook_id = await _created(store, owner)
+        await store.playbooks.put_proposal(_proposal(playbook_id, str(uuid4()), learner))
+        kept = _proposal(playbook_id, str(uuid4()), "eve")
+        await store.playbooks.put_proposal(kept)
+        assert await store.forget(learner)
+        assert await store.playbooks.proposals(playbook_id) == (kept,)
+        assert await store.forget(owner)
+        assert await store.playbooks.proposals(playbook_id) == ()
 
 
 async def teams_have_members(subject: Database) -> None:

@@ -1,13 +1,14 @@
-"""Grants and teams of the in-memory store. All methods run on the portal."""
+"""Grants, proposals and teams of the in-memory store. All methods run on the portal."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ace_graph.memory.sharing.grant import Grant, Subject, team_key
+from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 
-__all__ = ["Grants", "Teams"]
+__all__ = ["Grants", "Proposals", "Teams"]
 
 
 class Grants:
@@ -57,6 +58,42 @@ class Grants:
         for grants in self._by_playbook.values():
             grants |= {key: replace(each, by="") for key, each in grants.items() if each.by == user}
         return bool(held)
+
+
+class Proposals:
+    """The proposals for named playbooks, by id."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Proposal] = {}
+
+    def put(self, proposal: Proposal) -> None:
+        """Store a proposal."""
+        self._by_id[proposal.proposal_id] = proposal
+
+    def of(self, playbook_id: str, state: ProposalState | None, after: str) -> list[Proposal]:
+        """Return the proposals for a playbook after an id, in the order of their ids."""
+        return [
+            self._by_id[key]
+            for key in sorted(self._by_id)
+            if key > after
+            and self._by_id[key].playbook_id == playbook_id
+            and state in (None, self._by_id[key].state)
+        ]
+
+    def decide(self, proposal: Proposal, held: ProposalState) -> bool:
+        """Replace a proposal that is in the state `held`; False for one that is not."""
+        stored = self._by_id.get(proposal.proposal_id)
+        if stored is None or (stored.playbook_id, stored.state) != (proposal.playbook_id, held):
+            return False
+        self._by_id[proposal.proposal_id] = proposal
+        return True
+
+    def drop(self, unwanted: Callable[[Proposal], bool]) -> bool:
+        """Delete proposals; return whether there were any."""
+        gone = [key for key, each in self._by_id.items() if unwanted(each)]
+        for key in gone:
+            del self._by_id[key]
+        return bool(gone)
 
 
 class Teams:

@@ -17,13 +17,14 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.sharing.asked import Asked, not_found
 from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, checked_learner_id, random_token
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.in_memory.learner import HeldLearner
 from ace_graph.memory.stores.in_memory.namespace import Held, InMemoryNamespace
-from ace_graph.memory.stores.in_memory.sharing import Grants, Teams
+from ace_graph.memory.stores.in_memory.sharing import Grants, Proposals, Teams
 
 __all__ = ["InMemoryPlaybooks", "InMemoryStore", "Learners"]
 
@@ -46,6 +47,7 @@ class NamedPlaybooks(Held):
         super().__init__()
         self.entries: dict[str, PlaybookEntry] = {}
         self.grants = Grants()
+        self.proposals = Proposals()
 
     def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
         """Return the entry of an owner and a name."""
@@ -144,7 +146,9 @@ class InMemoryStore(InMemoryNamespace):
     def _forget(self, learner: str) -> bool:
         owned = [entry.playbook_id for entry in self._shared.named.of(learner)]
         found = [super()._forget(learner), *map(self.playbooks.deleted, owned)]
-        return any([*found, self._shared.teams.forget(learner), self._shared.named.grants.forget(learner)])
+        named = self._shared.named
+        found += [self._shared.teams.forget(learner), named.grants.forget(learner)]
+        return any([*found, named.proposals.drop(lambda each: each.by == learner)])
 
 
 def _own_memory(learner: str, held: HeldLearner) -> PlaybookEntry:
@@ -164,6 +168,10 @@ class InMemoryPlaybooks(InMemoryNamespace):
         other = copy(self)
         other._asked = asked
         return other
+
+    async def check(self, playbook_id: str, needed: Right) -> None:
+        """Check a caller who asks; see `PlaybookStore.check`."""
+        await self._on_portal(lambda: self._check(needed))
 
     async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
         """Store a new playbook; see `PlaybookStore.create`."""
@@ -240,6 +248,33 @@ class InMemoryPlaybooks(InMemoryNamespace):
         found = await self._on_portal(find)
         return tuple((entry, grants) for entry, grants in found if entry is not None)
 
+    async def put_proposal(self, proposal: Proposal) -> None:
+        """Store a new proposal; see `PlaybookStore.put_proposal`."""
+
+        def put() -> None:
+            self._check(Right.PROPOSE)
+            if proposal.playbook_id not in self._named.entries:
+                raise not_found(proposal.playbook_id)
+            self._named.proposals.put(proposal)
+
+        await self._on_portal(put)
+
+    async def proposals(
+        self, playbook_id: str, state: ProposalState | None = None, limit: int = 100, after: str = ""
+    ) -> tuple[Proposal, ...]:
+        """Return proposals for a playbook; see `PlaybookStore.proposals`."""
+        found = await self._on_portal(lambda: self._named.proposals.of(playbook_id, state, after))
+        return tuple(found[: max(0, limit)])
+
+    async def decide(self, proposal: Proposal, held: ProposalState) -> bool:
+        """Store a decision; see `PlaybookStore.decide`."""
+
+        def decide() -> bool:
+            self._check(Right.WRITE)
+            return self._named.proposals.decide(proposal, held)
+
+        return await self._on_portal(decide)
+
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""
         await self._on_portal(lambda: self._held(playbook_id).keep_contents(base, contents))
@@ -274,6 +309,7 @@ class InMemoryPlaybooks(InMemoryNamespace):
         self._check(Right.OWN)
         self._named.entries.pop(learner, None)
         self._named.grants.drop_all(learner)
+        self._named.proposals.drop(lambda each: each.playbook_id == learner)
         return super()._forget(learner)
 
     def _check(self, needed: Right) -> None:

@@ -26,7 +26,7 @@ from ace_graph.memory.snapshot import Version
 from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.queries import NEWER_CONTENT, STATE
 from ace_graph.memory.stores.neo4j.rows import checksum, native, owner_name
-from ace_graph.memory.stores.neo4j.sharing import GrantRow, delete_grants, list_shared_ids, read_grants
+from ace_graph.memory.stores.neo4j.sharing import GrantRow, delete_sharing, list_shared_ids, read_grants
 from ace_graph.memory.stores.playbooks import StoredVersion
 
 __all__ = [
@@ -171,7 +171,7 @@ async def delete_owned(run: Runner, owner: str, statement: LiteralString) -> boo
     ids = [entry.playbook_id for entry in await list_entries(run, owner, 2**31, "")]
     for playbook_id in ids:
         await fetch(run, statement, uid=playbook_id)
-        await delete_grants(run, playbook_id)
+        await delete_sharing(run, playbook_id)
     return bool(ids)
 
 

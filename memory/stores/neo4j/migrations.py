@@ -109,6 +109,17 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE INDEX ace_team_member_key IF NOT EXISTS FOR (n:AceTeamMember) ON (n.team_key)",
         ),
     ),
+    Migration(
+        "0009_proposals",
+        (
+            "CREATE CONSTRAINT ace_playbook_proposal IF NOT EXISTS"
+            " FOR (n:AcePlaybookProposal) REQUIRE n.proposal_id IS UNIQUE",
+            "CREATE INDEX ace_playbook_proposal_playbook IF NOT EXISTS"
+            " FOR (n:AcePlaybookProposal) ON (n.playbook_id, n.proposal_id)",
+            "CREATE INDEX ace_playbook_proposal_proposer IF NOT EXISTS"
+            " FOR (n:AcePlaybookProposal) ON (n.proposer)",
+        ),
+    ),
 )
 
 APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"

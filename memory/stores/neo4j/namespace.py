@@ -39,7 +39,7 @@ from ace_graph.memory.stores.neo4j.commit import commit_once, lock
 from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, Neo4jConnection, Runner, fetch
 from ace_graph.memory.stores.neo4j.history import read_export, read_history, read_turns
 from ace_graph.memory.stores.neo4j.rows import Reply
-from ace_graph.memory.stores.neo4j.sharing import delete_grants, forget_member
+from ace_graph.memory.stores.neo4j.sharing import delete_sharing, forget_member
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -203,7 +203,7 @@ class Neo4jNamespace:
                     named = transaction.of("playbooks")
                     found = await delete_owned(named, learner, cypher.DELETE_LEARNER) or found
                     return await forget_member(transaction, learner) or found
-                await delete_grants(transaction, learner)
+                await delete_sharing(transaction, learner)
                 return found
 
         return await self._write(delete)

@@ -1,4 +1,4 @@
-"""Grants on named playbooks, and teams, in Neo4j. With the Cypher for all of it.
+"""Grants on named playbooks, proposals for them, and teams, in Neo4j. With the Cypher for all of it.
 
 Statements on grants run in the namespace of playbooks, so a grant is an `AcePlaybookGrant` there; those on
 teams run in the namespace of learners. Grants change under the playbook's lock, as commits do.
@@ -13,17 +13,21 @@ from typing import Annotated, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ace_graph.memory.sharing.grant import Grant, Relation, Subject, team_key
+from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.rows import native
 
 __all__ = [
     "GrantRow",
-    "delete_grants",
+    "add_proposal",
+    "decide_proposal",
+    "delete_sharing",
     "drop_grant",
     "forget_member",
     "grant_rows",
     "list_grants",
     "list_members",
+    "list_proposals",
     "list_shared_ids",
     "list_teams",
     "move_members",
@@ -58,6 +62,24 @@ MATCH (g:AceGrant {playbook_id: $uid, subject: $subject}) DELETE g RETURN count(
 """
 
 DROP_ALL: Final = "MATCH (g:AceGrant {playbook_id: $uid}) DELETE g"
+
+DROP_PROPOSALS: Final = "MATCH (p:AceProposal {playbook_id: $uid}) DELETE p"
+
+ADD_PROPOSAL: Final = "CREATE (p:AceProposal) SET p = $proposal"
+
+PROPOSALS: Final = """
+MATCH (p:AceProposal {playbook_id: $uid})
+WHERE p.proposal_id > $after AND ($state IS NULL OR p.state = $state)
+RETURN p.proposal_json AS proposal_json ORDER BY p.proposal_id LIMIT $limit
+"""
+
+DECIDE: Final = """
+MATCH (p:AceProposal {proposal_id: $proposal.proposal_id})
+WHERE p.playbook_id = $proposal.playbook_id AND p.state = $held
+SET p = $proposal RETURN count(*) AS decided
+"""
+
+FORGET_PROPOSALS: Final = "MATCH (p:AceProposal {proposer: $user}) DELETE p RETURN count(*) AS gone"
 
 SHARED: Final = """
 UNWIND $subjects AS subject
@@ -131,9 +153,29 @@ async def drop_grant(run: Runner, playbook_id: str, subject: Subject) -> bool:
     return row["gone"] != 0
 
 
-async def delete_grants(run: Runner, playbook_id: str) -> None:
-    """Delete all grants of a playbook."""
+async def delete_sharing(run: Runner, playbook_id: str) -> None:
+    """Delete all grants of a playbook, and the proposals for it."""
     await fetch(run, DROP_ALL, uid=playbook_id)
+    await fetch(run, DROP_PROPOSALS, uid=playbook_id)
+
+
+async def add_proposal(run: Runner, proposal: Proposal) -> None:
+    """Store a new proposal."""
+    await fetch(run, ADD_PROPOSAL, proposal=_proposal_row(proposal))
+
+
+async def list_proposals(
+    run: Runner, playbook_id: str, state: ProposalState | None, limit: int, after: str
+) -> tuple[Proposal, ...]:
+    """Return proposals for a playbook, in the order of their ids."""
+    rows = await fetch(run, PROPOSALS, uid=playbook_id, state=state, limit=limit, after=after)
+    return tuple(Proposal.model_validate_json(str(row["proposal_json"])) for row in rows)
+
+
+async def decide_proposal(run: Runner, proposal: Proposal, held: ProposalState) -> bool:
+    """Replace a proposal that is in the state `held`; run it under the playbook's lock."""
+    (row,) = await fetch(run, DECIDE, proposal=_proposal_row(proposal), held=held)
+    return row["decided"] != 0
 
 
 async def list_shared_ids(run: Runner, subjects: Sequence[str], limit: int, after: str) -> tuple[str, ...]:
@@ -171,10 +213,11 @@ async def move_members(run: Runner, team: str, members: Collection[str], *, join
 
 
 async def forget_member(run: Runner, user: str) -> bool:
-    """Delete a user's memberships and the grants to the user, and the user's name from grants to others."""
+    """Delete a user's memberships and proposals, the grants to the user, and the name in grants to others."""
     (left,) = await fetch(run.of("learners"), LEAVE, user=user)
     (row,) = await fetch(run.of("playbooks"), FORGET_GRANTS, user=user, subject=str(Subject("user", user)))
-    return left["gone"] != 0 or row["gone"] != 0
+    (withdrawn,) = await fetch(run.of("playbooks"), FORGET_PROPOSALS, user=user)
+    return any(each["gone"] != 0 for each in (left, row, withdrawn))
 
 
 def grant_rows(grants: Iterable[Grant]) -> list[Row]:
@@ -211,6 +254,16 @@ class GrantRow(BaseModel):
 
 def _grants(rows: list[Row]) -> tuple[Grant, ...]:
     return tuple(GrantRow.model_validate(row).grant() for row in rows)
+
+
+def _proposal_row(proposal: Proposal) -> Row:
+    return {
+        "proposal_id": proposal.proposal_id,
+        "playbook_id": proposal.playbook_id,
+        "proposer": proposal.by,
+        "state": proposal.state,
+        "proposal_json": proposal.model_dump_json(),
+    }
 
 
 def _names(rows: list[Row]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.sharing.asked import Asked, not_found
 from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id, random_token
@@ -155,6 +156,10 @@ class Neo4jPlaybooks(Neo4jNamespace):
         other._asked = asked
         return other
 
+    async def check(self, playbook_id: str, needed: Right) -> None:
+        """Check a caller who asks; see `PlaybookStore.check`."""
+        await self._locked(playbook_id, lambda run: read_entry(run, playbook_id), needed)
+
     async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
         """Store a new playbook; see `PlaybookStore.create`."""
         key = checked_learner_id(entry.playbook_id)
@@ -210,6 +215,32 @@ class Neo4jPlaybooks(Neo4jNamespace):
     ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
         """Return playbooks that are shared; see `PlaybookStore.shared_with`."""
         return await self._in_session(lambda run: list_shared(run, subjects, max(0, limit), after))
+
+    async def put_proposal(self, proposal: Proposal) -> None:
+        """Store a new proposal; see `PlaybookStore.put_proposal`."""
+
+        async def put(run: Runner) -> None:
+            if await read_entry(run, proposal.playbook_id) is None:
+                raise not_found(proposal.playbook_id)
+            await sharing.add_proposal(run, proposal)
+
+        await self._locked(proposal.playbook_id, put, Right.PROPOSE)
+
+    async def proposals(
+        self, playbook_id: str, state: ProposalState | None = None, limit: int = 100, after: str = ""
+    ) -> tuple[Proposal, ...]:
+        """Return proposals for a playbook; see `PlaybookStore.proposals`."""
+        return await self._in_session(
+            lambda run: sharing.list_proposals(run, playbook_id, state, max(0, limit), after)
+        )
+
+    async def decide(self, proposal: Proposal, held: ProposalState) -> bool:
+        """Store a decision; see `PlaybookStore.decide`."""
+        return await self._locked(
+            proposal.playbook_id,
+            lambda run: sharing.decide_proposal(run, proposal, held),
+            Right.WRITE,
+        )
 
     async def read_again(self, row: AttachedRow, subjects: Sequence[str]) -> AttachedPlaybook | None:
         """Return a playbook and its grants to the subjects, read under its lock; None where it is gone."""

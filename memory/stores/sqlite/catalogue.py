@@ -20,11 +20,12 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import dump_playbook, load_effect
 from ace_graph.memory.sharing.asked import Asked, not_found
 from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.sharing.proposal import Proposal
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.sqlite.rows import read_base, read_head, read_snapshot
-from ace_graph.memory.stores.sqlite.sharing import add_grants, list_shared_ids, read_grants
+from ace_graph.memory.stores.sqlite.sharing import add_grants, add_proposal, list_shared_ids, read_grants
 from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "list_entries",
     "list_shared",
     "put_grant",
+    "put_proposal",
     "read_attached",
     "read_content_at",
     "read_entries",
@@ -125,6 +127,13 @@ def put_grant(tables: Tables, grant: Grant) -> None:
     if read_entry(tables, grant.playbook_id) is None:
         raise not_found(grant.playbook_id)
     add_grants(tables, (grant,))
+
+
+def put_proposal(tables: Tables, proposal: Proposal) -> None:
+    """Store a proposal for a playbook. Raises PlaybookNotFound where there is none."""
+    if read_entry(tables, proposal.playbook_id) is None:
+        raise not_found(proposal.playbook_id)
+    add_proposal(tables, proposal)
 
 
 def check_right(tables: Tables, asked: Asked, needed: Right) -> None:

@@ -33,7 +33,7 @@ from ace_graph.memory.stores.sqlite.rows import (
     unknown_turns,
     write,
 )
-from ace_graph.memory.stores.sqlite.sharing import add_grants, delete_grants, forget_member
+from ace_graph.memory.stores.sqlite.sharing import add_grants, delete_sharing, forget_member
 from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = ["delete_all", "read_export", "write_commit"]
@@ -107,7 +107,7 @@ def delete_all(tables: Tables, learner: str, asked: Asked | None = None) -> bool
             check_right(tables, asked, Right.OWN)
         found = delete_learner(tables, learner)
         for playbook_id in delete_entries(tables, learner):
-            delete_grants(tables, playbook_id)
+            delete_sharing(tables, playbook_id)
             found = delete_learner(tables.of("playbooks"), playbook_id) or found
         if tables.namespace == "learners":
             found = forget_member(tables, learner) or found

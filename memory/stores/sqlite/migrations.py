@@ -132,6 +132,16 @@ CREATE TABLE ace_team_members (
 ) WITHOUT ROWID
 """
 
+_PROPOSALS = """
+CREATE TABLE ace_proposals (
+    proposal_id TEXT NOT NULL PRIMARY KEY,
+    playbook_id TEXT NOT NULL,
+    proposer TEXT NOT NULL,
+    state TEXT NOT NULL,
+    proposal_json TEXT NOT NULL
+)
+"""
+
 _OF_LEARNERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0001_learners", (_LEARNERS, _PLAYBOOKS, _BASES)),
     (
@@ -206,6 +216,14 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             _TEAM_MEMBERS,
             "CREATE INDEX ace_team_members_by_member ON ace_team_members (member, team_id)",
             "CREATE INDEX ace_team_members_by_key ON ace_team_members (team_key, team_id)",
+        ),
+    ),
+    (
+        "0009_proposals",
+        (
+            _PROPOSALS,
+            "CREATE INDEX ace_proposals_by_playbook ON ace_proposals (playbook_id, proposal_id)",
+            "CREATE INDEX ace_proposals_by_proposer ON ace_proposals (proposer)",
         ),
     ),
 )

@@ -7,16 +7,20 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation, team_key
+from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = [
     "add_grants",
     "add_members",
-    "delete_grants",
+    "add_proposal",
+    "decide_proposal",
+    "delete_sharing",
     "drop_grant",
     "forget_member",
     "list_grants",
     "list_members",
+    "list_proposals",
     "list_shared_ids",
     "list_teams",
     "read_grants",
@@ -70,9 +74,47 @@ def drop_grant(tables: Tables, playbook_id: str, subject: Subject) -> bool:
     return done.rowcount > 0
 
 
-def delete_grants(tables: Tables, playbook_id: str) -> None:
-    """Delete all grants of a playbook."""
+def delete_sharing(tables: Tables, playbook_id: str) -> None:
+    """Delete all grants of a playbook, and the proposals for it."""
     tables.execute("DELETE FROM ace_grants WHERE playbook_id = ?", (playbook_id,))
+    tables.execute("DELETE FROM ace_proposals WHERE playbook_id = ?", (playbook_id,))
+
+
+def add_proposal(tables: Tables, proposal: Proposal) -> None:
+    """Store a new proposal."""
+    tables.execute(
+        "INSERT INTO ace_proposals (proposal_id, playbook_id, proposer, state, proposal_json) "
+        "VALUES (?, ?, ?, ?, ?)",
+        (
+            proposal.proposal_id,
+            proposal.playbook_id,
+            proposal.by,
+            proposal.state,
+            proposal.model_dump_json(),
+        ),
+    )
+
+
+def list_proposals(
+    tables: Tables, playbook_id: str, state: ProposalState | None, limit: int, after: str
+) -> tuple[Proposal, ...]:
+    """Return proposals for a playbook, in the order of their ids."""
+    rows = tables.execute(
+        "SELECT proposal_json FROM ace_proposals WHERE playbook_id = ?1 AND proposal_id > ?2 "
+        "AND (?3 IS NULL OR state = ?3) ORDER BY proposal_id LIMIT ?4",
+        (playbook_id, after, state, limit),
+    )
+    return tuple(Proposal.model_validate_json(text) for (text,) in rows)
+
+
+def decide_proposal(tables: Tables, proposal: Proposal, held: ProposalState) -> bool:
+    """Replace a proposal that is in the state `held`; False for one that is not."""
+    done = tables.execute(
+        "UPDATE ace_proposals SET state = ?, proposal_json = ? "
+        "WHERE proposal_id = ? AND playbook_id = ? AND state = ?",
+        (proposal.state, proposal.model_dump_json(), proposal.proposal_id, proposal.playbook_id, held),
+    )
+    return done.rowcount > 0
 
 
 def list_shared_ids(tables: Tables, subjects: Sequence[str], limit: int, after: str) -> tuple[str, ...]:
@@ -139,9 +181,10 @@ def list_teams(tables: Tables, limit: int, after: str) -> tuple[str, ...]:
 
 
 def forget_member(tables: Tables, user: str) -> bool:
-    """Delete a user's memberships and the grants to the user, and the user's name from grants to others."""
+    """Delete a user's memberships and proposals, the grants to the user, and the name in grants to others."""
     gone = tables.execute("DELETE FROM ace_team_members WHERE member = ?", (user,)).rowcount
     gone += tables.execute("DELETE FROM ace_grants WHERE subject = ?", (str(Subject("user", user)),)).rowcount
+    gone += tables.execute("DELETE FROM ace_proposals WHERE proposer = ?", (user,)).rowcount
     tables.execute("UPDATE ace_grants SET granted_by = '' WHERE granted_by = ?", (user,))
     return gone > 0
 

@@ -19,6 +19,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.sharing.grant import Grant, Subject
+from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id, random_token
@@ -29,6 +30,7 @@ from ace_graph.memory.stores.sqlite.catalogue import (
     list_entries,
     list_shared,
     put_grant,
+    put_proposal,
     read_attached,
     read_entry,
 )
@@ -113,6 +115,10 @@ class SQLitePlaybooks(SQLiteNamespace):
         other._asked = asked
         return other
 
+    async def check(self, playbook_id: str, needed: Right) -> None:
+        """Check a caller who asks; see `PlaybookStore.check`."""
+        await self._read(lambda tables: read_entry(tables, playbook_id), needed)
+
     async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
         """Store a new playbook; see `PlaybookStore.create`."""
         key = checked_learner_id(entry.playbook_id)
@@ -151,6 +157,22 @@ class SQLitePlaybooks(SQLiteNamespace):
     ) -> tuple[PlaybookEntry, ...]:
         """Return the entries of an owner; see `PlaybookStore.entries`."""
         return await self._read(lambda tables: list_entries(tables, owner, max(0, limit), after))
+
+    async def put_proposal(self, proposal: Proposal) -> None:
+        """Store a new proposal; see `PlaybookStore.put_proposal`."""
+        await self._write(lambda tables: put_proposal(tables, proposal), Right.PROPOSE)
+
+    async def proposals(
+        self, playbook_id: str, state: ProposalState | None = None, limit: int = 100, after: str = ""
+    ) -> tuple[Proposal, ...]:
+        """Return proposals for a playbook; see `PlaybookStore.proposals`."""
+        return await self._read(
+            lambda tables: sharing.list_proposals(tables, playbook_id, state, max(0, limit), after)
+        )
+
+    async def decide(self, proposal: Proposal, held: ProposalState) -> bool:
+        """Store a decision; see `PlaybookStore.decide`."""
+        return await self._write(lambda tables: sharing.decide_proposal(tables, proposal, held))
 
     async def keep_contents(self, playbook_id: str, base: int, contents: Mapping[int, Playbook]) -> None:
         """Drop the other versions; see `PlaybookStore.keep_contents`."""

@@ -1,0 +1,177 @@
+"""Proposals for a shared playbook over HTTP: made, listed, accepted or refused; a source is withdrawn."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from ace_graph.memory.bullet import MAX_CONTENT_CHARS
+from ace_graph.memory.sharing.proposal import Proposal, ProposalState
+from ace_graph.playbooks.collecting import collect_target
+from ace_graph.playbooks.proposing import (
+    MAX_BULLETS,
+    accept_target,
+    proposals_target,
+    propose_target,
+    refuse_target,
+)
+from ace_graph.playbooks.withdrawing import withdraw_target
+from ace_graph.server.dependencies import Learner, ServicesDep, User
+from ace_graph.server.errors import error_responses
+from ace_graph.server.routes.edit import PlaybookId, playbook_of, tag_version
+from ace_graph.server.schemas import Text
+
+__all__ = ["routes"]
+
+routes = APIRouter(prefix="/api/playbooks", tags=["sharing"])
+
+ProposalId = Annotated[str, Path(min_length=1, max_length=128, description="A proposal.")]
+Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
+TrustName = Literal["unproven", "given", "proven"]
+_TRUST: tuple[TrustName, ...] = ("unproven", "given", "proven")
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ProposeBody(_Body):
+    """Bullets of the learner's own memory; with `replaces` one bullet, as a correction of the playbook's."""
+
+    bullets: Annotated[list[Id], Field(min_length=1, max_length=MAX_BULLETS)]
+    replaces: Id | None = None
+
+
+class AcceptBody(_Body):
+    """Other texts than the proposed ones, as many."""
+
+    texts: (
+        Annotated[
+            list[Annotated[Text, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]],
+            Field(min_length=1, max_length=MAX_BULLETS),
+        ]
+        | None
+    ) = None
+
+
+class WithdrawBody(_Body):
+    """Whose proposals."""
+
+    by: Annotated[Text, Field(min_length=1, max_length=256)]
+
+
+class ProposalReply(_Body):
+    """A proposal. `trust` is the lowest of the bullets that it is from; `by` is empty for many learners."""
+
+    proposal_id: str
+    by: str
+    texts: list[str]
+    replaces: list[str]
+    trust: TrustName
+    lineage: list[str]
+    state: ProposalState
+    at: datetime
+    expires: datetime
+
+
+class ProposalsReply(_Body):
+    """The open proposals: all for who may write, the learner's own for others."""
+
+    proposals: list[ProposalReply]
+
+
+class AcceptedReply(_Body):
+    """The version that the playbook has now, and the bullets that say what was accepted."""
+
+    version: int
+    label: str
+    bullets: list[str]
+
+
+class WithdrawnReply(_Body):
+    """The bullets that were removed."""
+
+    removed: list[str]
+
+
+@routes.get("/{playbook_id}/proposals", responses=error_responses(404, 409))
+async def list_proposals(playbook_id: PlaybookId, user: User, services: ServicesDep) -> ProposalsReply:
+    """Return the proposals that can be decided."""
+    target = await playbook_of(services.store, playbook_id, user)
+    found = await proposals_target(target, now=services.clock.now())
+    return ProposalsReply(proposals=[_reply(each) for each in found])
+
+
+@routes.post("/{playbook_id}/proposals", status_code=201, responses=error_responses(404, 408, 409, 413))
+async def propose(
+    playbook_id: PlaybookId, body: ProposeBody, learner: Learner, user: User, services: ServicesDep
+) -> ProposalReply:
+    """Propose what the learner's memory has found. What is about the learner is refused."""
+    target = await playbook_of(services.store, playbook_id, user)
+    made = await propose_target(
+        services.store, target, body.bullets, learner, body.replaces, services.clock.now()
+    )
+    return _reply(made)
+
+
+@routes.post("/{playbook_id}/proposals/collect", responses=error_responses(404, 409))
+async def collect(playbook_id: PlaybookId, user: User, services: ServicesDep) -> ProposalsReply:
+    """Propose what at least five of those who may propose have found. For owners; nobody is named."""
+    target = await playbook_of(services.store, playbook_id, user)
+    made = await collect_target(services.store, target, services.clock.now())
+    return ProposalsReply(proposals=[] if made is None else [_reply(made)])
+
+
+@routes.post(
+    "/{playbook_id}/proposals/{proposal_id}/accept", responses=error_responses(404, 408, 409, 412, 413)
+)
+async def accept(
+    playbook_id: PlaybookId,
+    proposal_id: ProposalId,
+    body: AcceptBody,
+    user: User,
+    services: ServicesDep,
+    response: Response,
+) -> AcceptedReply:
+    """Take a proposal into the playbook. It is 409 where a bullet that it corrects was changed since."""
+    target = await playbook_of(services.store, playbook_id, user)
+    done = await accept_target(target, proposal_id, body.texts, services.clock.now())
+    tag_version(response, done.version)
+    bullets = [*done.report.added, *done.report.reinforced]
+    return AcceptedReply(version=done.version.n, label=str(done.version.label), bullets=bullets)
+
+
+@routes.post("/{playbook_id}/proposals/{proposal_id}/refuse", responses=error_responses(404, 409))
+async def refuse(
+    playbook_id: PlaybookId, proposal_id: ProposalId, user: User, services: ServicesDep
+) -> ProposalReply:
+    """Refuse a proposal."""
+    target = await playbook_of(services.store, playbook_id, user)
+    return _reply(await refuse_target(target, proposal_id, services.clock.now()))
+
+
+@routes.post("/{playbook_id}/withdraw", responses=error_responses(404, 408, 409, 413))
+async def withdraw(
+    playbook_id: PlaybookId, body: WithdrawBody, user: User, services: ServicesDep
+) -> WithdrawnReply:
+    """Remove what came by a user's proposals, in one version."""
+    target = await playbook_of(services.store, playbook_id, user)
+    done = await withdraw_target(target, body.by, services.clock.now())
+    return WithdrawnReply(removed=[] if done is None else list(done.report.removed))
+
+
+def _reply(proposal: Proposal) -> ProposalReply:
+    return ProposalReply(
+        proposal_id=proposal.proposal_id,
+        by=proposal.by,
+        texts=list(proposal.texts),
+        replaces=list(proposal.targets),
+        trust=_TRUST[proposal.trust],
+        lineage=list(proposal.lineage),
+        state=proposal.state,
+        at=proposal.at,
+        expires=proposal.expires,
+    )
