@@ -43,8 +43,8 @@ async def learned(store: NamingStore, learner: str, *adds: Add) -> list[str]:
     return list(done.report.added)
 
 
-async def proposed(store: NamingStore, text: str = "Retry after 429", **fields: int) -> Proposal:
-    ids = await learned(store, BOB, Add(content=text, **fields))
+async def proposed(store: NamingStore, text: str = "Retry after 429", helpful: int = 0) -> Proposal:
+    ids = await learned(store, BOB, Add(content=text, helpful=helpful))
     return await playbooks.propose(store, FULL, ids, learner=BOB, now=NOON)
 
 
