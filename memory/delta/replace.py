@@ -17,8 +17,11 @@ __all__ = ["reset", "rollback"]
 def reset(draft: Draft, operation: Reset) -> None:
     """Archive every bullet, delete all links, votes and insights, and add the operation's bullets."""
     draft.changes.append(Cleared())
+    wanted = {bullet.id for bullet in operation.bullets}
     for bullet in list(draft.entries.values()):
         draft.archive(Archived(bullet=bullet, why="reset"))
+        if bullet.id not in wanted:
+            draft.note("removed", bullet.id)
     draft.forget_links()
     added: dict[str, Bullet] = {}
     for bullet in operation.bullets:

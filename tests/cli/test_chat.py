@@ -266,3 +266,9 @@ def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(ace: Commands) -> None:
         assert questions
         assert not any("like tea" in text for text in questions)
     assert ace.bullets() == [], "a turn that was stopped learns nothing"
+
+
+def test_a_playbook_that_is_not_there_ends_the_chat_before_the_first_question(ace: Commands) -> None:
+    done = ace("chat", "--playbook", "nope", stdin="")
+    assert done.code == 1
+    assert "there is no playbook 'nope'" in done.err

@@ -61,6 +61,7 @@ def test_a_rollback_can_be_undone(changed: Commands) -> None:
 def test_clearing_can_be_undone(changed: Commands) -> None:
     before = changed.bullets()
     changed.ok("playbook", "clear")
+    assert f"clear: {len(before)} removed" in changed.ok("playbook", "history").out
     changed.ok("playbook", "rollback", "4")
     assert changed.bullets() == before
 

@@ -32,6 +32,7 @@ from ace_graph.learning.feedback import read_feedback
 from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.stores.base import checked_learner_id
+from ace_graph.playbooks.manage import get_playbook
 from ace_graph.state import MODES
 from ace_graph.stores import open_store
 
@@ -80,7 +81,7 @@ def _prompt_session() -> PromptSession[str]:
 _HELP = f"""\
 {GUIDE_HELP}
 /feedback good|bad     what the last answer was worth; "/feedback that was wrong" does as well
-/quit                  leave (Ctrl-D too); Ctrl-C stops an answer, or clears the line"""
+/quit                  leave (Ctrl-D too); Ctrl-C stops an answer, clears the line, or leaves"""
 _GOOD = frozenset({"good", "great", "right", "correct", "yes", "helpful", "perfect", "thanks", "👍"})
 _BAD = frozenset({"bad", "wrong", "incorrect", "no", "false", "unhelpful", "👎"})
 
@@ -108,6 +109,7 @@ def run_chat(
         try:
             agent = open_agent(settings, open_store(url, settings=settings), base)
             conversation = ChatSession(runner.run(stack.enter_async_context(agent)), context, mode)
+            runner.run(_check_attached(conversation, named))
             runner.run(_greet(conversation))
             failed = _loop(_Chat(conversation), runner.run, debug=debug)
         finally:
@@ -146,6 +148,12 @@ def _loop(chat: _Chat, run: Runner, *, debug: bool) -> bool:
                 traceback.print_exc()
             print_notice(str(error) if isinstance(error, AceError) else f"{type(error).__name__}: {error}")
     return failed
+
+
+async def _check_attached(conversation: ChatSession, named: tuple[str, ...]) -> None:
+    """Raise PlaybookNotFound for a playbook that can't be read, before the first question."""
+    for name in named:
+        await get_playbook(conversation.agent.store, name, conversation.learner)
 
 
 async def _greet(conversation: ChatSession) -> None:

@@ -106,7 +106,9 @@ def export_(
 @learner_commands.command()
 def forget(
     learner: LearnerId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal it never asks.")
+    ] = False,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:

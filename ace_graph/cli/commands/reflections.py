@@ -102,7 +102,7 @@ def _print_batch(found: BatchReflection) -> None:
         line = f"{each.memory_id}  {pattern.frequency} of {found.found}  {pattern.polarity}: {pattern.text}"
         out.print(printable(line), soft_wrap=True)
     if not found.patterns:
-        console(error=True).print(f"{counted(found.found, 'run')}, and no reflection says anything.")
+        console(error=True).print(f"{counted(found.found, 'run')}: their reflections found nothing to learn.")
     if found.unreflected:
         many = counted(len(found.unreflected), "run")
         told = f"{many} not reflected on yet: ace-graph worker --once, or ace-graph reflect ID."

@@ -70,7 +70,7 @@ def list_trajectories(url: str | None, learner: str, wanted: TrajectoryQuery, *,
         why = f": {printable(row.item.error)}" if row.item and row.item.error else ""
         out.print(line + (f"  [{learning}{why}]" if learning not in ("learned", "") else ""), soft_wrap=True)
     if not rows:
-        console(error=True).print(f"Learner {printable(learner)} has no such trajectory.")
+        console(error=True).print(f"Learner {printable(learner)} has no trajectory of this kind.")
 
 
 def show(url: str | None, learner: str, id_: str, *, as_json: bool) -> None:

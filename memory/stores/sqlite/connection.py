@@ -207,6 +207,8 @@ def _translated(path: Path, error: sqlite3.Error) -> StoreError:
     code = _code(error)
     if code in _BROKEN:
         return CorruptPayload(f"{path} {_BROKEN[code]}, {_OTHER_FILE}")
+    if path.is_dir():
+        return StoreUnavailable(f"{path} is a folder: name a file in it, {_OTHER_FILE}")
     return StoreUnavailable(f"{path} {_REMEDIES.get(code, 'can not be used')}, {_OTHER_FILE} ({error})")
 
 

@@ -72,7 +72,7 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 async def test_a_folder_in_place_of_the_file_is_named(tmp_path: Path) -> None:
-    await _refused_by(tmp_path, StoreUnavailable, says="can't be opened")
+    await _refused_by(tmp_path, StoreUnavailable, says="is a folder: name a file in it")
 
 
 async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
