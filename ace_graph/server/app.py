@@ -50,6 +50,7 @@ from ace_graph.server.routes import (
     playbooks,
     templates,
     trajectories,
+    trajectory_recording,
 )
 from ace_graph.settings import Settings
 
@@ -62,7 +63,8 @@ _ROUTERS: tuple[APIRouter, ...] = (
     *(playbooks.routes, playbooks.named, playbook_content.named),
     *(playbook_history.named, playbook_curation.named, playbook.named),
     *(playbook_consolidation.routes, playbook_sharing.routes, playbook_proposals.routes, templates.routes),
-    *(trajectories.routes, batch_reflection.routes, feedback.routes, learner.routes, health.routes),
+    *(trajectory_recording.routes, trajectories.routes, batch_reflection.routes),
+    *(feedback.routes, learner.routes, health.routes),
 )
 # FastAPI's spans and logs hold queries, bodies and error messages; ours hold ids only.
 _NO_TELEMETRY: TelemetryConfig = {

@@ -38,6 +38,7 @@ from ace_graph.errors import (
     RequestRefused,
     StoreError,
     StoreUnavailable,
+    TrajectoryClosed,
     TrajectoryNotFound,
 )
 from ace_graph.server.middleware.request_id import REQUEST_ID
@@ -151,6 +152,7 @@ _HTTP_ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (PlaybookChanged, 412, "changed", "the playbook was changed meanwhile: read it again"),
     (InvalidPlaybook, 409, "refused", "this can't be done with a playbook, or not under this name"),
     (ReflectionNotFound, 404, "not_found", "there is no such reflection of yours"),
+    (TrajectoryClosed, 409, "closed", "this turn is complete: its first outcome stays"),
     (TrajectoryNotFound, 404, "not_found", "there is no such turn of yours"),
     (ChangeRefused, 409, "refused", "this change can't be made"),
     (ConfigurationError, 500, "misconfigured", "the server is not set up for this"),

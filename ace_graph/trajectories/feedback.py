@@ -31,7 +31,7 @@ from ace_graph.memory.turn import FeedbackKind, TurnFeedback, TurnRecord
 from ace_graph.resources import Resources
 from ace_graph.trajectories.recording import get_trajectory
 
-__all__ = ["RELEARN_AT", "FeedbackGiven", "give_feedback", "reflect_on"]
+__all__ = ["RELEARN_AT", "FeedbackGiven", "give_feedback", "queue_reflection", "reflect_on"]
 
 RELEARN_AT = 0.3
 """A trajectory whose effective score moved by so much is learned from again."""
@@ -62,11 +62,13 @@ async def give_feedback(
     by: str = "",
     rule: ScoreRule = "weighted",
     clock: Callable[[], datetime] = utc_now,
+    op_id: str | None = None,
 ) -> FeedbackGiven:
     """Keep the feedback with the trajectory, vote, and leave the work of learning again, in one commit.
 
     A person is the source `learner`, the other kinds are `evaluator`. `score` is in [0, 1]; by default
-    it follows from the verdict. Raises TrajectoryNotFound, UsageError, and what the store raises.
+    it follows from the verdict. With an `op_id` it is given once, however often it is asked for. Raises
+    TrajectoryNotFound, UsageError, and what the store raises.
     """
     if verdict not in _SCORES:
         raise UsageError(f"{str(verdict)[:40]!r} is no verdict: use success, failure or partial")
@@ -80,7 +82,7 @@ async def give_feedback(
     evidence = _as_evidence(feedback)
     pending = _again(turn, evidence, abs(after - (0.5 if before is None else before)), now)
     delta = Delta(
-        op_id=str(uuid4()),
+        op_id=op_id or str(uuid4()),
         now=now,
         operations=tuple(_votes(turn, evidence)),
         author=AUTHOR,
@@ -105,20 +107,27 @@ async def reflect_on(
     `trajectory_id` may be the id of pending work as well. Raises TrajectoryNotFound, UsageError for one in
     progress, and what the store raises.
     """
-    items = await store.list_pending(learner_id, limit=1_000_000)
-    for item in items:
+    pending_id = await queue_reflection(learner_id, trajectory_id, store, resources.clock())
+    return await drain_until(learner_id, pending_id, resources, store, terms, sleep)
+
+
+async def queue_reflection(learner_id: str, trajectory_id: str, store: PendingStore, now: datetime) -> str:
+    """Leave a worker the work of learning from a trajectory, and return its id.
+
+    That is the work which waits, a dead letter among it, else new work. Raises as `reflect_on` does.
+    """
+    for item in await store.list_pending(learner_id, limit=1_000_000):
         if trajectory_id in (item.turn_id, item.pending_id):
             if item.state == "dead":
-                await store.retry(learner_id, item.pending_id, resources.clock())
-            return await drain_until(learner_id, item.pending_id, resources, store, terms, sleep)
+                await store.retry(learner_id, item.pending_id, now)
+            return item.pending_id
     turn = await get_trajectory(store, learner_id, trajectory_id)
     if turn.status == "in_progress":
         raise UsageError(f"the trajectory {trajectory_id} is in progress: complete it first")
-    now = resources.clock()
     pending = _work(turn, (), turn.evidence, f"again:{now.isoformat()}", priority=1.0)
     delta = Delta(op_id=str(uuid4()), now=now, operations=(), author=AUTHOR, source=trajectory_id)
     await store.commit(learner_id, delta, await store.load(learner_id), None, pending)
-    return await drain_until(learner_id, pending.pending_id, resources, store, terms, sleep)
+    return pending.pending_id
 
 
 def _as_evidence(feedback: TurnFeedback) -> Evidence:

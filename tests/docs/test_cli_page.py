@@ -24,18 +24,19 @@ def _commands(group: TyperGroup, *parents: str) -> Iterator[tuple[str, set[str]]
             yield " ".join((*parents, name)), {option for each in command.params for option in each.opts}
 
 
-def _all_commands() -> dict[str, set[str]]:
+def all_commands() -> dict[str, set[str]]:
+    """Every command with the names of its options."""
     root = get_command(app)
     assert isinstance(root, TyperGroup)
     return dict(_commands(root))
 
 
 def test_every_command_has_one_row() -> None:
-    assert sorted(command for command, _ in ROWS) == sorted(_all_commands())
+    assert sorted(command for command, _ in ROWS) == sorted(all_commands())
 
 
 def test_the_options_in_a_row_exist() -> None:
-    options = _all_commands()
+    options = all_commands()
     named = [(command, option) for command, text in ROWS for option in re.findall(r"`(--[a-z-]+)`", text)]
     assert len(named) > 4
     assert [(command, option) for command, option in named if option not in options[command]] == []

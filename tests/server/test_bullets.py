@@ -222,6 +222,7 @@ CHANGES: list[tuple[str, str, Json | None]] = [
     ("POST", "/bullets/les-00003/restore", None),
     ("POST", "/bullets/les-00004/release", None),
     ("POST", "/merge", {"ids": ["les-00005", "les-00006"]}),
+    ("POST", "/distinct", {"ids": [FIRST, SECOND]}),
     ("POST", "/rollback", {"version": 1}),
     ("POST", "/import", {"text": ""}),
     ("POST", "/clear", None),

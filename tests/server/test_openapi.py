@@ -33,6 +33,7 @@ OPEN = {"/healthz", "/readyz", "/metrics"}
 PLAYBOOK = ("/api/playbook", "/api/playbooks/{playbook_id}")
 BULLETS = ("/api/playbook", "/api/playbooks/{playbook_id}/bullets")
 READINGS = ("history", "diff", "archived", "versions")
+RECORDING = ("steps", "complete", "reflect")
 SHARED = {"If-Match", "Idempotency-Key"}
 CURATIONS = ("restore", "supersede", "tag", "quarantine", "release")
 ROUTES = {
@@ -49,7 +50,7 @@ ROUTES = {
     **{f"{place}/{name}": {"post"} for place in PLAYBOOK for name in ("merge", "rollback")},
     **{f"{place}/{{bullet_id}}/{name}": {"post"} for place in BULLETS for name in CURATIONS},
     **{f"{PLAYBOOK[1]}/{name}": {"get"} for name in ("stats", "export")},
-    **{f"{PLAYBOOK[1]}/{name}": {"post"} for name in ("import", "clear", "rescreen")},
+    **{f"{PLAYBOOK[1]}/{name}": {"post"} for name in ("import", "clear", "rescreen", "distinct")},
     "/api/playbooks/{playbook_id}/curate": {"post"},
     "/api/playbooks/{playbook_id}/grants": {"get", "post", "delete"},
     "/api/playbooks/{playbook_id}/proposals": {"get", "post"},
@@ -61,7 +62,10 @@ ROUTES = {
     "/api/playbooks/{playbook_id}/consolidate/undo": {"post"},
     "/api/templates": {"get"},
     "/api/playbooks/{playbook_id}/consolidations/{run_id}": {"get"},
-    "/api/trajectories": {"get"},
+    "/api/trajectories": {"get", "post"},
+    "/api/trajectories/trim": {"post"},
+    "/api/trajectories/{trajectory_id}": {"get", "delete"},
+    **{f"/api/trajectories/{{trajectory_id}}/{name}": {"post"} for name in RECORDING},
     "/api/trajectories/reflect": {"post"},
     "/api/conversations": {"get"},
     "/api/conversations/{conversation_id}": {"get", "patch", "delete"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast, get_args
 
@@ -12,11 +12,11 @@ from ace_graph.cli.store_access import on_trajectories
 from ace_graph.cli.terminal import console, print_json, printable
 from ace_graph.errors import UsageError
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
-from ace_graph.memory.turn import TurnRecord, TurnStatus
-from ace_graph.trajectories.recording import get_trajectory
+from ace_graph.memory.turn import TurnStatus
+from ace_graph.trajectories.listing import ListedTrajectory, listed_trajectory
+from ace_graph.trajectories.listing import list_trajectories as listed
 
 __all__ = ["TrajectoryQuery", "list_trajectories", "show"]
 
@@ -37,38 +37,35 @@ class TrajectoryQuery:
     skip: int
 
 
-@dataclass(frozen=True)
-class _Row:
-    turn: TurnRecord
-    item: PendingItem | None
-
-    def json(self) -> dict[str, object]:
-        """All fields of the record, the effective score, and how learning from it stands."""
-        fields = self.turn.model_dump(mode="json")
-        fields["trajectory_id"] = self.turn.turn_id
-        fields["effective_score"] = effective_score(self.turn, utc_now())
-        fields["learning"] = _standing(self.turn, self.item)
-        fields["learning_error"] = self.item.error if self.item else None
-        fields["pending_id"] = self.item.pending_id if self.item else None
-        return fields
+def _row_json(row: ListedTrajectory) -> dict[str, object]:
+    """All fields of the record, the effective score, and how learning from it stands."""
+    fields: dict[str, object] = row.turn.model_dump(mode="json")
+    fields["trajectory_id"] = row.turn.turn_id
+    fields["effective_score"] = effective_score(row.turn, utc_now())
+    fields["learning"] = row.standing or ""
+    fields["learning_error"] = row.item.error if row.item else None
+    fields["pending_id"] = row.item.pending_id if row.item else None
+    return fields
 
 
 def list_trajectories(url: str | None, learner: str, wanted: TrajectoryQuery, *, as_json: bool) -> None:
     """Print those that are wanted, the newest first; as JSON it is an array."""
     rows = on_trajectories(url, lambda store: _found(store, learner, wanted))
     if as_json:
-        print(json.dumps([row.json() for row in rows], ensure_ascii=False, indent=2))
+        print(json.dumps([_row_json(row) for row in rows], ensure_ascii=False, indent=2))
         return
     out = console()
     for row in rows:
         turn = row.turn
-        learning = _standing(turn, row.item)
+        learning = row.standing
         task = printable(turn.task)
         line = (
             f"{printable(turn.turn_id)}  {turn.started_at:%Y-%m-%d %H:%M}  {turn.status:<11}  {task[:_TASK]}"
         )
         why = f": {printable(row.item.error)}" if row.item and row.item.error else ""
-        out.print(line + (f"  [{learning}{why}]" if learning not in ("learned", "") else ""), soft_wrap=True)
+        out.print(
+            line + (f"  [{learning}{why}]" if learning not in ("learned", None) else ""), soft_wrap=True
+        )
     if not rows:
         console(error=True).print(f"Learner {printable(learner)} has no trajectory of this kind.")
 
@@ -76,21 +73,16 @@ def list_trajectories(url: str | None, learner: str, wanted: TrajectoryQuery, *,
 def show(url: str | None, learner: str, id_: str, *, as_json: bool) -> None:
     """Print one."""
 
-    async def read(store: PendingStore) -> _Row:
-        turn = await get_trajectory(store, learner, id_)
-        items = await _items(store, learner)
-        return _Row(turn, items.get(turn.turn_id))
-
-    row = on_trajectories(url, read)
+    row = on_trajectories(url, lambda store: listed_trajectory(store, learner, id_))
     if as_json:
-        print_json(row.json())
+        print_json(_row_json(row))
         return
     out = console()
     for line in _lines(row):
         out.print(line, soft_wrap=True)
 
 
-async def _found(store: PendingStore, learner: str, wanted: TrajectoryQuery) -> list[_Row]:
+async def _found(store: PendingStore, learner: str, wanted: TrajectoryQuery) -> list[ListedTrajectory]:
     if wanted.status is not None and wanted.status not in get_args(TurnStatus):
         raise UsageError(f"{wanted.status[:40]!r} is no status: use one of {', '.join(get_args(TurnStatus))}")
     asked_for = TrajectoryFilter(
@@ -100,37 +92,14 @@ async def _found(store: PendingStore, learner: str, wanted: TrajectoryQuery) -> 
         since=_utc(wanted.since),
         until=_utc(wanted.until),
     )
-    items = await _items(store, learner)
-    if not wanted.failed:
-        turns = await store.find_turns(learner, asked_for, limit=wanted.limit, skip=wanted.skip)
-        return [_Row(turn, items.get(turn.turn_id)) for turn in turns]
-    most = wanted.limit + wanted.skip
-    failed = replace(asked_for, status="failure")
-    rows = {turn.turn_id: turn for turn in await store.find_turns(learner, failed, limit=most)}
-    for turn_id in [turn_id for turn_id, item in items.items() if item.state == "dead"]:
-        found = replace(asked_for, turn_id=turn_id)
-        rows |= {turn.turn_id: turn for turn in await store.find_turns(learner, found, limit=1)}
-    newest = sorted(rows.values(), key=lambda turn: turn.started_at, reverse=True)
-    return [_Row(turn, items.get(turn.turn_id)) for turn in newest[wanted.skip : most]]
-
-
-async def _items(store: PendingStore, learner: str) -> dict[str, PendingItem]:
-    """What is pending by turn, a dead letter before one that waits."""
-    items = await store.list_pending(learner, limit=10_000)
-    return {item.turn_id: item for item in sorted(items, key=lambda item: item.state == "dead")}
-
-
-def _standing(turn: TurnRecord, item: PendingItem | None) -> str:
-    if item is not None:
-        return item.state
-    return "learned" if turn.reflections else ""
+    return await listed(store, learner, asked_for, failed=wanted.failed, limit=wanted.limit, skip=wanted.skip)
 
 
 def _utc(moment: datetime | None) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
 
 
-def _lines(row: _Row) -> Iterator[str]:
+def _lines(row: ListedTrajectory) -> Iterator[str]:
     turn = row.turn
     yield f"{printable(turn.turn_id)}  {turn.status}  {printable(turn.task)}"
     yield (

@@ -41,6 +41,7 @@ __all__ = [
     "PlaybookId",
     "declare_playbook_id",
     "key_of",
+    "op_id_of",
     "own_playbook",
     "playbook_of",
     "refused",
@@ -191,6 +192,12 @@ async def request_id_of(request: Request) -> str:
     """Return what is the same for the same method, path and body."""
     asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
     return _digest(asked + await request.body())
+
+
+async def op_id_of(request: Request, idempotency_key: str | None) -> str | None:
+    """Return the op id of what a request asks for under its key, None without one."""
+    key = key_of(idempotency_key)
+    return None if key is None else f"{key}-{await request_id_of(request)}"
 
 
 def tag_version(response: Response, version: Version) -> None:

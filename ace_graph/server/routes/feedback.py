@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -15,6 +15,7 @@ from ace_graph.memory.evidence import Verdict
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.change_reply import ChangeReply, change_reply
+from ace_graph.server.routes.edit import IdempotencyKey, op_id_of
 from ace_graph.server.schemas import Text
 from ace_graph.trajectories.feedback import give_feedback
 
@@ -34,19 +35,26 @@ class FeedbackRequest(BaseModel):
 
 
 @routes.post("/feedback", responses=error_responses(404, 408, 409, 413))
-async def feedback(request: FeedbackRequest, learner: Learner, services: ServicesDep) -> ChangeReply:
+async def feedback(
+    body: FeedbackRequest,
+    learner: Learner,
+    services: ServicesDep,
+    request: Request,
+    idempotency_key: IdempotencyKey = None,
+) -> ChangeReply:
     """Credit or blame the bullets that an answer used. Each source counts once a turn.
 
     If the verdict differs from what was known before, the turn is learned from again.
     """
-    verdict: Verdict = "success" if request.verdict == "good" else "failure"
+    verdict: Verdict = "success" if body.verdict == "good" else "failure"
     given = await give_feedback(
         services.store,
         learner,
-        request.turn_id,
+        body.turn_id,
         verdict,
-        request.text,
+        body.text,
         by="learner",
         clock=services.clock.now,
+        op_id=await op_id_of(request, idempotency_key),
     )
     return change_reply(given.commit.version, given.commit.report)

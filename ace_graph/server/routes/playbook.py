@@ -51,7 +51,12 @@ Label = Annotated[Text, Field(min_length=1, max_length=128)]
 NewKind = Literal["fact", "preference", "experience", "strategy", "anti_pattern", "observation"]
 TtlDays = Annotated[
     float,
-    Field(ge=0, le=1_000_000, description="Days without a change until no prompt holds it; 0: for good."),
+    Field(
+        strict=True,
+        ge=0,
+        le=1_000_000,
+        description="Days without a change until no prompt holds it; 0: for good.",
+    ),
 ]
 
 
@@ -134,7 +139,7 @@ class NewBullet(BaseModel):
     examples: Annotated[
         list[Label], Field(max_length=MAX_EXAMPLES, description="Trajectories that support it.")
     ] = []
-    importance: Share = 0.5
+    importance: Annotated[Share, Field(strict=True)] = 0.5
     pinned: Annotated[bool, Field(strict=True, description="Part of every prompt.")] = False
     ttl_days: TtlDays = 0
 

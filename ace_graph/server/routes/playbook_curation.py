@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, BulletTag
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.operations import Merge, Quarantine, Release, Supersede, Tag
+from ace_graph.memory.delta.operations import Distinguish, Merge, Quarantine, Release, Supersede, Tag
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.playbooks.bullets import restore_bullet
 from ace_graph.playbooks.target import check_owner
@@ -49,6 +49,12 @@ class MergeBody(_Body):
     ) = None
 
 
+class DistinctBody(_Body):
+    """Bullets that say different things."""
+
+    ids: Annotated[list[Id], Field(min_length=2, max_length=20, description="Two bullets or more.")]
+
+
 class SupersedeBody(_Body):
     """What takes the bullet's place."""
 
@@ -79,6 +85,13 @@ async def merge(body: MergeBody, edit: PlaybookEdit) -> ChangeReply:
     """Make one bullet of several that say the same. Others are refused."""
     wanted = Merge(bullet_ids=tuple(body.ids), content=body.content)
     return await edit.commit(await edit.load(), [wanted], "merged over HTTP")
+
+
+@named.post("/distinct", responses=error_responses(404, 408, 409, 412, 413))
+async def distinct(body: DistinctBody, edit: PlaybookEdit) -> ChangeReply:
+    """Say that bullets mean different things, so that no consolidation merges them or proposes it."""
+    wanted = Distinguish(bullet_ids=tuple(body.ids))
+    return await edit.commit(await edit.load(), [wanted], "called distinct over HTTP")
 
 
 @own.post("/rollback", responses=error_responses(404, 408, 409, 412, 413))

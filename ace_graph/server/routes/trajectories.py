@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.memory.bullet import Moment
-from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
 from ace_graph.memory.turn import (
     ReflectedLesson,
     Step,
@@ -23,8 +24,9 @@ from ace_graph.memory.turn import (
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.schemas import Text
+from ace_graph.trajectories.listing import ListedTrajectory, Standing, list_trajectories, listed_trajectory
 
-__all__ = ["routes"]
+__all__ = ["TrajectoryId", "routes"]
 
 routes = APIRouter(prefix="/api", tags=["trajectories"])
 
@@ -40,6 +42,7 @@ def _check_written(value: object) -> object:
 
 
 WrittenMoment = Annotated[Moment, BeforeValidator(_check_written)]
+TrajectoryId = Annotated[str, Path(min_length=1, max_length=256, description="A `turnId`.")]
 Absent = SkipJsonSchema[None]
 """For optional query parameters, which are absent and never null."""
 
@@ -56,10 +59,14 @@ class TrajectoriesQuery(BaseModel):
     status: TurnStatus | Absent = None
     since: Annotated[WrittenMoment, Field(description="Completed then or later.")] | Absent = None
     until: Annotated[WrittenMoment, Field(description="Completed then or earlier.")] | Absent = None
+    failed: Annotated[
+        Literal["true", "false"],
+        Field(description="Only what failed, or could not be learned from; `status` has no effect."),
+    ] = "false"
 
     def wanted(self) -> TrajectoryFilter:
         """Return the filter that they make."""
-        return TrajectoryFilter(**self.model_dump(exclude={"limit", "skip"}))
+        return TrajectoryFilter(**self.model_dump(exclude={"limit", "skip", "failed"}))
 
 
 _CAMEL = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
@@ -101,12 +108,24 @@ class TrajectoryReply(TurnRecord):
     feedback: tuple[FeedbackReply, ...] = ()  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
 
 
+class ListedReply(TrajectoryReply):
+    """A turn with its effective score, in [0, 1], and how learning from it stands: null where none is left.
+
+    What is `dead` has failed too often, for the reason in `learningError`, and waits to be tried again.
+    """
+
+    effective_score: float | None
+    learning: Standing | None
+    learning_error: str | None
+    pending_id: str | None
+
+
 class TrajectoriesReply(BaseModel):
     """The newest first."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    trajectories: tuple[TrajectoryReply, ...]
+    trajectories: tuple[ListedReply, ...]
 
 
 @routes.get("/trajectories", responses=error_responses())
@@ -116,6 +135,33 @@ async def trajectories(
     query: Annotated[TrajectoriesQuery, Query()],
 ) -> TrajectoriesReply:
     """Return the learner's turns and other recorded work, the newest first."""
-    found = await services.store.find_turns(learner, query.wanted(), limit=query.limit, skip=query.skip)
-    replies = tuple(TrajectoryReply.model_validate(turn.model_dump()) for turn in found)
-    return TrajectoriesReply(trajectories=replies)
+    found = await list_trajectories(
+        services.store,
+        learner,
+        query.wanted(),
+        failed=query.failed == "true",
+        limit=query.limit,
+        skip=query.skip,
+    )
+    now = services.clock.now()
+    return TrajectoriesReply(trajectories=tuple(listed_reply(each, now) for each in found))
+
+
+@routes.get("/trajectories/{trajectory_id}", responses=error_responses(404))
+async def trajectory(trajectory_id: TrajectoryId, learner: Learner, services: ServicesDep) -> ListedReply:
+    """Return one turn or other recorded work."""
+    found = await listed_trajectory(services.store, learner, trajectory_id)
+    return listed_reply(found, services.clock.now())
+
+
+def listed_reply(found: ListedTrajectory, now: datetime) -> ListedReply:
+    """Return a trajectory as clients see it."""
+    return ListedReply.model_validate(
+        {
+            **found.turn.model_dump(),
+            "effective_score": effective_score(found.turn, now),
+            "learning": found.standing,
+            "learning_error": found.item.error if found.item else None,
+            "pending_id": found.item.pending_id if found.item else None,
+        }
+    )

@@ -1,0 +1,45 @@
+"""The table in docs/deploy.md: no command about memory without a route, or a reason why there is none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ace_graph.server import create_app
+from tests.docs.test_cli_page import all_commands
+from tests.server.serving import settings_for
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploy.md").read_text(encoding="utf-8")
+HEADING = "### The command line over HTTP"
+ROWS = re.findall(
+    r"^\| (`[^|]*`) \| (.*) \|$", PAGE.partition(HEADING)[2].partition("\n## ")[0], re.MULTILINE
+)
+WITHOUT_TOKEN = {"GET /healthz", "GET /readyz", "GET /metrics"}
+
+
+def _names(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def _routes() -> set[str]:
+    paths = create_app(settings_for(model="offline")).openapi()["paths"]
+    return {f"{method.upper()} {path}" for path, operations in paths.items() for method in operations}
+
+
+def _told() -> list[str]:
+    return [name for _, cell in ROWS for name in _names(cell) if "/" in name]
+
+
+def test_every_command_has_a_row() -> None:
+    told = [name for commands, _ in ROWS if commands != "`ace-graph`" for name in _names(commands)]
+    assert sorted(told) == sorted(all_commands())
+
+
+def test_a_row_names_routes_or_a_reason() -> None:
+    odd = [commands for commands, cell in ROWS[1:] if not re.match(r"no route: \w.{20}|`[A-Z]+ /api/", cell)]
+    assert odd == []
+
+
+def test_the_routes_are_those_that_are_served() -> None:
+    assert set(_told()) == _routes() - WITHOUT_TOKEN
+    assert len(set(_told())) == len(_told())
