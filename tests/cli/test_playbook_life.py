@@ -55,7 +55,9 @@ def _question(learner: str, number: int, *playbooks: JsonValue) -> str:
 
 def _asked(backend: Backend, learner: str, number: int, *playbooks: str) -> Json:
     """What a run answers to the question about a basket, judged by the truth."""
-    return backend.ask(_question(learner, number, *playbooks))["result"]
+    answered = backend.ask(_question(learner, number, *playbooks))
+    assert "learning_error" not in answered["scratch"], "the turn is stored"
+    return answered["result"]
 
 
 def _contents(ace: Commands, *where: str) -> dict[str, str]:

@@ -56,6 +56,9 @@ class _User:
         question = f"What is the total of basket {number}?"
         reply = await self._served.post(question, learner=self.name, playbooks=list(playbooks))
         assert reply.status_code == status, reply.text
+        assert status != 200 or not reply.json()["metadata"]["scratch"].get("learning_error"), (
+            "the turn is stored"
+        )
         return reply.json()
 
     async def call(self, method: str, path: str, body: Json | None = None, status: int = 200) -> Json:
