@@ -8,6 +8,7 @@ and spacing; in doubt an item counts as lost, because a refused merge costs a li
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ace_graph.memory.similarity.claim import parse_claim
@@ -53,6 +54,7 @@ def losses(sources: Iterable[str], text: str) -> tuple[Loss, ...]:
     return tuple(found.values())
 
 
+@lru_cache(maxsize=4_096)  # a plan compares each text with all that are alike
 def items_of(text: str) -> tuple[Loss, ...]:
     """Return what of a text must not be lost, each item once."""
     claim = parse_claim(text)
