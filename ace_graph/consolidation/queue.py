@@ -16,7 +16,7 @@ from ace_graph.memory.consolidation.schedule import RUN, ConsolidationWork
 from ace_graph.memory.delta.effect import Put
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.playbooks.target import not_found, target_of
+from ace_graph.playbooks.target import not_found, owned_target
 
 __all__ = ["RunState", "enqueue", "run_state"]
 
@@ -50,7 +50,7 @@ async def enqueue(
     Raises PlaybookNotFound, and what the store raises.
     """
     work, run = work or ConsolidationWork(), run_id or uuid4().hex
-    target = await target_of(store, work.name, owner)
+    target = await owned_target(store, work.name, owner)
     if target.named is None and (await target.store.load(target.key)).absent:
         raise not_found(work.name)
     delta = Delta(
@@ -72,7 +72,7 @@ async def run_state(
     A run that merged nothing is known until the next one ends; one that merged something as long as the
     history holds it. Raises PlaybookNotFound, and what the store raises.
     """
-    target = await target_of(store, name, owner)
+    target = await owned_target(store, name, owner)
     items = await store.list_pending(owner, limit=1_000_000)
     item = next((each for each in items if each.pending_id == run_id), None)
     history = await target.store.history(target.key)

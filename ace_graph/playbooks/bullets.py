@@ -9,10 +9,11 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Operation
 from ace_graph.memory.delta.rollback import ArchivedBullet, archived, restore_of
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.change import commit_checked
 from ace_graph.playbooks.manage import Change
-from ace_graph.playbooks.target import Target, not_found
+from ace_graph.playbooks.target import Target, check_owner, not_found, require
 from ace_graph.playbooks.versions import drop_old_versions
 
 __all__ = ["Refusal", "archived_bullets", "change_bullets", "restore_bullet"]
@@ -29,6 +30,7 @@ async def change_bullets(
     Raises the error of `refused` when one of them can't be applied; then nothing is written, not even the
     access clock. Raises PlaybookChanged, and PlaybookNotFound where a named playbook was deleted meanwhile.
     """
+    await require(target, Right.WRITE)
     delta = change.delta(*operations)
     try:
         runs = (target.learners, target.ref.owner or "") if target.learners else None
@@ -50,9 +52,11 @@ async def archived_bullets(target: Target) -> tuple[ArchivedBullet, ...]:
 async def restore_bullet(
     target: Target, base: Snapshot, bullet_id: str, change: Change, refused: Refusal
 ) -> Commit:
-    """Bring back one bullet that `archived_bullets` lists, as it was.
+    """Bring back one bullet that `archived_bullets` lists, as it was. Only the owner can.
 
-    Raises ChangeRefused where it is not archived, or is back already, and what `change_bullets` raises.
+    Raises PlaybookForbidden, ChangeRefused where it is not archived, or is back already, and what
+    `change_bullets` raises.
     """
+    check_owner(target)
     back = restore_of(await target.store.history(target.key), base, bullet_id)
     return await change_bullets(target, base, [back], change, refused)

@@ -24,6 +24,7 @@ __all__ = [
     "checked_playbooks",
     "not_found",
     "owned_target",
+    "require",
     "target_by_id",
     "target_of",
 ]
@@ -88,6 +89,15 @@ def check_owner(target: Target) -> None:
     if target.asked is not None:
         audit_denial(target.asked.caller, target.key, Right.OWN)
         raise forbidden(target.asked.name, Right.OWN)
+
+
+async def require(target: Target, needed: Right) -> None:
+    """Raise PlaybookForbidden or PlaybookNotFound for a caller without a right to somebody else's playbook.
+
+    The store checks again when the playbook is used; this comes before errors about what is asked for.
+    """
+    if target.asked is not None and target.named is not None:
+        await target.named.asked(target.asked).check(target.key, needed)
 
 
 def checked_playbooks(target: Target) -> tuple[PlaybookStore, Asked]:

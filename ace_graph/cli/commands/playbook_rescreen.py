@@ -20,7 +20,7 @@ from ace_graph.memory.stores.base import Store, can_clean
 from ace_graph.memory.stores.playbooks import PlaybookStore, keeps_playbooks
 from ace_graph.playbooks.rescreening import Rescreened
 from ace_graph.playbooks.rescreening import rescreen as again
-from ace_graph.playbooks.target import Target
+from ace_graph.playbooks.target import Target, check_owner
 
 __all__ = ["rescreen", "rescreen_all"]
 
@@ -49,6 +49,7 @@ def rescreen(url: str | None, which: Which, *, dry_run: bool, as_json: bool) -> 
     """Screen the bullets of one playbook."""
 
     async def job(_: Store, target: Target) -> list[_Named]:
+        check_owner(target)
         base = await target.store.load(target.key)
         if base.absent:
             raise ChangeRefused(f"nothing is stored for learner {which.learner}: check --learner")

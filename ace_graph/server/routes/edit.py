@@ -22,11 +22,12 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection, Report
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.sharing.asked import Caller
+from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.bullets import change_bullets
-from ace_graph.playbooks.target import Target, check_owner, target_by_id, target_of
+from ace_graph.playbooks.target import Target, check_owner, require, target_by_id, target_of
 from ace_graph.server.dependencies import Learner, Services, ServicesDep, User
 from ace_graph.server.routes.change_reply import ChangeReply, change_reply
 
@@ -168,6 +169,7 @@ async def _edit(
     if_match: IfMatch = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Edit:
+    await require(target, Right.WRITE)
     key = key_of(idempotency_key)
     if key is None:
         return Edit(services, learner, user, target, response, if_match, f"http-{uuid4().hex}")

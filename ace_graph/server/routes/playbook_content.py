@@ -15,6 +15,7 @@ from ace_graph.memory.formats.base import Refusal
 from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.playbooks.importing import import_bullets
 from ace_graph.playbooks.rescreening import rescreen, rescreened
+from ace_graph.playbooks.target import check_owner
 from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
@@ -148,6 +149,7 @@ async def clear(edit: PlaybookEdit) -> ChangeReply:
 @named.post("/rescreen", responses=error_responses(404, 408, 409, 412, 413))
 async def screen_again(body: RescreenBody, edit: PlaybookEdit) -> RescreenReply:
     """Screen all bullets again by the present rules. What a person has decided stays."""
+    check_owner(edit.target)
     base = await edit.load()
     if (before := await edit.before(base)) is not None:
         done = rescreened(before)

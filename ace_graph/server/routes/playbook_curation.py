@@ -122,6 +122,7 @@ async def restore(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
 
     It is screened by the present rules.
     """
+    check_owner(edit.target)
     base = await edit.load()
     done = await edit.before(base)
     if done is None:
