@@ -211,35 +211,56 @@ _FINDERS: tuple[Callable[[str], Problem | None], ...] = (
     *(_factor, _convert, _simplify, _verb, _compare, _compute),
 )
 
-_SENTENCE_END = re.compile(r"[.!] |\n")
-_REFERS_BACK = re.compile(r"\b(?:it|that|this|draw|picture|steps?|me)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=\?)|(?<=[.!;]) |\n")
+_REQUEST = (
+    r"(?:(?:and|also|then|so|now|please)\b,? ?){0,3}"
+    r"(?:(?:what|who|whom|whose|when|where|which|why|how)(?:'?s)?\b"
+    r"|(?:is|are|was|were|do|does|did|can|could|will|would|should)"
+    r" (?:an?|the|my|your|you|i|we|it|he|she|they|there)\b"
+    r"|(?:write|tell|give|make|sing|find|list|name|translate|describe|define|spell|explain|show|recommend|say)"
+    r"(?: (?:me|us))? (?:an?|the|some|another|about|how|what|who|why|\w{4,20})\b"
+    r"|(?:calculate|compute|evaluate|solve|work out|add|subtract|multiply|divide|simplify|convert)\b)"
+)
+_ASKS_FOR = re.compile(rf"{_REQUEST}|[\d/]{{1,20}} ?[-+*x×÷^]", re.IGNORECASE)
+_JOINED = re.compile(rf"(?:,? (?:and|then|but|also|plus)|,) (?={_REQUEST})", re.IGNORECASE)
+_REFERS_BACK = re.compile(
+    r"\b(?:it|that|this|them|draw|pictures?|steps?|working|result|answer|decimals?|in detail|like"
+    r"|(?:help|show) me|how (?:do|did|can) (?:you|we) (?:know|get|do|see|find))\b"
+    r"|^(?:and )?(?:why|how)\W*$|\bexplain(?: how)?\W*$",
+    re.IGNORECASE,
+)
 _MAX_NAMED = 3
 
 
 def unanswered(message: str) -> str | None:
-    """Return a sentence that names the questions that stay open when the first problem is solved.
+    """Return a sentence that names what else the message asks when its first problem is solved.
 
-    None where nothing does: a question about that problem ("can you draw it?") is none of its own.
+    None where nothing is left: a question about that problem ("can you draw it?") is none of its own.
     """
-    questions = (_SENTENCE_END.split(piece)[-1] for piece in message.split("?")[:-1])
-    asked = [part for question in questions if question.strip() for part in _parts(f"{question}?")]
-    solved = next((part for part in asked if find_problem(part)), None)
+    solved = find_problem(message)
+    if solved is None:
+        return None
+    asked = [(part, find_problem(part)) for part in _parts(message)]
     open_ones = [
         f'"{part}"'
-        for part in asked
-        if part != solved and (find_problem(part) or not _REFERS_BACK.search(part))
+        for part, problem in asked
+        if problem != solved and (problem is not None or not _REFERS_BACK.search(part))
     ]
-    if solved is None or not open_ones:
+    if not open_ones or all(problem != solved for _, problem in asked):
         return None
     more = len(open_ones) - _MAX_NAMED
     named = " and ".join(open_ones[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
     return f"I have not answered {named} here: ask that alone."
 
 
-def _parts(question: str) -> Iterator[str]:
-    """One question, or its calculations where "and" joins several."""
-    pieces = [piece for piece in question.split(" and ") if isinstance(find_problem(piece), Compute)]
-    if len(pieces) > 1:
-        yield from (piece.strip(" ?") for piece in pieces)
-    else:
-        yield question.strip(" ,;:-")
+def _parts(message: str) -> Iterator[str]:
+    """The questions and requests of a message; several calculations that "and" joins are one each."""
+    for sentence in _SENTENCE_END.split(message):
+        for part in _JOINED.split(sentence.strip()):
+            pieces = [piece for piece in part.split(" and ") if isinstance(find_problem(piece), Compute)]
+            if len(pieces) > 1:
+                yield from (piece.strip(" ?.") for piece in pieces)
+            elif (asked := part.strip(" ,;:.-")).strip("?!") and (
+                asked.endswith("?") or _ASKS_FOR.match(asked)
+            ):
+                yield asked
