@@ -12,7 +12,7 @@ and a "no" or a value that answers what the assistant had asked. A plain "thanks
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -23,7 +23,15 @@ from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.turn import RecentTurn, answer_hash
 
-__all__ = ["Exchange", "Feedback", "JudgedTurn", "find_judged_turn", "last_exchange", "read_feedback"]
+__all__ = [
+    "Exchange",
+    "Feedback",
+    "JudgedTurn",
+    "find_doubted_turn",
+    "find_judged_turn",
+    "last_exchange",
+    "read_feedback",
+]
 
 
 MAX_CORRECTION_CHARS = 300
@@ -96,6 +104,13 @@ _CORRECTION = re.compile(
     r"(?=\S)",
     re.IGNORECASE,
 )
+_DOUBT = re.compile(
+    r"(?:(?:are|r) (?:you|u) (?:really |quite |very |100 ?% |absolutely )?(?:sure|certain|right)"
+    r"|(?:is|was) (?:that|this|it|the answer) (?:really |actually )?(?:right|correct|true|wrong)"
+    r"|(?:that|this|it)(?:'?s| is) (?:really )?(?:right|correct|true|wrong)|really|you sure|sure|for real)"
+    r"(?: about (?:that|this|it))?[ ?!.]*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -160,12 +175,17 @@ class Exchange:
 
 @dataclass(frozen=True)
 class JudgedTurn:
-    """An earlier turn, what was asked and answered in it, and the feedback on it."""
+    """An earlier turn, what was asked and answered in it, and the feedback on it.
+
+    `asked_before` are the questions that the conversation was about before, the newest first, where what was
+    asked in that turn is itself an objection ("no, it's 54") or a doubt.
+    """
 
     turn: RecentTurn
     question: str
     answer: str
     feedback: Feedback
+    asked_before: tuple[str, ...] = ()
 
     @property
     def evidence(self) -> Evidence:
@@ -173,6 +193,12 @@ class JudgedTurn:
         correction = self.feedback.correction
         text = f"{self.feedback.text} (corrected value: {correction})" if correction else self.feedback.text
         return Evidence(source="learner", verdict=self.feedback.verdict, text=text[:2_000], by="learner")
+
+
+def doubts(message: str) -> bool:
+    """Whether a message only asks if the answer before is right; that is no evidence on it."""
+    words = message.strip()[:MAX_CORRECTION_CHARS]
+    return "?" in words and _DOUBT.fullmatch(words, skip(_FILLER, words)) is not None
 
 
 def last_exchange(messages: Sequence[BaseMessage]) -> Exchange | None:
@@ -185,20 +211,48 @@ def last_exchange(messages: Sequence[BaseMessage]) -> Exchange | None:
     if not positions:
         return None
     before = messages[: positions[-1]]
-    answers = [m for m in before if isinstance(m, AIMessage) and not m.tool_calls and m.text.strip()]
-    if not answers:
+    answer = _last_answer(before)
+    if answer is None:
         return None
-    question = next((m.text for m in reversed(before) if isinstance(m, HumanMessage)), "")
-    return Exchange(question, answers[-1].text, messages[positions[-1]].text)
+    question = messages[positions[-2]].text if len(positions) > 1 else ""
+    return Exchange(question, answer, messages[positions[-1]].text)
 
 
 def find_judged_turn(messages: Sequence[BaseMessage], access: Access) -> JudgedTurn | None:
     """Return the earlier turn that the newest user message judges; None where it judges none we know."""
     last = last_exchange(messages)
-    if last is None:
+    feedback = read_feedback(last.message, last.answer) if last is not None else None
+    return _known_turn(last, feedback, messages, access) if last and feedback else None
+
+
+def find_doubted_turn(messages: Sequence[BaseMessage], access: Access) -> JudgedTurn | None:
+    """Return the earlier turn whose answer the newest user message doubts ("are you sure?")."""
+    last = last_exchange(messages)
+    if last is None or not doubts(last.message):
         return None
-    feedback = read_feedback(last.message, last.answer)
+    return _known_turn(last, Feedback("unknown", last.message), messages, access)
+
+
+def _known_turn(
+    last: Exchange, feedback: Feedback, messages: Sequence[BaseMessage], access: Access
+) -> JudgedTurn | None:
     known = {turn.answer_hash: turn for turn in access.recent_turns}.get(answer_hash(last.answer))
-    if feedback is None or known is None:
+    if known is None:
         return None
-    return JudgedTurn(known, last.question, last.answer, feedback)
+    return JudgedTurn(known, last.question, last.answer, feedback, tuple(_asked_before(messages)))
+
+
+def _asked_before(messages: Sequence[BaseMessage]) -> Iterator[str]:
+    """The questions before the last one, while each asks nothing new but judges the answer before it."""
+    positions = [i for i, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    for at, earlier in zip(reversed(positions[1:-1]), reversed(positions[:-2]), strict=True):
+        said, answer = messages[at].text, _last_answer(messages[:at]) or ""
+        asks = any(each.asks for each in islice(sentences(said), _SENTENCES_READ + 1))
+        if not doubts(said) and (asks or read_feedback(said, answer) is None):
+            return
+        yield messages[earlier].text
+
+
+def _last_answer(messages: Sequence[BaseMessage]) -> str | None:
+    answers = (m for m in reversed(messages) if isinstance(m, AIMessage) and not m.tool_calls)
+    return next((m.text for m in answers if m.text.strip()), None)

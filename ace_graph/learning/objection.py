@@ -2,7 +2,8 @@
 
 A calculation is worked out again; a check that judged the answer when it was given (ground truth, a tool, the
 host's evaluator) counts as it stands. An answer that the check found right is defended: the objection is no
-evidence against it. What is corrected is often the form (7/4 and 1.75), and that is no objection.
+evidence against it. What is corrected is often the form (7/4 and 1.75), and that is no objection. What
+objects to a defended answer is checked again, and so is a doubt ("are you sure?").
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 from ace_graph.evidence import matches_ground_truth
 from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.playbook import Vote
-from ace_graph.numerals import numerals
+from ace_graph.numerals import Numeral, numerals
 from ace_graph.prompts import Prompts, data_block
+from ace_graph.spelled_numbers import normalize
 from ace_graph.tools.calculator import calculate, parse_result
 
 __all__ = ["ObjectionCheck", "check_objection", "told_check"]
@@ -38,6 +39,8 @@ _IN_WORDS = (
 )
 _WRITTEN = re.compile(r"[\d.,+\-*/÷×·−^() ]+")
 _OPERATION = re.compile(r"[\d)] ?[+\-*/÷×·−^] ?[\d(.-]")
+_DENIED = re.compile(r",? (?:and |but )?not -?[\d.,/]{1,40}(?<=\d)")
+"""What an answer that was defended says of the other value: "56, not 54"."""
 _MAX_CHARS = 300
 _STRONGER: tuple[EvidenceSource, ...] = ("ground_truth", "tool", "evaluator")
 
@@ -67,14 +70,18 @@ def check_objection(earlier: JudgedTurn, votes: Mapping[EvidenceSource, Vote]) -
     """
     feedback = earlier.feedback
     claimed = _number(feedback.correction) if feedback.correction else None
-    if feedback.verdict != "failure" or (feedback.correction and claimed is None):
+    if feedback.verdict not in ("failure", "unknown") or (feedback.correction and claimed is None):
         return None
-    asked = _calculation(earlier.question)
+    asked = next(filter(None, map(_calculation, (earlier.question, *earlier.asked_before))), None)
     value = parse_result(calculate(asked)) if asked is not None else None
     if asked is None or value is None:
         return _earlier_check(earlier.answer, claimed, votes)
-    right = matches_ground_truth(earlier.answer, str(value))
-    if right == (claimed == value):  # the form is corrected; or neither value is the right one
+    right = matches_ground_truth(_DENIED.sub("", earlier.answer), str(value))
+    if claimed is not None and claimed.value == value and right:
+        if not _as_written(claimed, earlier.answer):  # the form is corrected
+            return None
+        return ObjectionCheck(right, "calculator", asked, str(value))
+    if claimed is not None and claimed.value != value and not right:  # neither value is the right one
         return None
     return ObjectionCheck(right, "calculator", asked, str(value), feedback.correction or "")
 
@@ -95,7 +102,7 @@ def told_check(check: ObjectionCheck | None, prompts: Prompts) -> str:
 
 
 def _earlier_check(
-    answer: str, claimed: Fraction | None, votes: Mapping[EvidenceSource, Vote]
+    answer: str, claimed: Numeral | None, votes: Mapping[EvidenceSource, Vote]
 ) -> ObjectionCheck | None:
     """The check that judged the answer when it was given, if the answer passed the strongest there was."""
     source: EvidenceSource | None = next(
@@ -103,8 +110,9 @@ def _earlier_check(
     )
     if source is None or votes[source].verdict != "success":
         return None
-    if claimed is not None and matches_ground_truth(answer, str(claimed)):
-        return None  # the same value in another form
+    same = claimed is not None and matches_ground_truth(answer, str(claimed.value))
+    if claimed is not None and same and not _as_written(claimed, answer):
+        return None  # the form is corrected
     return ObjectionCheck(right=True, by=source)
 
 
@@ -129,9 +137,17 @@ def _written(sentence: str) -> str | None:
     return None if two_ways else calculation.replace("*", "×")
 
 
-def _number(text: str) -> Fraction | None:
-    """The number that a correction begins with, or the only one in it."""
-    found = numerals(text)
-    if not found or (len(found) > 1 and not text.lstrip("-−").startswith(found[0].written.lstrip("-")[0])):
-        return None
-    return found[0].value
+def _number(text: str) -> Numeral | None:
+    """The number that a correction begins with, in digits or in words, or the only one in it."""
+    spelled = normalize(text)
+    for words in (text, spelled if spelled.lstrip("- ")[:1].isdecimal() else ""):
+        found = numerals(words)
+        if len(found) == 1 or (found and words.lstrip("-− ").startswith(found[0].written.lstrip("-")[0])):
+            return found[0]
+    return None
+
+
+def _as_written(claimed: Numeral, answer: str) -> bool:
+    """Whether the answer gives the value in that form already, where it gives it last."""
+    given = [each.written for each in numerals(answer) if each.value == claimed.value]
+    return bool(given) and given[-1] == claimed.written

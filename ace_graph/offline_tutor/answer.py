@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ace_graph.arithmetic import NoValue
 from ace_graph.offline_tutor.advice import caution_for, explain_idea, followed_advice
-from ace_graph.offline_tutor.memory_changes import defend_answer, read_memory_changes
+from ace_graph.offline_tutor.memory_changes import checked_calculation, defend_answer, read_memory_changes
 from ace_graph.offline_tutor.number_forms import find_restatement, format_as
 from ace_graph.offline_tutor.parser import Problem, find_problem, unanswered
 from ace_graph.offline_tutor.pictures import draw
@@ -25,7 +25,8 @@ __all__ = ["Answer", "answer", "problem_of"]
 _CLOSE = Fraction(1, 10**9)
 _MAX_CAUTIONS = 2
 _GOES_ON = re.compile(
-    r"\b(?:it|that|this|again|draw|picture|explain|shorter|why|how come|steps?|the same)\b", re.IGNORECASE
+    r"\b(?:it|that|this|again|draw|picture|explain|sure|shorter|why|how come|steps?|the same)\b",
+    re.IGNORECASE,
 )
 _GOES_ON_WORDS = 12
 
@@ -41,7 +42,7 @@ class Answer(NamedTuple):
 def problem_of(prompt: Prompt) -> Problem | None:
     """Return the problem that the question poses, or the earlier one that it goes on about."""
     question = prompt.question
-    problem = find_problem(question)
+    problem = find_problem(question) or find_problem(checked_calculation(prompt.blocks))
     if problem is not None:
         return problem
     if len(question.split()) > _GOES_ON_WORDS or not _GOES_ON.search(question):
@@ -84,9 +85,9 @@ class _Writer:
         self._used: list[str] = []
 
     def without_problem(self) -> Answer:
-        """The answer to a message that poses no problem: what was stored or forgotten, or small talk."""
+        """The answer to a message without a problem: what was checked, stored or forgotten, or small talk."""
         changes = read_memory_changes(self._prompt.blocks)
-        text = " ".join(changes.sentences)
+        text = " ".join((*defend_answer(self._prompt.blocks), *changes.sentences))
         if not text:
             text, ids = reply_without_problem(self._prompt, self._wishes)
             self._used += ids

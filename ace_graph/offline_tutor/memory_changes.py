@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ace_graph.models.reply import find_json_object
 
-__all__ = ["MemoryChanges", "defend_answer", "read_memory_changes"]
+__all__ = ["MemoryChanges", "checked_calculation", "defend_answer", "read_memory_changes"]
 
 _CHANGES = {
     "not_kept": 'I have not kept "{text}"{why}.',
@@ -42,6 +42,11 @@ def read_memory_changes(blocks: Mapping[str, str]) -> MemoryChanges:
     )
     remembered = (f"I will remember: {'; '.join(kept)}.",) if kept else ()
     return MemoryChanges((*remembered, *others), others, any("forgotten" in change for change in changes))
+
+
+def checked_calculation(blocks: Mapping[str, str]) -> str:
+    """Return the calculation that the program checked, from the block <check>, '' for none."""
+    return str((find_json_object(blocks.get("check", "")) or {}).get("calculation", ""))
 
 
 def defend_answer(blocks: Mapping[str, str]) -> list[str]:

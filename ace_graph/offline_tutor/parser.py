@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from ace_graph.arithmetic import Expression, Number, Operation, Symbol, numbers_of, parse
 from ace_graph.numerals import Form
-from ace_graph.offline_tutor.spelled_numbers import normalize
+from ace_graph.spelled_numbers import normalize
 
 __all__ = ["Compare", "Compute", "Convert", "Factor", "Problem", "Simplify", "find_problem", "unanswered"]
 

@@ -283,13 +283,11 @@ def _formats() -> Iterator[Reader]:
     yield Reader("a bullet in a file", _refused(bullets), ("ace_graph.memory.formats.base",))
 
 
-_TUTOR = tuple(
-    f"ace_graph.offline_tutor.{name}"
-    for name in (
-        *("advice", "answer", "number_forms", "parser", "preferences"),
-        *("prompt_reader", "reflect", "small_talk", "spelled_numbers", "thoughts", "tutor", "why"),
-    )
+_TUTOR_MODULES = (
+    *("advice", "answer", "number_forms", "parser", "preferences"),
+    *("prompt_reader", "reflect", "small_talk", "thoughts", "tutor", "why"),
 )
+_TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.spelled_numbers")
 
 _STATEMENTS = tuple(
     f"ace_graph.learning.statements.{name}" for name in ("explicit", "clauses", "forget_requests", "rules")

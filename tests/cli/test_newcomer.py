@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.commands import Commands
 
 
@@ -97,4 +99,15 @@ def test_a_wish_not_to_be_forgotten_stores_nothing(ace: Commands) -> None:
     said, again, *_ = _chat(ace, "Please don't forget anything about me", "Never forget me")
     assert 'I have not kept "anything about me"' in said
     assert "what is remembered stays" in again
+    assert _kept(ace) == set()
+
+
+@pytest.mark.parametrize(
+    "said", ["No, its 54!! my teacher said so", "no its 54", "That's wrong, it's fifty-four", "are you sure?"]
+)
+def test_a_checked_answer_is_defended_as_often_as_it_is_attacked(ace: Commands, said: str) -> None:
+    out = ace.ok("chat", stdin=f"What is 7 x 8?\n{said}\nThat's wrong, it's 54\n{said}\n").out
+    assert out.count("I have checked it again: 7 × 8 = 56") == 3
+    assert out.count("The answer is 56.") == 4
+    assert "failure" not in out
     assert _kept(ace) == set()

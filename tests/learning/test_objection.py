@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from ace_graph.learning.feedback import JudgedTurn, read_feedback
+from ace_graph.learning.feedback import JudgedTurn, find_doubted_turn, find_judged_turn, read_feedback
 from ace_graph.learning.objection import ObjectionCheck, check_objection
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import Vote
-from ace_graph.memory.turn import RecentTurn
+from ace_graph.memory.snapshot import Access
+from ace_graph.memory.turn import RecentTurn, answer_hash
 
 NOBODY: Mapping[EvidenceSource, Vote] = {}
 PASSED: Mapping[EvidenceSource, Vote] = {"evaluator": Vote("success", ())}
@@ -36,6 +38,11 @@ def _check(
         ("please calculate (2 + 3) * 1.5", "The answer is 7.5", "That is wrong. It is 1 3/8."),
         ("2^10 = ?", "1,024", "no, it's 1000 I think"),
         ("What is 7 x 8?", "56", "That's wrong, it's 54, I have 2 of them"),
+        ("What is 7 x 8?", "56", "no its 54"),
+        ("What is 7 x 8?", "56", "That's wrong, it's fifty-four"),
+        ("1/2 + 1/3", "5/6", "wrong, it is two fifths"),
+        ("What is 7 x 8?", "7 × 8 = 56.\nThe answer is 56.", "That's wrong, it's 56"),
+        ("What is 3/2 + 1/4?", "The answer is 7/4.", "No, it should be 7/4"),
     ],
 )
 def test_a_calculation_is_worked_out_again_and_the_answer_stands(
@@ -54,6 +61,9 @@ def test_a_wrong_answer_is_conceded() -> None:
     assert not check.right
     assert check.value == "56"
     assert check.evidence is None, "the learner's word is the evidence"
+    bare = _check("What is 7 x 8?", "54", "That's wrong")
+    assert bare is not None
+    assert (bare.right, bare.value) == (False, "56")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +73,7 @@ def test_a_wrong_answer_is_conceded() -> None:
         ("What is 7/8 + 1/2?", "11/8", "That's wrong, it should be 1 3/8."),
         ("What is 7 x 8?", "56", "That's wrong, it should be a product"),
         ("What is 7 x 8?", "54", "that's wrong, it's 55"),
+        ("What is 3/2 + 1/4?", "As a mixed number that is 1 3/4.\nThe answer is 7/4.", "No, it's 1 3/4"),
         ("Who was Napoleon?", "I don't know", "That's wrong"),
         ("I have 7 x 8 tiles and lose 2. How many?", "56", "That's wrong, it is 54"),
         ("What is 1/2 ÷ 1/3?", "1/6", "that's wrong, it is 3/2"),
@@ -88,3 +99,52 @@ def test_what_an_earlier_check_passed_stands() -> None:
 
 def test_approval_is_no_objection() -> None:
     assert _check("What is 7 x 8?", "56", "that's right") is None
+
+
+def _said_in_turn(*texts: str) -> tuple[list[BaseMessage], Access]:
+    """A conversation, the learner first, and the access part that knows its last answer."""
+    messages: list[BaseMessage] = [
+        AIMessage(text) if n % 2 else HumanMessage(text) for n, text in enumerate(texts)
+    ]
+    turn = RecentTurn(turn_id="t", answer_hash=answer_hash(texts[-2]))
+    return messages, Access(1, recent_turns=(turn,))
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        ("That's wrong, it's 54", "7 × 8 = 56, not 54."),
+        ("That's wrong, it's 54", "It is 56.", "No, its 54!! my teacher said so", "It is 56 all the same."),
+        ("are you sure?", "Yes: 56."),
+    ],
+)
+def test_an_objection_after_others_is_checked_again(between: tuple[str, ...]) -> None:
+    judged = find_judged_turn(
+        *_said_in_turn("What is 7 x 8?", "56", *between, "that is still wrong, it's 54")
+    )
+    assert judged is not None
+    check = check_objection(judged, NOBODY)
+    assert check == ObjectionCheck(True, "calculator", "7 × 8", "56", "54")
+
+
+@pytest.mark.parametrize("between", ["Who was Napoleon?", "That's wrong. Who was Napoleon?", "I like tea."])
+def test_an_objection_to_another_answer_is_not_checked(between: str) -> None:
+    judged = find_judged_turn(*_said_in_turn("What is 7 x 8?", "56", between, "An emperor.", "that's wrong"))
+    assert judged is not None
+    assert check_objection(judged, NOBODY) is None
+
+
+@pytest.mark.parametrize(
+    "doubt", ["are you sure?", "Really?", "hm, is that right?", "Are you sure about that??"]
+)
+def test_a_doubt_is_checked_and_judges_nothing(doubt: str) -> None:
+    said = _said_in_turn("What is 7 x 8?", "56", doubt)
+    assert find_judged_turn(*said) is None
+    doubted = find_doubted_turn(*said)
+    assert doubted is not None
+    assert check_objection(doubted, NOBODY) == ObjectionCheck(True, "calculator", "7 × 8", "56")
+
+
+@pytest.mark.parametrize("other", ["are you a robot?", "Is that right-angled?", "sure", "What is right?"])
+def test_another_question_doubts_nothing(other: str) -> None:
+    assert find_doubted_turn(*_said_in_turn("What is 7 x 8?", "56", other)) is None

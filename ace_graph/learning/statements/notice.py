@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage
 
-from ace_graph.learning.feedback import find_judged_turn, last_exchange
+from ace_graph.learning.feedback import find_doubted_turn, find_judged_turn, last_exchange
 from ace_graph.learning.objection import ObjectionCheck, check_objection, told_check
 from ace_graph.learning.statements.clearing import clearing_of
 from ace_graph.learning.statements.memory_changes import memory_changes, told_changes
@@ -44,8 +44,10 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
 
 
 def _checked(messages: Sequence[BaseMessage], snapshot: Snapshot | None) -> ObjectionCheck | None:
-    earlier = find_judged_turn(messages, snapshot.access) if snapshot is not None else None
-    if earlier is None or snapshot is None:
+    if snapshot is None:
+        return None
+    earlier = find_judged_turn(messages, snapshot.access) or find_doubted_turn(messages, snapshot.access)
+    if earlier is None:
         return None
     return check_objection(earlier, snapshot.playbook.votes.get(earlier.turn.turn_id, {}))
 
