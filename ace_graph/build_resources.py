@@ -36,6 +36,7 @@ from ace_graph.tools.calculator import calculator
 from ace_graph.tools.mcp.config import read_servers
 from ace_graph.tools.mcp.tools import McpTools
 from ace_graph.tools.memory_tools import memory_tools
+from ace_graph.tools.playbook_tools import playbook_tools
 from ace_graph.tools.web_search import web_search
 
 __all__ = ["build_resources", "offline_fallback", "read_base_playbook"]
@@ -69,7 +70,7 @@ def build_resources(
     settings = _checked_settings(settings, model)
     opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
     own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]
-    every = (calculator, web_search(settings), *memory_tools(opened), *own)
+    every = (calculator, web_search(settings), *memory_tools(opened), *playbook_tools(), *own)
     resources = Resources(
         settings=settings,
         store=opened,

@@ -134,7 +134,8 @@ class Attempt(TypedDict):
     """What the solver did: the answer, its scratchpad, and the bullets shown and cited.
 
     After a revision, `first` is the answer before it, and the trace holds all attempts. `playbooks` are
-    the named playbooks that were read, id and label of each.
+    the named playbooks that were read, id and label of each; `consulted` are those whose bullets were
+    shown, in the prompt or by a tool, as `owner/name`.
     """
 
     attempt_id: str
@@ -146,6 +147,7 @@ class Attempt(TypedDict):
     cited: list[str]
     arm: NotRequired[Arm | None]
     playbooks: NotRequired[list[list[str]]]
+    consulted: NotRequired[list[str]]
     trace: list[str]
     tool_evidence: list[EvidenceJSON]
     problem: str | None
@@ -184,6 +186,7 @@ class Result(TypedDict):
     """What the caller gets of the turn (document 000's generator output, and the critic's verdict).
 
     `withheld`: unproven bullets were left out of this turn's prompt, to measure their effect (memory.trust).
+    `playbooks` are the attached playbooks whose bullets were shown to the model, as `owner/name`.
     `raw`, where the run asked for it: the reply that the answer was read from, as the model gave it.
     """
 
@@ -191,6 +194,7 @@ class Result(TypedDict):
     reasoning: str
     bullet_ids: list[str]
     injected: list[str]
+    playbooks: list[str]
     withheld: bool
     verdict: Verdict
     evidence: list[EvidenceJSON]

@@ -28,6 +28,7 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
         "reasoning": attempt["reasoning"],
         "bullet_ids": attempt["cited"],
         "injected": attempt["injected"],
+        "playbooks": attempt.get("consulted", []),
         "withheld": attempt.get("arm") == "without",
         "verdict": verdict,
         "evidence": to_json(evidence),

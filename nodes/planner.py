@@ -10,6 +10,7 @@ from ace_graph.memory.window import adaptive_size
 from ace_graph.off_loop import read_text
 from ace_graph.runtime import Run
 from ace_graph.state import ACEState, Plan, PlannerUpdate, Turn
+from ace_graph.tools.playbook_tools import PLAYBOOK_TOOLS
 
 __all__ = ["plan_turn", "planner"]
 
@@ -45,7 +46,10 @@ def plan_turn(turn: Turn, context: ACEContext, tool_names: Sequence[str]) -> Pla
     else:
         plan["max_turns"] = context.max_turns or DEFAULT_MAX_TURNS
         wanted = context.tool_names
-        plan["tool_names"] = [name for name in tool_names if wanted is None or name in wanted]
+        useless: frozenset[str] = frozenset() if context.playbooks else PLAYBOOK_TOOLS
+        plan["tool_names"] = [
+            name for name in tool_names if name not in useless and (wanted is None or name in wanted)
+        ]
     return plan
 
 

@@ -44,7 +44,8 @@ def committed(
     outcome["tagged"] = list(report.tagged)
     outcome["merged"] = [Pair(kept=pair.kept, gone=pair.gone) for pair in report.merged]
     outcome["superseded"] = [Pair(kept=pair.kept, gone=pair.gone) for pair in report.superseded]
-    outcome["removed"] = [*result.cleared, *report.removed, *(pruned.id for pruned in report.pruned)]
+    gone = [*result.cleared, *report.removed, *(pruned.id for pruned in report.pruned)]
+    outcome["removed"] = list(dict.fromkeys(gone))
     outcome["quarantined"] = list(report.quarantined)
     outcome["rejected"] = [Rejected(op=r.op, id=r.id, why=r.why) for r in report.rejected]
     outcome["rejected"] += [Rejected(op="lesson", id="", why=why) for why in result.problems]

@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from ace_graph.errors import InvalidMessage
 from ace_graph.evidence import gather_evidence, quotes_truth, to_json
+from ace_graph.memory.catalogue.foreign import source_of
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.text import truncate
 from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
@@ -135,6 +136,7 @@ def attempt_of(
         "injected": list(injection.ids),
         "arm": injection.arm,
         "playbooks": [list(each) for each in injection.playbooks],
+        "consulted": _consulted(solution, injection, earlier),
         "cited": [name for name in dict.fromkeys(solution.used) if name in shown],
         "trace": [*earlier["trace"], *trace] if earlier else trace,
         "tool_evidence": to_json(solution.tool_evidence),
@@ -145,6 +147,13 @@ def attempt_of(
     if session.run.context.raw_reply:
         attempt["raw"] = truncate(solution.raw, MAX_RAW_CHARS, show_length=True)
     return attempt
+
+
+def _consulted(solution: Solution, injection: Injection, earlier: Attempt | None) -> list[str]:
+    """The attached playbooks whose bullets the turn was shown: in the prompt, or by a tool."""
+    shown = (source for name in injection.ids if (source := source_of(name)))
+    before = earlier.get("consulted", []) if earlier else []
+    return list(dict.fromkeys([*before, *shown, *solution.consulted]))
 
 
 async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Sequence[str]) -> Retry:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
@@ -21,6 +22,7 @@ from ace_graph.reasoning.solution import Solution, SolverPrompt, solution_of
 from ace_graph.reasoning.streaming import ModelSession
 from ace_graph.reasoning.tool_calls import divide
 from ace_graph.state import Plan
+from ace_graph.tools.playbook_tools import PLAYBOOK_TOOLS
 
 __all__ = ["react", "tool_evidence"]
 
@@ -36,16 +38,20 @@ async def react(prompt: SolverPrompt, plan: Plan, session: ModelSession) -> Solu
     bound = _bound(session, tools)
     trace: list[BaseMessage] = []
     evidence: list[Evidence] = []
+    consulted: list[str] = []
     for _ in range(max_turns - 1):
         reply = await session.stream_answer([*prompt.messages(instructions), *trace], bound)
         if not reply.message.tool_calls or (reply.parsed.answer and session.streamed):
-            return _with_evidence(solution_of(reply, session, trace=tuple(trace)), evidence)
+            break
         divided = divide(reply.message, tools, prompt.done)
         results = [*divided.reused, *(await _call_tools(session, tools, divided.run) if divided.run else ())]
         trace += [reply.message, *results, *divided.refused]
         evidence += tool_evidence(tools, results)
-    reply = await session.stream_answer([*prompt.messages(f"{instructions}\n\n{_LAST_WORD}"), *trace])
-    return _with_evidence(solution_of(reply, session, trace=tuple(trace)), evidence)
+        consulted += _consulted(results)
+    else:
+        reply = await session.stream_answer([*prompt.messages(f"{instructions}\n\n{_LAST_WORD}"), *trace])
+    solution = solution_of(reply, session, trace=tuple(trace))
+    return replace(solution, tool_evidence=tuple(evidence), consulted=tuple(dict.fromkeys(consulted)))
 
 
 def _bound(session: ModelSession, tools: Sequence[BaseTool]) -> ChatRunnable:
@@ -94,5 +100,11 @@ def tool_evidence(tools: Sequence[BaseTool], results: Sequence[BaseMessage]) -> 
     ]
 
 
-def _with_evidence(solution: Solution, evidence: Sequence[Evidence]) -> Solution:
-    return replace(solution, tool_evidence=tuple(evidence))
+def _consulted(results: Sequence[BaseMessage]) -> list[str]:
+    """Return the attached playbooks that our tools say they have shown."""
+    shown = [
+        cast("object", result.artifact)
+        for result in results
+        if isinstance(result, ToolMessage) and result.name in PLAYBOOK_TOOLS
+    ]
+    return [str(name) for names in shown if isinstance(names, list) for name in cast("list[object]", names)]

@@ -38,7 +38,8 @@ class SolverPrompt:
 class Solution:
     """An answer with its scratchpad, the ids it names, the tool messages, and a problem, if any.
 
-    `raw` is the text of the reply that the answer was read from.
+    `raw` is the text of the reply that the answer was read from; `consulted` names the attached playbooks
+    whose bullets a tool has shown.
     """
 
     answer: str
@@ -48,6 +49,7 @@ class Solution:
     trace: tuple[BaseMessage, ...] = ()
     tool_evidence: tuple[Evidence, ...] = ()
     problem: str | None = None
+    consulted: tuple[str, ...] = ()
 
 
 Reason = Callable[[SolverPrompt, Plan, ModelSession], Awaitable[Solution]]

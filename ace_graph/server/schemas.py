@@ -169,6 +169,10 @@ class Metadata(_Reply):
     scratch: Scratch
     injected: Annotated[list[str], Field(description="Bullets that were in the prompt.")] = []
     cited: Annotated[list[str], Field(description="Those of them that the answer used.")] = []
+    playbooks: Annotated[
+        list[str],
+        Field(description="Attached playbooks whose bullets were shown, in the prompt or by a tool."),
+    ] = []
     verdict: Verdict = "unknown"
     version: Annotated[int | None, Field(description="The playbook's version after the turn.")] = None
     usage: Annotated[dict[str, UsageJSON], Field(description="Calls and tokens per role.")] = {}
@@ -205,6 +209,7 @@ def _metadata(out: ACEOutput, result: Result, learning: Learning) -> Metadata:
         scratch=Scratch(ace_delta=counts, learning_error=error, pending=bool(learning["pending"])),
         injected=result["injected"],
         cited=result["bullet_ids"],
+        playbooks=result["playbooks"],
         verdict=result["verdict"],
         version=learning["version"],
         usage=dict(out.get("usage", {})),

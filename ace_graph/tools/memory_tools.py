@@ -7,7 +7,7 @@ loaded. Bullets in quarantine are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, cast
 
 from langchain_core.tools import BaseTool, tool
@@ -18,21 +18,15 @@ from ace_graph.context import ACEContext
 from ace_graph.errors import StoreError
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.playbook import Playbook, lineage_of
-from ace_graph.memory.retrieval.bullet_filter import BulletFilter
-from ace_graph.memory.search.index import idf
-from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.views.kinds import BulletKind
 from ace_graph.prompts import preview
 from ace_graph.state import Memory
+from ace_graph.tools.bullet_rows import NOTHING, ROW_CHARS, Rows, matching, newest, rows
 
 __all__ = ["memory_tools"]
 
-_MAX_ROWS = 20
-_ROW_CHARS = 160
-_MAX_WORDS_CHARS = 500
 _NOBODY = "There is no learner in this conversation, so nothing is remembered."
-_NOTHING = "Nothing of that kind is remembered."
 _UNREADABLE = "What is remembered can't be read right now."
 
 Runtime = ToolRuntime[ACEContext, Any]  # Any: a caller's own graph may have another state
@@ -40,7 +34,6 @@ Types = Annotated[
     tuple[MemoryType, ...], Field(description="only of these types: facts, experiences or instructions")
 ]
 OfKind = Annotated[BulletKind | None, Field(description="only of this kind")]
-Rows = Annotated[int, Field(ge=1, le=_MAX_ROWS, description="how many rows at most")]
 
 
 # What a model passes to each tool. Schemas that LangChain makes from functions take 30 ms for every graph.
@@ -75,21 +68,19 @@ def memory_tools(store: Store) -> list[BaseTool]:
         runtime: Runtime, limit: Rows = 10, tag: str = "", memory_types: Types = (), kind: OfKind = None
     ) -> str:
         """List what is remembered about this learner, the newest first; with a tag only what has that tag."""
-        return await answer(
-            runtime, lambda playbook: _rows(_newest(playbook, tag, kind), memory_types, limit)
-        )
+        return await answer(runtime, lambda playbook: rows(newest(playbook, tag, kind), limit, memory_types))
 
     @tool(args_schema=_Search)
     async def memory_search(words: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()) -> str:
         """Find what is remembered about this learner by words, the best match first."""
-        return await answer(runtime, lambda playbook: _rows(_matching(playbook, words), memory_types, limit))
+        return await answer(runtime, lambda playbook: rows(matching(playbook, words), limit, memory_types))
 
     @tool(args_schema=_ByTopic)
     async def memory_by_topic(
         topic: str, runtime: Runtime, limit: Rows = 10, memory_types: Types = ()
     ) -> str:
         """List what is remembered about this learner on one topic."""
-        return await answer(runtime, lambda playbook: _rows(_on_topic(playbook, topic), memory_types, limit))
+        return await answer(runtime, lambda playbook: rows(_on_topic(playbook, topic), limit, memory_types))
 
     @tool(args_schema=_Lineage)
     async def memory_lineage(bullet_id: str, runtime: Runtime) -> str:
@@ -129,48 +120,19 @@ def _learner_id(runtime: Runtime) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _newest(playbook: Playbook, tag: str = "", kind: BulletKind | None = None) -> list[Bullet]:
-    kinds: frozenset[BulletKind] = frozenset(() if kind is None else (kind,))
-    wanted = BulletFilter(tags=(tag,) if tag.strip() else (), kinds=kinds)
-    active = [b for b in playbook.bullets() if wanted.passes(b)]
-    return sorted(active, key=lambda b: (b.updated_at, b.id), reverse=True)
-
-
 def _on_topic(playbook: Playbook, topic: str) -> list[Bullet]:
     wanted = topic.strip().casefold()
-    return [b for b in _newest(playbook) if (b.topic or "").casefold() == wanted]
-
-
-def _matching(playbook: Playbook, words: str) -> list[Bullet]:
-    """Return the bullets that share a word with the question, ranked as in retrieval, without its gate."""
-    index = playbook.index
-    wanted = {term for term in terms(words[:_MAX_WORDS_CHARS]) if index.frequency(term)}
-    if not wanted:
-        return []
-    weights = {term: idf(index.frequency(term), len(index)) for term in wanted}
-    scores = index.scores(index.covering(weights, min(weights.values())), weights)
-    ranked = sorted(scores, key=lambda key: (-scores[key], key))
-    return [b for key in ranked if (b := playbook.get_bullet(key)) is not None and b.status == "active"]
-
-
-def _rows(bullets: Iterable[Bullet], types: Collection[MemoryType], limit: int) -> str:
-    """Return the first rows of these memory types, or of all types if none is named."""
-    wanted = [bullet for bullet in bullets if not types or bullet.memory_type in types]
-    rows = [
-        f"[{b.id}] {preview(b.advice, _ROW_CHARS)} (+{b.helpful}/-{b.harmful}, {b.section})"
-        for b in wanted[:limit]
-    ]
-    return "\n".join(rows) or _NOTHING
+    return [b for b in newest(playbook) if (b.topic or "").casefold() == wanted]
 
 
 def _lineage(playbook: Playbook, bullet_id: str) -> str:
     found = lineage_of(playbook, bullet_id)
     if found is None:
         successor = playbook.tombstones.get(bullet_id)
-        return f"[{bullet_id}] was replaced by [{successor}]." if successor else _NOTHING
+        return f"[{bullet_id}] was replaced by [{successor}]." if successor else NOTHING
     bullet = found.bullet
     parts = [
-        f"[{bullet.id}] {preview(bullet.advice, _ROW_CHARS)}",
+        f"[{bullet.id}] {preview(bullet.advice, ROW_CHARS)}",
         f"first kept {bullet.created_at:%Y-%m-%d}, last changed {bullet.updated_at:%Y-%m-%d}",
         f"seen {bullet.seen} times",
         f"votes: {bullet.helpful} helpful, {bullet.harmful} harmful, {bullet.neutral} neutral",

@@ -12,7 +12,15 @@ from collections.abc import Iterable
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.playbook import Playbook
 
-__all__ = ["BASE_PREFIX", "as_foreign", "foreign_prefix", "is_foreign", "read_only_bullets", "united"]
+__all__ = [
+    "BASE_PREFIX",
+    "as_foreign",
+    "foreign_prefix",
+    "is_foreign",
+    "read_only_bullets",
+    "source_of",
+    "united",
+]
 
 BASE_PREFIX = "base:"
 
@@ -26,6 +34,13 @@ def is_foreign(bullet_id: str) -> bool:
     source, colon, name = bullet_id.partition(":")
     owner, slash, playbook = source.partition("/")
     return bool(colon and slash and owner and playbook and name) and _is_plain(playbook) and _is_plain(owner)
+
+
+def source_of(bullet_id: str) -> str | None:
+    """Return `owner/name` of the attached playbook that a bullet is from, None for any other bullet."""
+    if bullet_id.startswith(BASE_PREFIX) or not is_foreign(bullet_id):
+        return None
+    return bullet_id.partition(":")[0]
 
 
 def foreign_prefix(owner: str, name: str) -> str:

@@ -190,7 +190,7 @@ async def test_a_playbook_is_exported_imported_and_cleared() -> None:
         unborn = await at.served.client.post("/api/playbooks/default/clear", headers=bearer("nobody"))
     assert file.headers["content-type"].startswith("text/plain")
     assert "Draw a bar first" in text.text
-    assert (cleared.json()["removed"], emptied) == ([], [])
+    assert (len(cleared.json()["removed"]), emptied) == (2, [])
     assert (read.json()["read"], read.json()["kept"], read.json()["refused"]) == (2, 2, [])
     assert sorted(now) == ["Draw a bar first", "Estimate the result"]
     assert (odd.status_code, odd.json()["code"]) == (409, "unreadable")
