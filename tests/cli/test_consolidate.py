@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
+from ace_graph.consolidation import enqueue
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
-from ace_graph.testing.conformance.writing import rewriting, write
+from ace_graph.testing.conformance.writing import NOON, rewriting, write
 from tests.cli.commands import Commands
 from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets
 
@@ -84,3 +85,27 @@ def test_a_learner_without_a_memory_is_named(ace: Commands) -> None:
     done = ace("consolidate", "--learner", "nobody")
     assert done.code == 1
     assert "there is no playbook" in done.err
+
+
+def test_a_run_that_failed_too_often_is_named_and_tried_again(
+    ace: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _planted(ace)
+
+    async def fail() -> str:
+        async with SQLiteStore(ace.database) as store:
+            run = await enqueue(store, "local", now=NOON)
+            item = await store.claim("w", NOON, 30, "local")
+            assert item is not None
+            assert await store.fail(item, "the disk is full", None)
+            return run
+
+    run = asyncio.run(fail())
+    monkeypatch.setenv("ACE_MODEL", "offline")
+    checks = {each["check"]: each for each in ace.ok("doctor", "--json").json["checks"]}
+    again = f"reflect {run} --learner local"
+    assert checks["pending learning"]["fix"] == f"ace-graph {again} consolidates again"
+    ace.ok(*again.split())
+    assert len(ace.bullets()) == 3
+    checks = {each["check"]: each for each in ace.ok("doctor", "--json").json["checks"]}
+    assert checks["pending learning"]["found"] == "0 waiting, 0 dead letters"

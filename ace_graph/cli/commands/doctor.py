@@ -10,7 +10,7 @@ import asyncio
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,8 +24,9 @@ from ace_graph.cli.logs import install_logging
 from ace_graph.cli.store_access import commit
 from ace_graph.cli.terminal import console, print_json, printable
 from ace_graph.errors import AceError, ModelNotConfigured
+from ace_graph.memory.consolidation.schedule import is_run
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.pending import PendingCounts
+from ace_graph.memory.pending import PendingCounts, PendingItem
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import describe, keeps_pending
 from ace_graph.settings import Settings, export_others, unknown_names
@@ -124,7 +125,7 @@ def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
     """Check that the store at `url`, or that of the settings, can be read and written."""
     shown = redacted_url(url or settings.store_url)
     try:
-        about, counts = asyncio.run(_probe(settings, url))
+        about, work = asyncio.run(_probe(settings, url))
     except AceError as error:
         yield Check("store", "fail", shown, str(error))
         return
@@ -133,30 +134,39 @@ def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
     else:
         yield Check("store", "ok", f"{shown}, read and written")
     yield Check("store versions", "ok", about)
-    if counts is not None:
-        yield _pending(counts)
+    if work is not None:
+        yield _pending(*work)
 
 
-def _pending(counts: PendingCounts) -> Check:
-    """Return the row about turns that wait to be learned from, and about dead letters."""
+def _pending(counts: PendingCounts, dead: Sequence[PendingItem]) -> Check:
+    """Return the row about turns that wait to be learned from, consolidations, and dead letters."""
     found = f"{counts.pending} waiting, {counts.dead} dead letters"
+    runs = [item for item in dead if is_run(item)]
+    if runs:
+        fix = f"ace-graph reflect {runs[0].pending_id} --learner {runs[0].learner_id} consolidates again"
+        return Check("pending learning", "warn", found, fix)
     if counts.dead:
         fix = "ace-graph trajectory list --failed shows them, ace-graph reflect ID tries again"
         return Check("pending learning", "warn", found, fix)
     if counts.pending:
-        return Check("pending learning", "ok", found, "ace-graph worker learns from it")
+        return Check("pending learning", "ok", found, "ace-graph worker works on it")
     return Check("pending learning", "ok", found)
 
 
-async def _probe(settings: Settings, url: str | None) -> tuple[str, PendingCounts | None]:
+_Work = tuple[PendingCounts, Sequence[PendingItem]]
+
+
+async def _probe(settings: Settings, url: str | None) -> tuple[str, _Work | None]:
     async with open_store(url, settings=settings) as store:
         probe = f"ace-graph-doctor-{uuid4().hex}"
         try:
             await commit(store, probe, Snapshot(), [Add(content="The doctor was here.")], "doctor")
         finally:
             await store.forget(probe)
-        counts = await store.count_pending() if keeps_pending(store) else None
-        return await describe(store), counts
+        work = None
+        if keeps_pending(store):
+            work = await store.count_pending(), await store.list_pending(dead=True)
+        return await describe(store), work
 
 
 def _installed(name: str) -> str | None:
