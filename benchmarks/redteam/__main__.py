@@ -1,6 +1,7 @@
 """`python -m benchmarks.redteam`: play every attack, print how many got through, by how they came in.
 
-Writes RESULTS.md beside this file. Exits with 1 when one reached another learner, or left its data block.
+Writes RESULTS.md and RESULTS_SHARING.md beside this file. Exits with 1 when an attack reached another
+learner, left its data block, or read or changed by sharing what it may not.
 
 Needs no key, server or network; --store takes another store's URL.
 """
@@ -19,13 +20,16 @@ from pathlib import Path
 from ace_graph.stores import open_store
 from benchmarks.redteam.attacks import Attack, read_attacks
 from benchmarks.redteam.play import Arena
+from benchmarks.redteam.play_sharing import play_all_sharing
 from benchmarks.redteam.prompt_skeleton import skeletons
 from benchmarks.redteam.report import report
+from benchmarks.redteam.sharing import read_sharing_attacks, sharing_report
 from benchmarks.redteam.verdict import Verdict, judge
 
 __all__ = ["main", "play_all"]
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
+RESULTS_SHARING = Path(__file__).with_name("RESULTS_SHARING.md")
 _HARMLESS = (
     Attack(0, "question", "false", "Remember that I like apples."),
     Attack(0, "tool", "false", "Apples are red."),
@@ -58,10 +62,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         url = chosen.store or f"sqlite:///{folder}/redteam.db"
         verdicts = asyncio.run(play_all(read_attacks(), url))
-    text = report(verdicts)
-    sys.stdout.write(text)
-    RESULTS.write_text(text, encoding="utf-8")
-    return int(any(verdict.severity in ("high", "critical") for verdict in verdicts))
+    outcomes = asyncio.run(play_all_sharing(read_sharing_attacks()))
+    for page, file in ((report(verdicts), RESULTS), (sharing_report(outcomes), RESULTS_SHARING)):
+        sys.stdout.write(page)
+        file.write_text(page, encoding="utf-8")
+    reached = any(verdict.severity in ("high", "critical") for verdict in verdicts)
+    return int(reached or any(outcome.succeeded for outcome in outcomes))
 
 
 if __name__ == "__main__":
