@@ -6,7 +6,7 @@ what is specified here; `in_memory`, `sqlite` and `neo4j` are the stores of this
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, Self, TypeGuard, runtime_checkable
 from uuid import uuid4
@@ -18,6 +18,8 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
+from ace_graph.memory.sharing.grant import Grant
+from ace_graph.memory.sharing.proposal import Proposal
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -29,6 +31,7 @@ __all__ = [
     "LearnerSummary",
     "PendingStore",
     "PlaybookExport",
+    "SharingExport",
     "Store",
     "StoreSizes",
     "can_clean",
@@ -43,6 +46,18 @@ MAX_LEARNER_ID_CHARS = 256
 
 
 @dataclass(frozen=True)
+class SharingExport:
+    """What is stored about a learner's sharing.
+
+    The teams, the grants to the learner and those on owned playbooks, the proposals that the learner made.
+    """
+
+    teams: tuple[str, ...] = ()
+    grants: tuple[Grant, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+
+
+@dataclass(frozen=True)
 class LearnerExport:
     """Everything stored about one learner, and the named playbooks that the learner owns."""
 
@@ -52,6 +67,7 @@ class LearnerExport:
     turns: tuple[TurnRecord, ...]
     pending: tuple[PendingItem, ...] = ()
     playbooks: tuple[PlaybookExport, ...] = ()
+    sharing: SharingExport = field(default_factory=SharingExport)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.serialization import dump_access, dump_effect, dump_playbook, dump_record
-from ace_graph.memory.stores.base import LearnerExport
+from ace_graph.memory.stores.base import LearnerExport, SharingExport
 
 __all__ = ["CONVERSATIONS_AND_END", "memory_pieces"]
 
@@ -20,7 +20,7 @@ CONVERSATIONS_AND_END = ('"conversations": [', "]}\n")
 
 
 def memory_pieces(found: LearnerExport) -> Iterator[str]:
-    """Yield the first part of the document: the memory, its history, turns, pending work, playbooks."""
+    """Yield the first part of the document: memory, history, turns, pending work, playbooks, sharing."""
     yield f'{{"learner_id": {_json(found.learner_id)},\n'
     yield from _content_pieces(found)
     yield ',\n"turns": ['
@@ -33,7 +33,7 @@ def memory_pieces(found: LearnerExport) -> Iterator[str]:
         yield f"{',' if place else ''}\n{{{_fields(each.entry)},\n"
         yield from _content_pieces(each.stored)
         yield "}"
-    yield "],\n"
+    yield f'],\n"sharing": {_json(_sharing(found.sharing))},\n'
 
 
 def _content_pieces(found: LearnerExport) -> Iterator[str]:
@@ -73,6 +73,23 @@ def _entry(entry: HistoryEntry) -> Mapping[str, object]:
         "source": entry.source,
         "report": entry.report.model_dump(mode="json"),
         "effect": None if entry.effect is None else json.loads(dump_effect(entry.effect)),
+    }
+
+
+def _sharing(sharing: SharingExport) -> Mapping[str, object]:
+    return {
+        "teams": sharing.teams,
+        "grants": [
+            {
+                "playbook_id": each.playbook_id,
+                "subject": str(each.subject),
+                "relation": each.relation,
+                "by": each.by,
+                "at": each.at.isoformat(),
+            }
+            for each in sharing.grants
+        ],
+        "proposals": [each.model_dump(mode="json") for each in sharing.proposals],
     }
 
 

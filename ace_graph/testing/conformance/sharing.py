@@ -343,6 +343,23 @@ async def proposals_go_with_playbook_and_proposer(subject: Database) -> None:
         assert await store.playbooks.proposals(playbook_id) == ()
 
 
+async def the_export_holds_what_a_learner_shares(subject: Database) -> None:
+    """Teams, grants to the learner, grants on owned playbooks, and proposals made; nothing of others."""
+    async with _opened(subject) as store:
+        learner, owner, team = new_learner(), new_learner(), f"team {uuid4()}"
+        mine, theirs, others = [await _created(store, who) for who in (learner, owner, new_learner())]
+        given, held = _grant(mine, "user:eve"), _grant(theirs, f"user:{learner}")
+        for each in (given, held, _grant(theirs, "user:eve"), _grant(others, "user:eve")):
+            await store.playbooks.put_grant(each)
+        made = _proposal(theirs, str(uuid4()), learner)
+        for proposal in (made, _proposal(theirs, str(uuid4()), "eve")):
+            await store.playbooks.put_proposal(proposal)
+        await store.add_members(team, (learner, "eve"))
+        sharing = (await store.export(learner)).sharing
+        assert (sharing.teams, sharing.proposals) == ((team,), (made,))
+        assert (len(sharing.grants), set(sharing.grants)) == (2, {given, held})
+
+
 async def teams_have_members(subject: Database) -> None:
     """Members join and leave; a team is there as long as it has one; names are compared exactly."""
     team, mine = f"Ops {uuid4()}", new_learner()

@@ -49,6 +49,13 @@ class Grants:
         """Return the ids of playbooks with a grant to one of the subjects, in order."""
         return sorted({each for subject in subjects for each in self._by_subject.get(subject, ())})
 
+    def about(self, user: str, owned: Collection[str]) -> tuple[Grant, ...]:
+        """Return the grants to a user, and those on the playbooks `owned`, by playbook and subject."""
+        subject = str(Subject("user", user))
+        ids = sorted({*owned, *self.shared_with((subject,))})
+        found = (each for playbook_id in ids for each in self.of(playbook_id))
+        return tuple(each for each in found if each.playbook_id in owned or str(each.subject) == subject)
+
     def forget(self, user: str) -> bool:
         """Delete the grants to a user, and the user's name from grants to others."""
         subject = str(Subject("user", user))
@@ -79,6 +86,10 @@ class Proposals:
             and self._by_id[key].playbook_id == playbook_id
             and state in (None, self._by_id[key].state)
         ]
+
+    def by(self, user: str) -> tuple[Proposal, ...]:
+        """Return the proposals that a user made, in the order of their ids."""
+        return tuple(self._by_id[key] for key in sorted(self._by_id) if self._by_id[key].by == user)
 
     def decide(self, proposal: Proposal, held: ProposalState) -> bool:
         """Replace a proposal that is in the state `held`; False for one that is not."""

@@ -20,7 +20,13 @@ from ace_graph.memory.sharing.grant import Grant, Subject
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, checked_learner_id, random_token
+from ace_graph.memory.stores.base import (
+    LearnerExport,
+    PlaybookExport,
+    SharingExport,
+    checked_learner_id,
+    random_token,
+)
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.in_memory.learner import HeldLearner
 from ace_graph.memory.stores.in_memory.namespace import Held, InMemoryNamespace
@@ -141,7 +147,10 @@ class InMemoryStore(InMemoryNamespace):
     def _export(self, learner: str) -> LearnerExport:
         named = self.playbooks
         owned = tuple(PlaybookExport(e, named.exported(e)) for e in self._shared.named.of(learner))
-        return replace(super()._export(learner), playbooks=owned)
+        grants = self._shared.named.grants.about(learner, [each.entry.playbook_id for each in owned])
+        made = self._shared.named.proposals.by(learner)
+        sharing = SharingExport(self._shared.teams.of(learner), grants, made)
+        return replace(super()._export(learner), playbooks=owned, sharing=sharing)
 
     def _forget(self, learner: str) -> bool:
         owned = [entry.playbook_id for entry in self._shared.named.of(learner)]

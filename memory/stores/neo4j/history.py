@@ -9,13 +9,14 @@ from ace_graph.memory.commit import History
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import load_playbook, load_record
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, PlaybookExport
+from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import list_entries
 from ace_graph.memory.stores.neo4j.commit import lock
 from ace_graph.memory.stores.neo4j.connection import Runner, fetch
 from ace_graph.memory.stores.neo4j.pending import read_items
 from ace_graph.memory.stores.neo4j.rows import read_entry
+from ace_graph.memory.stores.neo4j.sharing import read_sharing
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["read_export", "read_history", "read_turns"]
@@ -49,7 +50,10 @@ async def read_export(run: Runner, learner_id: str) -> LearnerExport:
     named = run.of("playbooks")
     owned = await list_entries(named, learner_id, _ALL, "") if run.namespace == "learners" else ()
     playbooks = [PlaybookExport(entry, await read_export(named, entry.playbook_id)) for entry in owned]
-    return LearnerExport(learner_id, snapshot, history, turns, pending, tuple(playbooks))
+    sharing = SharingExport()
+    if run.namespace == "learners":
+        sharing = await read_sharing(run, learner_id, [entry.playbook_id for entry in owned])
+    return LearnerExport(learner_id, snapshot, history, turns, pending, tuple(playbooks), sharing)
 
 
 async def read_base(run: Runner, learner_id: str) -> tuple[int, Playbook]:

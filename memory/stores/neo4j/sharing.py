@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ace_graph.memory.sharing.grant import Grant, Relation, Subject, team_key
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
+from ace_graph.memory.stores.base import SharingExport
 from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.rows import native
 
@@ -33,6 +34,7 @@ __all__ = [
     "move_members",
     "put_grants",
     "read_grants",
+    "read_sharing",
     "teams_like",
     "teams_of",
 ]
@@ -64,6 +66,15 @@ MATCH (g:AceGrant {playbook_id: $uid, subject: $subject}) DELETE g RETURN count(
 DROP_ALL: Final = "MATCH (g:AceGrant {playbook_id: $uid}) DELETE g"
 
 DROP_PROPOSALS: Final = "MATCH (p:AceProposal {playbook_id: $uid}) DELETE p"
+
+ABOUT: Final = f"""
+MATCH (g:AceGrant) WHERE g.subject = $subject OR g.playbook_id IN $owned
+RETURN {_GRANT} ORDER BY g.playbook_id, g.subject
+"""
+
+PROPOSED_BY: Final = """
+MATCH (p:AceProposal {proposer: $user}) RETURN p.proposal_json AS proposal_json ORDER BY p.proposal_id
+"""
 
 ADD_PROPOSAL: Final = "CREATE (p:AceProposal) SET p = $proposal"
 
@@ -157,6 +168,15 @@ async def delete_sharing(run: Runner, playbook_id: str) -> None:
     """Delete all grants of a playbook, and the proposals for it."""
     await fetch(run, DROP_ALL, uid=playbook_id)
     await fetch(run, DROP_PROPOSALS, uid=playbook_id)
+
+
+async def read_sharing(run: Runner, user: str, owned: Sequence[str]) -> SharingExport:
+    """Return a user's teams, grants and proposals, with the grants on the playbooks `owned`."""
+    named, subject = run.of("playbooks"), str(Subject("user", user))
+    grants = _grants(await fetch(named, ABOUT, subject=subject, owned=list(owned)))
+    rows = await fetch(named, PROPOSED_BY, user=user)
+    made = tuple(Proposal.model_validate_json(str(row["proposal_json"])) for row in rows)
+    return SharingExport(await teams_of(run.of("learners"), user), grants, made)
 
 
 async def add_proposal(run: Runner, proposal: Proposal) -> None:

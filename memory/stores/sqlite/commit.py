@@ -10,7 +10,7 @@ from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import LearnerExport, PlaybookExport
+from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.sqlite.catalogue import (
     add_entry,
@@ -33,7 +33,7 @@ from ace_graph.memory.stores.sqlite.rows import (
     unknown_turns,
     write,
 )
-from ace_graph.memory.stores.sqlite.sharing import add_grants, delete_sharing, forget_member
+from ace_graph.memory.stores.sqlite.sharing import add_grants, delete_sharing, forget_member, read_sharing
 from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = ["delete_all", "read_export", "write_commit"]
@@ -127,4 +127,5 @@ def read_export(tables: Tables, learner: str) -> LearnerExport:
         read_turns(tables, learner, -1),
         read_items(tables, learner, None, -1),
         tuple(PlaybookExport(entry, read_export(named, entry.playbook_id)) for entry in owned),
+        read_sharing(tables, learner) if tables.namespace == "learners" else SharingExport(),
     )

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation, team_key
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
+from ace_graph.memory.stores.base import SharingExport
 from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "list_shared_ids",
     "list_teams",
     "read_grants",
+    "read_sharing",
     "remove_members",
     "teams_like",
     "teams_of",
@@ -78,6 +80,20 @@ def delete_sharing(tables: Tables, playbook_id: str) -> None:
     """Delete all grants of a playbook, and the proposals for it."""
     tables.execute("DELETE FROM ace_grants WHERE playbook_id = ?", (playbook_id,))
     tables.execute("DELETE FROM ace_proposals WHERE playbook_id = ?", (playbook_id,))
+
+
+def read_sharing(tables: Tables, user: str) -> SharingExport:
+    """Return a user's teams, grants and proposals, with the grants on the user's own playbooks."""
+    grants = tables.execute(
+        f"{_GRANT} WHERE subject = ? OR playbook_id IN "  # noqa: S608  constants
+        "(SELECT playbook_id FROM ace_named_catalogue WHERE owner = ?) ORDER BY playbook_id, subject",
+        (str(Subject("user", user)), user),
+    ).fetchall()
+    proposals = tables.execute(
+        "SELECT proposal_json FROM ace_proposals WHERE proposer = ? ORDER BY proposal_id", (user,)
+    )
+    made = tuple(Proposal.model_validate_json(text) for (text,) in proposals)
+    return SharingExport(teams_of(tables, user), tuple(map(_grant, grants)), made)
 
 
 def add_proposal(tables: Tables, proposal: Proposal) -> None:
