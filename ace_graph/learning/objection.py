@@ -14,34 +14,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ace_graph.evidence import matches_ground_truth
+from ace_graph.learning.calculations import calculation_in, value_of
 from ace_graph.learning.feedback import JudgedTurn
-from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.playbook import Vote
 from ace_graph.numerals import Numeral, numerals
 from ace_graph.prompts import Prompts, data_block
 from ace_graph.spelled_numbers import normalize
-from ace_graph.tools.calculator import calculate, parse_result
 
 __all__ = ["ObjectionCheck", "check_objection", "told_check"]
 
-_LEAD = re.compile(
-    r"(?:and|so|ok|okay|please|now|what is|what's|whats|how much is|calculate|compute|evaluate|work out"
-    r"|solve)\b[ ,:]{0,3}"
-)
-_TIMES = re.compile(r"(?<=[\d) ])x(?=[\d( ])")
-_IN_WORDS = (
-    (" multiplied by ", "*"),
-    (" divided by ", "÷"),
-    (" times ", "*"),
-    (" plus ", "+"),
-    (" minus ", "-"),
-)
-_WRITTEN = re.compile(r"[\d.,+\-*/÷×·−^() ]+")
-_OPERATION = re.compile(r"[\d)] ?[+\-*/÷×·−^] ?[\d(.-]")
 _DENIED = re.compile(r",? (?:and |but )?not -?[\d.,/]{1,40}(?<=\d)")
 """What an answer that was defended says of the other value: "56, not 54"."""
-_MAX_CHARS = 300
 _STRONGER: tuple[EvidenceSource, ...] = ("ground_truth", "tool", "evaluator")
 
 
@@ -72,8 +56,8 @@ def check_objection(earlier: JudgedTurn, votes: Mapping[EvidenceSource, Vote]) -
     claimed = _number(feedback.correction) if feedback.correction else None
     if feedback.verdict not in ("failure", "unknown") or (feedback.correction and claimed is None):
         return None
-    asked = next(filter(None, map(_calculation, (earlier.question, *earlier.asked_before))), None)
-    value = parse_result(calculate(asked)) if asked is not None else None
+    asked = next(filter(None, map(calculation_in, (earlier.question, *earlier.asked_before))), None)
+    value = value_of(asked) if asked is not None else None
     if asked is None or value is None:
         return _earlier_check(earlier.answer, claimed, votes)
     right = matches_ground_truth(_DENIED.sub("", earlier.answer), str(value))
@@ -114,27 +98,6 @@ def _earlier_check(
     if claimed is not None and same and not _as_written(claimed, answer):
         return None  # the form is corrected
     return ObjectionCheck(right=True, by=source)
-
-
-def _calculation(question: str) -> str | None:
-    """The one calculation that a sentence of the question consists of."""
-    found = [each for each in (_written(s.text) for s in sentences(question)) if each is not None]
-    return found[0] if len(found) == 1 else None
-
-
-def _written(sentence: str) -> str | None:
-    if len(sentence) > _MAX_CHARS:
-        return None
-    calculation = sentence.casefold()
-    calculation = calculation[skip(_LEAD, calculation) :].rstrip(" ?=.!")
-    for words, sign in _IN_WORDS:
-        calculation = calculation.replace(words, f" {sign} ")
-    calculation = _TIMES.sub("*", calculation)
-    if _WRITTEN.fullmatch(calculation) is None or _OPERATION.search(calculation) is None:
-        return None
-    divisions = calculation.count("/") + calculation.count("÷")
-    two_ways = divisions > 1 and ("÷" in calculation or " / " in calculation)
-    return None if two_ways else calculation.replace("*", "×")
 
 
 def _number(text: str) -> Numeral | None:

@@ -111,7 +111,7 @@ class _Writer:
 
     def solved(self, solution: WorkedSolution, *, follows_up: bool) -> Answer:
         """The answer to a problem; `follows_up` is whether an earlier message posed it."""
-        wishes, prompt = self._wishes, self._prompt
+        wishes, prompt, changes = self._wishes, self._prompt, read_memory_changes(self._prompt.blocks)
         checked = _compare_with_calculator(prompt.calculated, solution)
         cautions = self._cautions(solution)
         steps = () if wishes.short else solution.steps
@@ -124,7 +124,7 @@ class _Writer:
         left_open = unanswered(prompt.question)
         lines = [
             *self._greeting(),
-            *read_memory_changes(prompt.blocks).beside,
+            *(changes.sentences if is_statement(prompt.question) else changes.beside),
             *defend_answer(prompt.blocks),
             *correction,
             *cautions,

@@ -290,7 +290,8 @@ _TUTOR_MODULES = (
 _TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.spelled_numbers")
 
 _STATEMENTS = tuple(
-    f"ace_graph.learning.statements.{name}" for name in ("explicit", "clauses", "forget_requests", "rules")
+    f"ace_graph.learning.statements.{name}"
+    for name in ("explicit", "clauses", "denials", "forget_requests", "rules")
 )
 _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos")
 _SCREEN = tuple(

@@ -30,13 +30,37 @@ def test_a_new_name_replaces_the_name_only(ace: Commands) -> None:
 
 
 def test_only_stored_statements_are_confirmed(ace: Commands) -> None:
-    told, other, *_ = _chat(ace, "I'm 10 years old. I have dyslexia. I live in Rome.", "I think so.")
-    assert 'I will remember: "I\'m 10 years old"; "I live in Rome".' in told
+    told, more, other, *_ = _chat(
+        ace, "I have dyslexia.", "I'm 10 years old. I am left-handed. I live in Rome.", "I think so."
+    )
     assert 'I have not kept "I have dyslexia"' in told
     assert 'say "remember that ..."' in told
-    assert _kept(ace) == {"I'm 10 years old", "I live in Rome"}
+    assert 'I will remember: "I\'m 10 years old"; "I am left-handed"; "I live in Rome".' in more
+    assert _kept(ace) == {"I'm 10 years old", "I am left-handed", "I live in Rome"}
     assert "kept nothing" in other
     assert "Understood" not in told + other
+
+
+def test_what_is_denied_is_forgotten_and_what_changed_replaced(ace: Commands) -> None:
+    _, denied, renamed, *_ = _chat(
+        ace,
+        "My name is Mimi and I have dyslexia. I live in Rome. I'm 10 years old.",
+        "I don't have dyslexia.",
+        "I'm not called Mimi any more, I'm Max.",
+        "I'm 11 now. I moved to Paris.",
+    )
+    assert 'I have forgotten: "I have dyslexia".' in denied
+    assert 'I have forgotten: "My name is Mimi".' in renamed
+    assert 'I will remember: "My name is Max".' in renamed
+    assert _kept(ace) == {"My name is Max", "I'm 11 now", "I moved to Paris"}
+
+
+def test_a_wrong_sum_is_not_kept_and_a_right_one_is_confirmed(ace: Commands) -> None:
+    wrong, right, *_ = _chat(ace, "Remember that 12 x 12 is 124.", "Remember that 12 x 12 is 144.")
+    assert 'I have not kept "12 x 12 is 124" (12 × 12 = 144, not 124).' in wrong
+    assert "The answer is 144." in wrong
+    assert 'I will remember: "12 x 12 is 144".' in right
+    assert _kept(ace) == {"12 x 12 is 144"}
 
 
 def test_only_forgotten_statements_are_confirmed(ace: Commands) -> None:

@@ -31,12 +31,12 @@ def _told(model: ScriptedModel, call: int = -1) -> list[dict[str, str]]:
 async def test_the_prompt_lists_kept_and_refused_statements(build: Build, store: CountingStore) -> None:
     model = ScriptedModel(solver=["<final>fine</final>"], reflector=['{"lessons": []}'])
     message = (
-        "I'm 10 years old. I have dyslexia. Forget my name. Remember that my password is hunter2-Xq9!zR7."
+        "I'm 10 years old. I have 2 brothers. Forget my name. Remember that my password is hunter2-Xq9!zR7."
     )
     out = await build(model).ainvoke(ask(message), context=ALICE)
     kept, passing, forget, secret = _told(model)
     assert kept == {"kept": "I'm 10 years old"}
-    assert passing["not_kept"] == "I have dyslexia"
+    assert passing["not_kept"] == "I have 2 brothers"
     assert "remember that" in passing["why"]
     assert forget["not_forgotten"] == "my name"
     assert "kept back" in secret["why"], "what is quarantined is not told as kept"

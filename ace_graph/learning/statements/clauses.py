@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ace_graph.learning.statements.denials import denied, new_name
 from ace_graph.learning.statements.forget_requests import FORGET
 from ace_graph.learning.statements.rules import FACT, FILLER, LEAD, NEGATED, STYLE, Found, rule_of
 from ace_graph.learning.statements.sentences import Sentence, skip
@@ -113,7 +114,13 @@ def _begins(masked: str, begin: int, found: Found | None, end: int, behind: int)
         return False
     if rule_of(masked, behind) is not None or FORGET.match(masked, behind) is not None:
         return True
-    states = found is not None or FACT.pattern.match(masked, begin) is not None
+    if denied(masked[begin:end]) is not None and new_name(masked[behind:].rstrip(EDGES)) is not None:
+        return True  # "I'm not called Mimi any more, I'm Max"
+    states = (
+        found is not None
+        or denied(masked[begin:end]) is not None
+        or FACT.pattern.match(masked, begin) is not None
+    )
     return states and any(rule.pattern.match(masked, behind) for rule in (FACT, STYLE))
 
 

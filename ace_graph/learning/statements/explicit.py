@@ -18,23 +18,28 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from ace_graph.learning.calculations import correction_of_sum
 from ace_graph.learning.statements.clauses import EDGES, Clause, clauses, question_apart
+from ace_graph.learning.statements.denials import contradicted, denied, new_name
 from ace_graph.learning.statements.forget_requests import ForgetRequest, Own, forget_request
 from ace_graph.learning.statements.rules import FACT, STATEMENTS, STYLE, StatementRule, rule_of
-from ace_graph.learning.statements.sentences import sentences
+from ace_graph.learning.statements.sentences import MASK, Sentence, sentences
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.delta.operations import Add, Operation, Remove
 from ace_graph.memory.playbook import Playbook
+from ace_graph.numerals import numerals
+from ace_graph.spelled_numbers import normalize
 
 __all__ = ["ATTRIBUTION", "MAX_STATEMENTS", "Statement", "explicit_operations", "read_statements"]
 
 ATTRIBUTION = "Learner says: "
 MAX_STATEMENTS = 10
 
-NOT_ASKED = 'statement in passing; to have it kept, say "remember that ..."'
+NOT_ASKED = 'I keep such things only when you ask me to: say "remember that ..."'
 TOO_LONG = "the sentence is too long to be kept"
 NOT_KNOWN = "no such statement is remembered"
 NOT_SURE = 'it may not be meant; to have it done, say "forget ..." in a sentence of its own'
+LIKE_IT = 'nothing was changed; to have it forgotten, say "forget that ..."'
 NOTHING_SAID = "it says nothing new; what is remembered stays as it is"
 
 _POINTS_ONLY = re.compile(
@@ -52,7 +57,7 @@ _POINTS_ONLY = re.compile(
 class Statement:
     """A statement, or a request to forget, and the operation that it asks for; without one, `why` not.
 
-    `asked`: the learner asked for it in so many words; else it was statement in passing.
+    `asked`: the learner asked for it in so many words; else it was said in passing.
     """
 
     kind: Literal["keep", "forget"]
@@ -74,29 +79,72 @@ def read_statements(text: str, playbook: Playbook, source: str) -> list[Statemen
     `source` names the turn. The playbook is read to find what a request to forget means.
     """
     found, own = list[Statement](), Own(playbook, ATTRIBUTION)
-    for sentence in sentences(text):
-        for part in question_apart(sentence):
-            said = _statements_in(clauses(part), own, source)
-            wanted = (each for each in said if each.kind == "forget") if part.asks else said
-            found += islice(wanted, MAX_STATEMENTS)
+    parts = [part for sentence in sentences(text) for part in question_apart(sentence)]
+    introduced = any(map(_introduces, parts))
+    reader = _Reader(own, source, introduced=introduced)
+    for part in parts:
+        said = reader.read(clauses(part))
+        wanted = (each for each in said if each.kind == "forget") if part.asks else said
+        found += islice(wanted, MAX_STATEMENTS)
         if len(found) >= MAX_STATEMENTS:
             break
     return found[:MAX_STATEMENTS]
 
 
-def _statements_in(parts: Iterable[Clause], own: Own, source: str) -> Iterator[Statement]:
-    """What the clauses of one sentence say. Beside a statement that is kept, plain facts are kept as well."""
-    beside = False
-    for clause in parts:
-        request = forget_request(clause.text, clause.masked)
-        forgotten = list(_forgotten(request, own, unsure=clause.unsure)) if request is not None else []
-        if forgotten:
-            yield from forgotten
-            continue
-        statement = _stated(clause, source, beside=beside or own.says(clause.words))
-        if statement is not None:
-            beside = beside or (statement.asked and statement.operation is not None)
-            yield statement
+def _introduces(part: Sentence) -> bool:
+    """Whether a sentence says what is kept anyway (a name, a wish, an age): facts beside it are kept, too."""
+    if part.asks:
+        return False
+    return any(rule_of(each.masked) is not None and not each.negated for each in clauses(part))
+
+
+class _Reader:
+    """Reads the clauses of one message. Beside a statement that is kept, plain facts are kept as well."""
+
+    def __init__(self, own: Own, source: str, *, introduced: bool) -> None:
+        self._own, self._source, self._introduced = own, source, introduced
+        self._unnamed = False
+        """A name was denied, so that a new one may follow."""
+
+    def read(self, parts: Iterable[Clause]) -> Iterator[Statement]:
+        """Yield what the clauses of one sentence say."""
+        beside = False
+        for clause in parts:
+            request = forget_request(clause.text, clause.masked)
+            forgotten = (
+                list(_forgotten(request, self._own, unsure=clause.unsure)) if request is not None else []
+            )
+            yield from forgotten or self._denied(clause)
+            statement = None if forgotten else self._stated(clause, beside=beside)
+            if statement is not None:
+                beside = beside or (statement.asked and statement.operation is not None)
+                yield statement
+
+    def _denied(self, clause: Clause) -> Iterator[Statement]:
+        found = rule_of(clause.masked)
+        words = clause.words[found[1].end() if found is not None and found[0].fact else 0 :]
+        claim = denied(words) if not clause.unsure and MASK not in clause.masked else None
+        if claim is None:
+            return
+        rule = rule_of(claim)
+        self._unnamed = rule is not None and rule[0].slot == "name"
+        meant = contradicted(claim, self._own)
+        if meant is None:
+            return
+        bullet, exact = meant
+        self._unnamed = self._unnamed or bullet.slot == "name"
+        said = bullet.content.removeprefix(ATTRIBUTION)
+        if exact:
+            yield Statement("forget", said, Remove(bullet_id=bullet.id))
+        else:
+            yield Statement("forget", said, why=LIKE_IT)
+
+    def _stated(self, clause: Clause, *, beside: bool) -> Statement | None:
+        name = new_name(clause.words) if self._unnamed else None
+        if name is not None:  # in words that say that it is one
+            clause = Clause(f"My name is {name}", f"My name is {name}")
+        facts = beside or self._introduced or self._own.says(clause.words)
+        return _stated(clause, self._source, facts=facts, styles=beside or self._own.says(clause.words))
 
 
 def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:
@@ -111,7 +159,7 @@ def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[St
             yield Statement("forget", words, why=NOT_KNOWN)
 
 
-def _stated(clause: Clause, source: str, *, beside: bool) -> Statement | None:
+def _stated(clause: Clause, source: str, *, facts: bool, styles: bool) -> Statement | None:
     if clause.negated:
         return None
     found = rule_of(clause.masked)
@@ -121,10 +169,14 @@ def _stated(clause: Clause, source: str, *, beside: bool) -> Statement | None:
         inner = rule_of(clause.masked, begin) if rule.fact else None  # remember that my name is ...
         kept_by = inner[0] if inner is not None and not inner[0].fact else rule
         return _to_keep(clause.text[begin:], clause, kept_by, source, asked=rule in STATEMENTS)
-    plain = next((rule for rule in (FACT, STYLE) if rule.pattern.match(clause.masked)), None)
-    if plain is not None and beside:
-        return _to_keep(clause.text, clause, plain, source, asked=True)
-    worth_saying = clause.rest or plain is FACT
+    if styles and STYLE.pattern.match(clause.masked):
+        return _to_keep(clause.text, clause, STYLE, source, asked=True)
+    fact = FACT.pattern.match(clause.masked) is not None
+    if (
+        fact and facts and not numerals(normalize(clause.text))
+    ):  # a number is one of a word problem, as a rule
+        return _to_keep(clause.text, clause, FACT, source, asked=True)
+    worth_saying = clause.rest or fact
     return Statement("keep", clause.words, why=NOT_ASKED, asked=False) if worth_saying else None
 
 
@@ -136,6 +188,9 @@ def _to_keep(
         return None
     if rule.fact and _POINTS_ONLY.fullmatch(words):
         return Statement("keep", words, why=NOTHING_SAID)
+    wrong = correction_of_sum(words)
+    if wrong is not None:
+        return Statement("keep", words, why=wrong, asked=asked)
     if clause.cut:
         return Statement("keep", words, why=TOO_LONG, asked=asked)
     operation = Add(

@@ -75,7 +75,7 @@ class Own:
     def says(self, words: str) -> bool:
         """Whether the learner has said exactly this before, case and spacing aside."""
         told = content_hash(f"{self._attribution}{words}")
-        return any(bullet.content_hash == told for bullet, _ in self._bullets())
+        return any(bullet.content_hash == told for bullet, _ in self.bullets())
 
     def meant(self, words: str) -> list[tuple[str, Bullet | None]]:
         """Return the bullet that is meant, None for none, or one for each part ("my dog and my cat")."""
@@ -88,7 +88,7 @@ class Own:
 
     def _one(self, words: str) -> Bullet | None:
         """The statement in the slot that is named, or the one that holds most of the words."""
-        said, asked, own = set(re.findall(r"\w+", words.casefold())), set(terms(words)), self._bullets()
+        said, asked, own = set(re.findall(r"\w+", words.casefold())), set(terms(words)), self.bullets()
         for bullet, _ in own:
             if bullet.slot in said:
                 return bullet
@@ -96,7 +96,8 @@ class Own:
         best = max(shares, key=lambda share: share[0], default=None)
         return best[1] if best is not None and best[0] >= _COVERAGE else None
 
-    def _bullets(self) -> list[tuple[Bullet, set[str]]]:
+    def bullets(self) -> list[tuple[Bullet, set[str]]]:
+        """Return the statements, each with its content terms."""
         if self._read is None:
             own = (b for b in self._playbook.bullets() if b.core and b.content.startswith(self._attribution))
             self._read = [(b, set(terms(b.content.removeprefix(self._attribution)))) for b in own]

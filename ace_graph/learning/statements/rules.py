@@ -2,7 +2,8 @@
 
 A rule matches how a clause begins. `STATEMENTS` are what a learner asks the assistant to keep (a name, a
 wish, "remember that ..."). `PLAIN_FACTS` are harmless facts that are kept when mentioned in passing, one
-value each (age, school year, home). `FACT` and `STYLE` are kept only beside a statement of the same sentence.
+value each (age, school year, home). `FACT` is kept only beside one of these in the same message, `STYLE`
+beside one in the same sentence.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ FILLER = re.compile(
 
 LEAD = re.compile(
     r"(?:always|answer|avoid|be|bear|call|clear|delete|discard|do|don'?t|drop|erase|for|forget|from"
-    r"|i|i'?d|i'?m|i'?ve|in|keep|make|memori[sz]e|my|never|note|remember|remove|reply|reset|respond|skip|sound"
-    r"|speak|stop|talk|use|wipe|write)\b[:,]? \S",
+    r"|i|i'?d|i'?m|i'?ve|in|it|it'?s|keep|make|memori[sz]e|my|never|note|remember|remove|reply|reset|respond|skip|sound"
+    r"|speak|stop|talk|that'?s|use|we|wipe|write)\b[:,]? \S",
     re.IGNORECASE,
 )
 """How every rule here, and every request to forget, begins."""
@@ -73,7 +74,10 @@ NEGATED = re.compile(
 
 STATEMENTS = (
     StatementRule(
-        re.compile(r"(?:call me|my name is|my name'?s|i am called|i'?m called) \S", re.IGNORECASE),
+        re.compile(
+            r"(?:call me|my name is|my name'?s|i am called|i'?m called) (?!(?:not|no longer)\b)\S",
+            re.IGNORECASE,
+        ),
         "profile",
         "semantic",
         "name",
@@ -136,11 +140,17 @@ STATEMENTS = (
 )
 
 _YEARS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|last|final"
+_AGE = (
+    r"(?:\d{1,2}|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+    r"|eighteen|nineteen|twenty)"
+)
 PLAIN_FACTS = (
     StatementRule(
         re.compile(
-            r"i(?:'?m| am) (?:almost |nearly |about )?[\w-]{1,20}(?: and a half)? years? old\b"
-            r"|i (?:just )?turned \d{1,3}\b",
+            r"i(?:'?m| am) (?:almost |nearly |about |now |already )?[\w-]{1,20}(?: and a half)? years? old\b"
+            rf"|i(?:'?m| am) (?:now |already |just )?{_AGE}(?: and a half)?(?: now| already| today)?"
+            r"(?=[ .!]{0,9}$|,| and | but )"
+            rf"|i (?:have |just )?turned {_AGE}\b",
             re.IGNORECASE,
         ),
         "profile",
@@ -149,7 +159,7 @@ PLAIN_FACTS = (
     ),
     StatementRule(
         re.compile(
-            rf"i(?:'?m| am) (?:a pupil |a student )?in (?:the |my )?"
+            rf"i(?:'?m| am) (?:now )?(?:a pupil |a student )?in (?:the |my )?"
             rf"(?:(?:\d{{1,2}}(?:st|nd|rd|th)|{_YEARS})[ -](?:grade|class|year|form)"
             r"|(?:grade|class|year|form) \w)"
             r"|i(?:'?m| am) an? (?:\d{1,2}(?:st|nd|rd|th)|\w{1,20})[ -]grader\b",
@@ -159,13 +169,23 @@ PLAIN_FACTS = (
         "semantic",
         "grade",
     ),
-    StatementRule(re.compile(r"i live in \w", re.IGNORECASE), "profile", "semantic", "home"),
+    StatementRule(
+        re.compile(
+            r"i (?:now )?live (?:now )?in \w"
+            r"|(?:i|we)(?:'?ve| have)? (?:just |now |recently )?moved (?:house )?to "
+            r"(?!(?:an?|the|my|step|question|problem|part|page|chapter|number)\b|\d)\w",
+            re.IGNORECASE,
+        ),
+        "profile",
+        "semantic",
+        "home",
+    ),
 )
 
 _NO_FACT = (
     "here|not|unsure|sorry|having|working|doing|trying|struggling|using|reading|just|going|getting|sure"
     "|thinking|done|ready|back|fine|good|ok|okay|afraid|asking|bored|lost|curious|so|very|really|still|also"
-    "|now|about|stuck|confused|wondering|looking|to|been|no|had|understood|found|tried|seen|done|got"
+    "|now|about|stuck|confused|wondering|looking|to|been|no|had|understood|found|tried|seen|done|got|hungry|tired|happy|sad|late|angry"
 )
 _NO_THING = (
     "question|problem|doubt|request|issue|task|exercise|homework|feeling|look|try|idea|point|suggestion"

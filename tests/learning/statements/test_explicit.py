@@ -103,6 +103,19 @@ def test_each_sentence_counts_on_its_own() -> None:
         ("Call me Tom and don't forget that my exam is on Friday", ["Call me Tom", "my exam is on Friday"]),
         ("I want you to call me Sam", ["call me Sam"]),
         ("I'm 10 years old.", ["I'm 10 years old"]),
+        ("My name is Mia. I have dyslexia.", ["My name is Mia", "I have dyslexia"]),
+        ("I have dyslexia. My name is Mia!", ["I have dyslexia", "My name is Mia"]),
+        (
+            "I'm 10 years old. I have dyslexia. I live in Rome.",
+            ["I'm 10 years old", "I have dyslexia", "I live in Rome"],
+        ),
+        ("I'm 10 years old, I have dyslexia", ["I'm 10 years old", "I have dyslexia"]),
+        ("My name is Mia. Don't add the tops.", ["My name is Mia"]),
+        ("My name is not Mia.", []),
+        ("I'm 11 now", ["I'm 11 now"]),
+        ("We moved to Paris.", ["We moved to Paris"]),
+        ("I moved to the next question. I'm 3 points behind.", []),
+        ("Remember that 12 x 12 is 144.", ["12 x 12 is 144"]),
         ("I am a 6th grader", ["I am a 6th grader"]),
         ("My name is Mia and I have a question about fractions.", ["My name is Mia"]),
         ("I have dyslexia.", []),
@@ -140,7 +153,10 @@ def test_a_slot_replaces_only_itself() -> None:
     ("said", "left"),
     [
         ("I have dyslexia.", ["I have dyslexia"]),
-        ("I'm 10 years old and I am allergic to nuts", ["I am allergic to nuts"]),
+        ("I am allergic to nuts", ["I am allergic to nuts"]),
+        ("My name is Mia. I have 12 apples.", ["I have 12 apples"]),
+        ("Remember that 12 x 12 is 124.", ["12 x 12 is 124"]),
+        ("Keep in mind: 1/2 + 1/3 = 2/5!", ["1/2 + 1/3 = 2/5"]),
         ("Call me Mia and explain fractions.", ["explain fractions"]),
         ("Remember that " + "x" * 3_000, ["x" * 1_986]),
         ("Forget my name and my dog.", ["my name", "my dog"]),
@@ -224,6 +240,66 @@ def test_a_statement_that_is_joined_to_a_question_is_kept() -> None:
         "Learner says: I live in Rome",
     ]
     assert _told("Do you know where I live and what is 2+2?", "I'm 10 years old, am I?").bullets() == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "said", "left"),
+    [
+        ("Remember that I have dyslexia.", "I don't have dyslexia.", []),
+        ("Remember that I have dyslexia.", "It's not true that I have dyslexia!", []),
+        ("Remember that I am left-handed.", "I'm not left-handed", []),
+        ("Remember that I have a dog.", "Remember that I have no dog.", ["I have no dog"]),
+        ("Remember that I like cats.", "I don't like cats.", []),
+        ("Call me Mimi.", "I'm not called Mimi any more, I'm Max.", ["My name is Max"]),
+        ("Call me Mimi.", "I'm not Mimi. I'm Max now.", ["My name is Max"]),
+        ("My name is Mimi", "My name isn't Mimi, it's Max.", ["My name is Max"]),
+        ("Call me Mimi.", "Don't call me Mimi", []),
+        ("Call me Mimi.", "Don't call me Mimi, call me Max", ["call me Max"]),
+        ("I'm 10 years old.", "I'm 11 now", ["I'm 11 now"]),
+        ("I'm 10 years old.", "I'm not ten, I'm eleven!", ["I'm eleven"]),
+        ("I live in Rome", "I moved to Paris.", ["I moved to Paris"]),
+        ("I live in Rome", "I don't live in Rome.", []),
+    ],
+)
+def test_a_statement_that_is_denied_is_forgotten(told: str, said: str, left: list[str]) -> None:
+    assert [b.content for b in _told(told, said).bullets()] == [f"Learner says: {words}" for words in left]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I don't understand.",
+        "I don't like this.",
+        "I'm not sure, I'm Stuck.",
+        "I'm not called Bob.",
+        "I don't have time.",
+        "I don't like long explanations.",
+        "I am not 10 minutes late.",
+    ],
+)
+def test_what_denies_nothing_that_is_kept_forgets_nothing(said: str) -> None:
+    told = (
+        "I don't like long explanations.",
+        "Call me Mia.",
+        "I'm 10 years old.",
+        "Remember that I like tea.",
+    )
+    known = _told(*told)
+    assert [each for each in read_statements(said, known, "t") if each.kind == "forget"] == []
+    assert {b.id for b in _told(*told, said).bullets()} == {b.id for b in known.bullets()}
+
+
+def test_a_denial_of_something_like_a_statement_changes_nothing_and_says_so() -> None:
+    known = _told("Remember that I have a dog called Rex.")
+    [found] = read_statements("I don't have a dog.", known, "t")
+    assert (found.words, found.operation) == ("I have a dog called Rex", None)
+    assert "nothing was changed" in found.why
+    assert "forget that ..." in found.why
+
+
+def test_a_sum_that_is_wrong_is_not_kept_and_the_right_one_is_said() -> None:
+    [found] = read_statements("Remember that 12 x 12 is 124.", Playbook(), "t")
+    assert found.why == "12 × 12 = 144, not 124"
 
 
 def test_no_longer_removes_a_preference() -> None:

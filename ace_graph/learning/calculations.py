@@ -1,0 +1,68 @@
+"""Calculations as people write them: "what is 7 x 8?", "12 x 12 is 124", and their exact values."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from ace_graph.learning.statements.sentences import sentences, skip
+from ace_graph.numerals import parse_number
+from ace_graph.tools.calculator import calculate, parse_result
+
+__all__ = ["calculation_in", "correction_of_sum", "value_of"]
+
+_LEAD = re.compile(
+    r"(?:and|so|ok|okay|please|now|what is|what's|whats|how much is|calculate|compute|evaluate|work out"
+    r"|solve)\b[ ,:]{0,3}"
+)
+_TIMES = re.compile(r"(?<=[\d) ])x(?=[\d( ])")
+_IN_WORDS = (
+    (" multiplied by ", "*"),
+    (" divided by ", "÷"),
+    (" times ", "*"),
+    (" plus ", "+"),
+    (" minus ", "-"),
+)
+_WRITTEN = re.compile(r"[\d.,+\-*/÷×·−^() ]+")
+_OPERATION = re.compile(r"[\d)] ?[+\-*/÷×·−^] ?[\d(.-]")
+_EQUALS = re.compile(r" (?:is|equals|makes|gives|are) | ?= ?", re.IGNORECASE)
+_MAX_CHARS = 300
+
+
+def calculation_in(question: str) -> str | None:
+    """Return the one calculation that a sentence of the question consists of, None for none or several."""
+    found = [each for each in (_written(s.text) for s in sentences(question)) if each is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def value_of(calculation: str) -> Fraction | None:
+    """Return the value of what `calculation_in` found, None where it has none."""
+    return parse_result(calculate(calculation))
+
+
+def correction_of_sum(claim: str) -> str | None:
+    """Return what is right where a text is one calculation with a wrong result ("12 x 12 is 124")."""
+    if len(claim) > _MAX_CHARS:
+        return None
+    sides = _EQUALS.split(claim)
+    asked = _written(sides[0]) if len(sides) == 2 else None
+    value = value_of(asked) if asked is not None else None
+    claimed = parse_number(sides[1]) if value is not None else None
+    if value is None or claimed is None or value == claimed:
+        return None
+    return f"{asked} = {value}, not {sides[1].strip()}"
+
+
+def _written(sentence: str) -> str | None:
+    if len(sentence) > _MAX_CHARS:
+        return None
+    calculation = sentence.casefold()
+    calculation = calculation[skip(_LEAD, calculation) :].rstrip(" ?=.!")
+    for words, sign in _IN_WORDS:
+        calculation = calculation.replace(words, f" {sign} ")
+    calculation = _TIMES.sub("*", calculation)
+    if _WRITTEN.fullmatch(calculation) is None or _OPERATION.search(calculation) is None:
+        return None
+    divisions = calculation.count("/") + calculation.count("÷")
+    two_ways = divisions > 1 and ("÷" in calculation or " / " in calculation)
+    return None if two_ways else calculation.replace("*", "×")
