@@ -118,11 +118,22 @@ async def propose_target(
 async def store_proposal(target: Target, proposal: Proposal) -> None:
     """Store a proposal for the playbook at a target. Raises ChangeRefused where too many are open."""
     playbooks, _ = checked_playbooks(target)
-    pending = await playbooks.proposals(target.key, "pending", 10 * MAX_OPEN)
-    if sum(each.is_open(proposal.at) for each in pending) >= MAX_OPEN:
+    await playbooks.check(target.key, Right.PROPOSE)
+    waiting = await _close_expired(target, proposal.at)
+    if waiting >= MAX_OPEN:
         raise ChangeRefused(f"{MAX_OPEN} proposals wait for a decision already: ask who may write to decide")
     await playbooks.put_proposal(proposal)
     audit_sharing("propose", proposal.by, playbook=target.key, proposal=proposal.proposal_id)
+
+
+async def _close_expired(target: Target, now: datetime) -> int:
+    """Refuse the proposals that have expired, so that few are pending; return how many are open."""
+    named = _named(target)
+    pending = await named.proposals(target.key, "pending", 10 * MAX_OPEN)
+    for each in pending:
+        if now >= each.expires:
+            await named.decide(each.model_copy(update={"state": "refused", "decided_at": now}), "pending")
+    return sum(each.is_open(now) for each in pending)
 
 
 async def proposals(

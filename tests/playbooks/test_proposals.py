@@ -93,6 +93,13 @@ async def test_a_proposal_expires(store: NamingStore) -> None:
     for decide in (playbooks.accept, playbooks.refuse):
         assert await refused(decide(store, NAME, made.proposal_id, owner=ADA, now=late)) is ProposalNotFound
     assert await kept(store) == ["Use /v1"]
+    (bullet,) = (await store.load(BOB)).playbook.bullets()
+    again = await playbooks.propose(store, FULL, [bullet.id], learner=BOB, now=late)
+    states = {
+        each.proposal_id: each.state
+        for each in await playbooks.proposals(store, NAME, owner=ADA, state=None, now=late)
+    }
+    assert states == {made.proposal_id: "refused", again.proposal_id: "pending"}
 
 
 async def test_who_may_not_write_decides_nothing(store: NamingStore) -> None:
