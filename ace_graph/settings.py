@@ -105,6 +105,9 @@ class Settings(BaseSettings):
     trace_days: Days = 30.0
     record_days: Annotated[Days, AfterValidator(_at_least_a_day)] = 90.0
     history_kept: int = Field(default=500, ge=1)
+    versions_kept: int = Field(default=5, ge=1)
+    versions_days: float = Field(default=90.0, ge=0, le=36_500)
+    versions_major: bool = True
     undo_days: Days = 30.0
     consolidate_threshold: int | None = Field(default=None, ge=0)
     consolidate_batch: int = Field(default=1000, ge=100, le=1000)

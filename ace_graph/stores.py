@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from ace_graph.errors import StoreUnavailable, StoreUrlError
-from ace_graph.memory.policy import DecayRates, Policy
+from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
 from ace_graph.memory.screening.secrets import redact_query
 from ace_graph.memory.stores.base import PendingStore, Store
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
@@ -71,6 +71,11 @@ def policy_of(settings: Settings) -> Policy:
         similarity=settings.curator_similarity,
         holdout_rate=settings.holdout_rate,
         history_kept=settings.history_kept,
+        versions=VersionRetention(
+            keep_latest=settings.versions_kept,
+            keep_all_major=settings.versions_major,
+            keep_days=settings.versions_days,
+        ),
         undo_days=settings.undo_days,
         consolidate_above=settings.consolidate_above,
         consolidate_batch=settings.consolidate_batch,

@@ -34,6 +34,7 @@ __all__ = [
     "NewToken",
     "begun_at",
     "check_age",
+    "check_expected",
     "check_not_forgotten",
     "commit_key",
     "is_current",
@@ -139,6 +140,12 @@ def is_current(base: Version, current: Version, *, base_clock: int, clock: int) 
     return (base.epoch, base.etag, base_clock) == (current.epoch, current.etag, clock)
 
 
+def check_expected(etag: str | None, current: Version) -> None:
+    """Raise PlaybookChanged where a change is for the content with another etag than the present one."""
+    if etag not in (None, current.etag):
+        raise PlaybookChanged("the playbook was changed since it was read: read it again, then change that")
+
+
 def begun_at(delta: Delta, record: TurnRecord | None) -> datetime:
     """Return the earliest moment in a commit.
 
@@ -184,8 +191,7 @@ def plan(
     `n` and the etag change with the content only, the access clock with every commit (a clear sets it to 0).
     Raises PlaybookChanged when the delta is for another version than `current`.
     """
-    if delta.expected_etag not in (None, current.version.etag):
-        raise PlaybookChanged("the playbook was changed since it was read: read it again, then change that")
+    check_expected(delta.expected_etag, current.version)
     effect = resolve(current, delta, policy, unknown)
     changed = bool(effect.changes)
     playbook = apply(current.playbook, effect)

@@ -20,7 +20,7 @@ from ace_graph.memory.sharing.grant import Grant, Subject
 from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store, checked_learner_id
-from ace_graph.memory.stores.playbooks import naming
+from ace_graph.memory.stores.playbooks import PlaybookStore, naming
 from ace_graph.playbooks.content import Content, adds_of, replacement, unknown_examples
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.target import Target, User, not_found, target_by_id, target_of
@@ -32,6 +32,8 @@ __all__ = [
     "Written",
     "create",
     "delete",
+    "edit_fields",
+    "edit_target",
     "get_playbook",
     "list_playbooks",
     "read",
@@ -201,18 +203,62 @@ async def update(
     return (await write(store, target, content, merge=merge, change=amends)).commit
 
 
-async def delete(store: Store, playbook_id: str, *, user: User = None) -> bool:
+async def edit_fields(
+    store: Store,
+    name: str,
+    owner: str | None = None,
+    *,
+    description: str | None = None,
+    scope: str | None = None,
+    user: User = None,
+) -> PlaybookEntry:
+    """Give a playbook another description or scope, which makes no version; return its entry.
+
+    Raises PlaybookNotFound, PlaybookForbidden for a `user` who does not own it, InvalidPlaybook for a field
+    that can't be used, and for `default`, which has none.
+    """
+    return await edit_target(await target_of(store, name, owner, user), description, scope)
+
+
+async def edit_target(target: Target, description: str | None, scope: str | None) -> PlaybookEntry:
+    """Do what `edit_fields` does, for the playbook at a target."""
+    if target.entry is None or target.named is None:
+        raise InvalidPlaybook("the own memory has no description and no scope: name a playbook")
+    held = target.entry
+    wanted = checked_entry(
+        held.playbook_id,
+        held.ref,
+        held.created_at,
+        description=held.description if description is None else description,
+        scope=held.scope if scope is None else scope,
+    )
+    stored = _for_caller(target, target.named)
+    scoped = None if scope is None else wanted.scope
+    if not await stored.set_fields(held.playbook_id, description, scoped):
+        raise not_found(target.ref.name)
+    return replace(held, description=wanted.description, scope=wanted.scope)
+
+
+async def delete(
+    store: Store, playbook_id: str, *, user: User = None, expected_etag: str | None = None
+) -> bool:
     """Delete a playbook with all of its versions and grants; False when there was none.
 
-    Raises InvalidPlaybook for `default`: `forget` deletes a learner's own memory. With a `user`, raises
-    PlaybookNotFound and PlaybookForbidden for one who does not own it.
+    With `expected_etag` it is deleted only with that content, else PlaybookChanged. Raises InvalidPlaybook
+    for `default`: `forget` deletes a learner's own memory. With a `user`, raises PlaybookNotFound and
+    PlaybookForbidden for one who does not own it.
     """
     if playbook_id == DEFAULT:
         raise InvalidPlaybook("the own memory can't be deleted as a playbook: forget the learner instead")
-    if user is None:
-        return await naming(store).playbooks.forget(playbook_id)
-    target = await target_by_id(store, playbook_id, user)
-    return await target.store.forget(target.key)
+    stored = naming(store).playbooks
+    if user is not None:
+        stored = _for_caller(await target_by_id(store, playbook_id, user), stored)
+    return await stored.forget(playbook_id, expected_etag)
+
+
+def _for_caller(target: Target, stored: PlaybookStore) -> PlaybookStore:
+    """Return the playbooks as the caller may change them: the store checks the right."""
+    return stored if target.asked is None else stored.asked(target.asked)
 
 
 async def read(store: Store, target: Target) -> NamedPlaybook:

@@ -14,7 +14,7 @@ from typing import Protocol, TypeGuard
 
 from ace_graph.errors import ConfigurationError
 from ace_graph.memory.catalogue.attaching import Loaded, Wanted
-from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
 from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.commit import Commit
@@ -96,6 +96,21 @@ class PlaybookStore(VersionedStore, Protocol):
         """Store the entry and its grants, and commit `delta`, atomically. All is new, or a repetition.
 
         Raises PlaybookExists where the owner has a playbook of that name, whoever created it first.
+        """
+        ...
+
+    async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
+        """Store another description or scope, under the playbook's lock; False where there is no playbook.
+
+        What is None stays as it is. That makes no version. A caller who asks needs the right to own.
+        """
+        ...
+
+    async def forget(self, learner_id: str, expected_etag: str | None = None) -> bool:
+        """Delete the playbook and all that is stored about it; False when there was none.
+
+        With `expected_etag` it is deleted only with that content, decided under its lock, else
+        PlaybookChanged.
         """
         ...
 

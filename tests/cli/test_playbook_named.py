@@ -43,6 +43,17 @@ def test_get_shows_everything_about_a_playbook(ace: Commands, advice: Path) -> N
     assert "description: calling the API" in ace.ok("playbook", "get", "--name", "api_client").out
 
 
+def test_a_description_and_a_scope_are_changed_later(ace: Commands) -> None:
+    ace.ok("playbook", "create", "api_client", "--description", "old")
+    told = ace.ok("playbook", "about", "--name", "api_client", "--description", "new").out
+    ace.ok("playbook", "about", "--name", "api_client", "--scope", "user")
+    shown = ace.ok("playbook", "get", "--name", "api_client", "--json").json
+    assert told == "api_client: scope agent, new\n"
+    assert (shown["description"], shown["scope"], shown["version"]) == ("new", "user", 1)
+    assert ace("playbook", "about", "--name", "api_client").code == 2
+    assert ace("playbook", "about", "--name", "default", "--scope", "user").code == 2
+
+
 def test_a_playbook_is_listed_beside_the_memory(ace: Commands) -> None:
     assert "no playbook" in ace.ok("playbook", "list").err
     ace.ok("playbook", "create", "api_client")

@@ -52,6 +52,10 @@ TABLE: dict[str, tuple[int, Call]] = {
     "grant": (Right.OWN, lambda store, _: playbooks.grant(store, FULL, "user:zoe", owner=BOB)),
     "revoke": (Right.OWN, lambda store, _: playbooks.revoke(store, FULL, "user:zoe", owner=BOB)),
     "collect": (Right.OWN, lambda store, _: playbooks.collect(store, FULL, owner=BOB)),
+    "edit_fields": (
+        Right.OWN,
+        lambda store, _: playbooks.edit_fields(store, FULL, BOB, description="x"),
+    ),
     "delete": (Right.OWN, lambda store, key: playbooks.delete(store, key, user=BOB)),
     "restore": (BELONGS, lambda store, _: playbooks.restore(store, 1, FULL, owner=BOB)),
     "consolidate": (BELONGS, lambda store, _: consolidate(store, FULL, BOB)),

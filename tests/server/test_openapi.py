@@ -43,7 +43,7 @@ ROUTES = {
     "/api/playbook": {"get", "post"},
     "/api/playbook/{bullet_id}": {"patch", "delete"},
     "/api/playbooks": {"get", "post"},
-    "/api/playbooks/{playbook_id}": {"get", "put", "delete"},
+    "/api/playbooks/{playbook_id}": {"get", "put", "patch", "delete"},
     "/api/playbooks/{playbook_id}/bullets": {"get", "post"},
     "/api/playbooks/{playbook_id}/bullets/{bullet_id}": {"get", "patch", "delete"},
     **{f"{place}/{name}": {"get"} for place in PLAYBOOK for name in READINGS},

@@ -21,6 +21,7 @@ from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.settings import Settings, variable_names
+from ace_graph.stores import policy_of
 from ace_graph.testing.conformance.writing import adding
 
 
@@ -137,3 +138,12 @@ def test_the_neo4j_driver_is_imported_when_it_is_needed_only() -> None:
 
 def test_no_public_name_is_hidden_by_a_module_of_that_name() -> None:
     assert [name for name in ace_graph.__all__ if find_spec(f"ace_graph.{name}")] == []
+
+
+def test_the_settings_say_which_versions_of_named_playbooks_stay() -> None:
+    given = Settings.model_validate(
+        {**Settings().model_dump(), "versions_kept": 2, "versions_days": 0, "versions_major": False}
+    )
+    kept = policy_of(given).of_playbooks().versions
+    assert (kept.keep_latest, kept.keep_days, kept.keep_all_major) == (2, 0, False)
+    assert policy_of(Settings()).versions == Policy().versions

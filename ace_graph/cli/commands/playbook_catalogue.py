@@ -19,7 +19,7 @@ from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.playbooks import Change, NamedPlaybook
-from ace_graph.playbooks.manage import Written, read, write
+from ace_graph.playbooks.manage import Written, edit_target, read, write
 from ace_graph.playbooks.target import Target
 from ace_graph.playbooks.worth import Worth, read_worth
 
@@ -165,6 +165,17 @@ def update(url: str | None, which: Which, file: Path, how: How, *, as_json: bool
         return
     _say(f"{which.name}: version {version.n} ({version.label}), {held}")
     _say_refused(reading, tuple(f"{each.id}: {each.why}" for each in done.refused))
+
+
+def about(
+    url: str | None, which: Which, description: str | None, scope: str | None, *, as_json: bool
+) -> None:
+    """Change the fields of a playbook, and print them."""
+    entry = on_playbook(url, which, lambda _, target: edit_target(target, description, scope))
+    if as_json:
+        print_json(entry_json(entry))
+        return
+    _say(f"{entry.name}: scope {entry.scope}, {entry.description or 'no description'}")
 
 
 def delete(url: str | None, which: Which) -> None:

@@ -122,6 +122,28 @@ def get(
 
 
 @playbook.command()
+def about(
+    named: Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="The playbook.")],
+    learner: Learner = DEFAULT_LEARNER,
+    description: Annotated[str | None, typer.Option(help="What it is about.")] = None,
+    scope: Annotated[Scope | None, typer.Option(help="Whom it is meant for.")] = None,
+    as_json: Json = False,
+    store: StoreUrl = None,
+) -> None:
+    """Give a named playbook another description or scope.
+
+    \b
+    ace-graph playbook about --name api_client --description "calling our own API"
+    """
+    from ace_graph.cli.commands import playbook_catalogue
+
+    if description is None and scope is None:
+        raise typer.BadParameter("say --description or --scope")
+    asked = scope.value if scope else None
+    playbook_catalogue.about(store, Which(learner, named), description, asked, as_json=as_json)
+
+
+@playbook.command()
 def update(
     file: File,
     named: Named = DEFAULT_NAME,

@@ -7,22 +7,34 @@ force one.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, HTTPException
+from fastapi import APIRouter, Depends, HTTPException, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
+from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, curate_target
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, BulletTag
 from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Distinguish, Merge, Quarantine, Release, Supersede, Tag
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.playbooks.bullets import restore_bullet
 from ace_graph.playbooks.target import check_owner
 from ace_graph.playbooks.versions import restore_target
+from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.change_reply import ChangeReply
-from ace_graph.server.routes.edit import Edit, PlaybookEdit, declare_playbook_id, refused
+from ace_graph.server.routes.edit import (
+    AUTHOR,
+    Edit,
+    Place,
+    PlaybookEdit,
+    PlaybookId,
+    declare_playbook_id,
+    refused,
+    tag_version,
+)
 from ace_graph.server.routes.playbook import BulletId
 from ace_graph.server.schemas import Text, WholeNumber
 
@@ -77,6 +89,36 @@ class RollbackBody(_Body):
     """Where to go back to."""
 
     version: Annotated[WholeNumber, Field(ge=0, description="A version that the history still holds.")]
+
+
+class CurateBody(_Body):
+    """The ids of reflections, as trajectories have them."""
+
+    reflections: Annotated[
+        list[Annotated[Text, Field(min_length=1, max_length=128)]],
+        Field(min_length=1, max_length=MAX_REFLECTIONS),
+    ]
+
+
+class BulletTextReply(_Body):
+    """A bullet's id and its text."""
+
+    id: str
+    text: str
+
+
+class CuratedReply(_Body):
+    """The difference that curating made. `by_rules`: the model curator failed, so the rules have decided."""
+
+    playbook_id: str
+    status: Literal["curated", "unchanged", "repeated"]
+    version: int
+    label: str
+    added: list[BulletTextReply]
+    updated: list[BulletTextReply]
+    removed: list[BulletTextReply]
+    refused: list[Rejection]
+    by_rules: bool
 
 
 @named.post("/merge", responses=error_responses(404, 408, 409, 412, 413))
@@ -165,6 +207,40 @@ async def release(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     """Let a bullet out of quarantine, into prompts. Read it first: `?status=quarantined`."""
     wanted = Release(bullet_id=bullet_id)
     return await edit.commit(await edit.load(), [wanted], "released over HTTP")
+
+
+@named.post("/curate", responses=error_responses(404, 408, 409, 413))
+async def curate(
+    playbook_id: PlaybookId,
+    body: CurateBody,
+    target: Place,
+    learner: Learner,
+    services: ServicesDep,
+    response: Response,
+) -> CuratedReply:
+    """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
+    check_owner(target)
+    done = await curate_target(
+        services.store,
+        target,
+        learner,
+        body.reflections,
+        resources=services.resources,
+        author=AUTHOR,
+        clock=services.clock.now,
+    )
+    tag_version(response, done.version)
+    return CuratedReply(
+        playbook_id=playbook_id,
+        status=done.status,
+        version=done.version.n,
+        label=str(done.version.label),
+        added=[BulletTextReply(**each._asdict()) for each in done.added],
+        updated=[BulletTextReply(**each._asdict()) for each in done.updated],
+        removed=[BulletTextReply(**each._asdict()) for each in done.removed],
+        refused=list(done.refused),
+        by_rules=done.problem is not None,
+    )
 
 
 async def go_back(edit: Edit, version: int) -> Commit:

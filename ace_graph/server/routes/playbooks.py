@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, Self, cast
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ace_graph import playbooks
-from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, curate_target
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, MemoryType, Polarity
 from ace_graph.memory.catalogue.entry import MAX_DESCRIPTION_CHARS, PlaybookEntry, Scope, Visibility
 from ace_graph.memory.catalogue.name import DEFAULT, MAX_NAME_CHARS
@@ -24,15 +23,16 @@ from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add
 from ace_graph.playbooks import Change
-from ace_graph.playbooks.manage import Written, read, write
+from ace_graph.playbooks.manage import Written, edit_target, read, write
 from ace_graph.playbooks.sharing import SharedEntry, shared_with
-from ace_graph.playbooks.target import check_owner, not_found
+from ace_graph.playbooks.target import not_found
 from ace_graph.playbooks.templates import TemplateName
 from ace_graph.playbooks.versions import list_target
 from ace_graph.server.dependencies import Learner, ServicesDep, User
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.edit import (
     AUTHOR,
+    Absent,
     Edit,
     IdempotencyKey,
     Place,
@@ -92,6 +92,26 @@ class CreateBody(_Body):
     visibility: Visibility = "private"
     bullets: Bullets = []
     template: TemplateName | None = None
+
+
+class AboutPatch(_Body):
+    """The fields to change, at least one."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"anyOf": [{"required": ["description"]}, {"required": ["scope"]}]},
+    )
+
+    description: Annotated[Text, Field(max_length=MAX_DESCRIPTION_CHARS)] | Absent = None
+    scope: Scope | Absent = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        given = self.model_fields_set
+        if not given or any(getattr(self, name) is None for name in given):
+            raise ValueError("must say a description or a scope")
+        return self
 
 
 class UpdateBody(_Body):
@@ -173,36 +193,6 @@ class VersionsReply(_Body):
     """The versions, the newest first."""
 
     versions: list[VersionReply]
-
-
-class CurateBody(_Body):
-    """The ids of reflections, as trajectories have them."""
-
-    reflections: Annotated[
-        list[Annotated[Text, Field(min_length=1, max_length=128)]],
-        Field(min_length=1, max_length=MAX_REFLECTIONS),
-    ]
-
-
-class BulletTextReply(_Body):
-    """A bullet's id and its text."""
-
-    id: str
-    text: str
-
-
-class CuratedReply(_Body):
-    """The difference that curating made. `by_rules`: the model curator failed, so the rules have decided."""
-
-    playbook_id: str
-    status: Literal["curated", "unchanged", "repeated"]
-    version: int
-    label: str
-    added: list[BulletTextReply]
-    updated: list[BulletTextReply]
-    removed: list[BulletTextReply]
-    refused: list[Rejection]
-    by_rules: bool
 
 
 @routes.get("", responses=error_responses())
@@ -287,13 +277,22 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
     return _written(playbook_id, done, edit)
 
 
+@named.patch("", responses=error_responses(404, 408, 409, 412, 413))
+async def edit_about(body: AboutPatch, edit: PlaybookEdit) -> EntryReply:
+    """Give a named playbook another description or scope. That makes no version."""
+    base = await edit.load()
+    entry = await edit_target(edit.target, body.description, body.scope)
+    tag_version(edit.response, base.version)
+    return _entry(replace(entry, version=base.version))
+
+
 @named.delete("", status_code=204, responses=error_responses(404, 409, 412))
 async def delete(playbook_id: PlaybookId, edit: PlaybookEdit) -> None:
     """Delete a named playbook for good. The own memory is deleted with the learner only."""
-    if edit.if_match is not None:
-        await edit.load()
+    etag = None if edit.if_match is None else (await edit.load()).version.etag
     key = DEFAULT if edit.target.entry is None else edit.target.key
-    if not await playbooks.delete(edit.services.store, key, user=edit.user):
+    store = edit.services.store
+    if not await playbooks.delete(store, key, user=edit.user, expected_etag=etag):
         raise not_found(playbook_id)
 
 
@@ -324,40 +323,6 @@ async def rollback(playbook_id: PlaybookId, body: RollbackBody, edit: PlaybookEd
     What comes back is screened by the present rules.
     """
     return _written(playbook_id, Written(await go_back(edit, body.version)), edit)
-
-
-@named.post("/curate", responses=error_responses(404, 408, 409, 413))
-async def curate(
-    playbook_id: PlaybookId,
-    body: CurateBody,
-    target: Place,
-    learner: Learner,
-    services: ServicesDep,
-    response: Response,
-) -> CuratedReply:
-    """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
-    check_owner(target)
-    done = await curate_target(
-        services.store,
-        target,
-        learner,
-        body.reflections,
-        resources=services.resources,
-        author=AUTHOR,
-        clock=services.clock.now,
-    )
-    tag_version(response, done.version)
-    return CuratedReply(
-        playbook_id=playbook_id,
-        status=done.status,
-        version=done.version.n,
-        label=str(done.version.label),
-        added=[BulletTextReply(**each._asdict()) for each in done.added],
-        updated=[BulletTextReply(**each._asdict()) for each in done.updated],
-        removed=[BulletTextReply(**each._asdict()) for each in done.removed],
-        refused=list(done.refused),
-        by_rules=done.problem is not None,
-    )
 
 
 def _adds(bullets: Sequence[BulletBody]) -> list[Add]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from uuid import uuid4
 
 from ace_graph.errors import LearnerForgotten, PlaybookChanged, PlaybookExists
@@ -56,6 +57,41 @@ async def _created(store: NamingStore, owner: str | None, name: str = "api_clien
 
 async def _labels(playbooks: PlaybookStore, playbook_id: str) -> list[str]:
     return [str(version.label) for version in await playbooks.versions(playbook_id)]
+
+
+async def a_description_and_a_scope_are_replaced(subject: Subject) -> None:
+    """Without a version, and for others to see at once; False where there is no such playbook."""
+    owner = new_learner()
+    async with _opened(subject) as store, _opened(subject) as other:
+        playbook_id = await _created(store, owner, "api_client", "Draw a bar")
+        before = await store.playbooks.entry(playbook_id)
+        assert await store.playbooks.set_fields(playbook_id, "how to draw", "user")
+        found = await other.playbooks.find(PlaybookRef(owner, "api_client"))
+        assert before is not None
+        assert found == replace(before, description="how to draw", scope="user")
+        assert await other.playbooks.set_fields(playbook_id, None, "agent")
+        assert await other.playbooks.set_fields(playbook_id, "", None)
+        assert await store.playbooks.entry(playbook_id) == replace(before, description="", scope="agent")
+        assert not await store.playbooks.set_fields(str(uuid4()), "how to draw", "user")
+
+
+async def a_playbook_is_deleted_with_the_content_that_was_read(subject: Subject) -> None:
+    """With another etag it stays, whole; without one it is deleted whatever it holds."""
+    async with _opened(subject) as store, _opened(subject) as other:
+        playbook_id = await _created(store, new_learner(), "api_client", "Draw a bar")
+        read = (await store.playbooks.load(playbook_id)).version.etag
+        await write(other.playbooks, playbook_id, adding("Estimate the result"))
+        try:
+            await store.playbooks.forget(playbook_id, read)
+        except PlaybookChanged:
+            pass
+        else:
+            raise AssertionError("a stale deletion must be refused")
+        assert len(contents(await other.playbooks.load(playbook_id))) == 2
+        newest = (await other.playbooks.load(playbook_id)).version.etag
+        assert await store.playbooks.forget(playbook_id, newest)
+        assert not await store.playbooks.forget(playbook_id, newest)
+        assert await other.playbooks.entry(playbook_id) is None
 
 
 async def a_created_playbook_is_found(subject: Subject) -> None:

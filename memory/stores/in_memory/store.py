@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from ace_graph.errors import PlaybookExists
 from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
-from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
 from ace_graph.memory.catalogue.name import DEFAULT, PlaybookRef
-from ace_graph.memory.commit import Commit, NewToken
+from ace_graph.memory.commit import Commit, NewToken, check_expected
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
@@ -313,6 +313,33 @@ class InMemoryPlaybooks(InMemoryNamespace):
     def _commit(self, request: CommitRequest) -> Commit:
         self._check(Right.WRITE)
         return super()._commit(request)
+
+    async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
+        """Store another description and scope; see `PlaybookStore.set_fields`."""
+
+        def put() -> bool:
+            self._check(Right.OWN)
+            held = self._named.entries.get(playbook_id)
+            if held is not None:
+                about = held.description if description is None else description
+                self._named.entries[playbook_id] = replace(held, description=about, scope=scope or held.scope)
+            return held is not None
+
+        return await self._on_portal(put)
+
+    async def forget(self, learner_id: str, expected_etag: str | None = None) -> bool:
+        """Delete a playbook; see `PlaybookStore.forget`."""
+
+        key = checked_learner_id(learner_id)
+
+        def delete() -> bool:
+            self._check(Right.OWN)
+            held = self._learners.get(key)
+            if held is not None:
+                check_expected(expected_etag, held.snapshot.version)
+            return self._forget(key)
+
+        return await self._on_portal(delete)
 
     def _forget(self, learner: str) -> bool:
         self._check(Right.OWN)

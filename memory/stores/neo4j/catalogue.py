@@ -41,6 +41,7 @@ __all__ = [
     "read_content_at",
     "read_entry",
     "read_versions",
+    "set_fields",
     "wanted_rows",
 ]
 
@@ -61,6 +62,12 @@ RETURN 'default' AS playbook_id, m.user_id AS owner, 'default' AS name, m.create
 """A learner's memory as an entry; runs in the namespace of learners."""
 
 GET: Final = f"MATCH (m:AceMemoryState {{user_id: $uid}}) WHERE m.owner_name IS NOT NULL RETURN {_ENTRY}"
+
+SET_FIELDS: Final = """
+MATCH (m:AceMemoryState {user_id: $uid}) WHERE m.owner_name IS NOT NULL
+SET m.description = coalesce($description, m.description), m.scope = coalesce($scope, m.scope)
+RETURN m.user_id AS playbook_id
+"""
 
 ENTRIES: Final = f"""
 MATCH (m:AceMemoryState) WHERE m.owner = $owner AND m.name_key > $after
@@ -128,6 +135,12 @@ CALL (m) {
 }
 """
 """Replace the contents that are kept; the caller holds the lock."""
+
+
+async def set_fields(run: Runner, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
+    """Replace the description and the scope of an entry; False where there is none."""
+    rows = await fetch(run, SET_FIELDS, uid=playbook_id, description=description, scope=scope)
+    return bool(rows)
 
 
 async def find_entry(run: Runner, ref: PlaybookRef) -> PlaybookEntry | None:

@@ -8,15 +8,13 @@ from datetime import datetime
 from typing import Self, TypeVar
 
 from ace_graph.errors import StoreError
-from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.commit import Commit, History, NewToken
+from ace_graph.memory.commit import Commit, History, NewToken, check_expected
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.sharing.asked import Asked
-from ace_graph.memory.sharing.grant import Grant
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
@@ -33,6 +31,7 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     check_right,
     delete_owned,
     read_content_at,
+    read_entry,
     read_versions,
 )
 from ace_graph.memory.stores.neo4j.commit import commit_once, lock
@@ -78,31 +77,19 @@ class Neo4jNamespace:
         pending: Pending | PendingItem | None = None,
     ) -> Commit:
         """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
-        learner = checked_learner_id(learner_id)
-        return await self._write_commit(learner, delta, base, record, pending)
-
-    async def _write_commit(
-        self,
-        learner: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None = None,
-        pending: Pending | PendingItem | None = None,
-        entry: PlaybookEntry | None = None,
-        grants: tuple[Grant, ...] = (),
-    ) -> Commit:
         request = CommitRequest(
-            learner,
+            checked_learner_id(learner_id),
             delta,
             base,
             record,
             pending,
             self.policy,
             self._new_token,
-            entry,
-            grants,
-            self._asked,
+            asked=self._asked,
         )
+        return await self._commit_request(request)
+
+    async def _commit_request(self, request: CommitRequest) -> Commit:
         return await portal().run(self._commit(request), shielded=True)
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
@@ -184,8 +171,8 @@ class Neo4jNamespace:
 
         return await self._write(read)
 
-    async def forget(self, learner_id: str) -> bool:
-        """Delete everything stored about the learner; see `Store.forget`.
+    async def forget(self, learner_id: str, expected_etag: str | None = None) -> bool:
+        """Delete everything stored about the learner; see `Store.forget`, `PlaybookStore.forget`.
 
         Deletes the learner's User node too if this store created it and nothing was added to it, and the
         playbooks that the learner owns.
@@ -194,9 +181,12 @@ class Neo4jNamespace:
 
         async def delete(link: Link) -> bool:
             async with self.connection.transaction(link) as transaction:
-                if self._asked is not None:
+                if self._asked is not None or expected_etag is not None:
                     await lock(transaction, learner)
+                if self._asked is not None:
                     await check_right(transaction, self._asked, Right.OWN)
+                if expected_etag is not None and (entry := await read_entry(transaction, learner)):
+                    check_expected(expected_etag, entry.version)
                 rows = await fetch(transaction, cypher.DELETE_LEARNER, uid=learner)
                 found = any(row["found"] is True for row in rows)
                 if transaction.namespace == "learners":

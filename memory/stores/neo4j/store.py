@@ -18,7 +18,7 @@ from neo4j.exceptions import ConstraintError
 
 from ace_graph.errors import PlaybookExists, StoreError
 from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
-from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.commit import Commit, NewToken
 from ace_graph.memory.delta.operations import Delta
@@ -30,6 +30,7 @@ from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id, random_token
+from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j import sharing
 from ace_graph.memory.stores.neo4j.catalogue import (
@@ -40,6 +41,7 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     list_entries,
     list_shared,
     read_entry,
+    set_fields,
     wanted_rows,
 )
 from ace_graph.memory.stores.neo4j.commit import lock
@@ -163,8 +165,11 @@ class Neo4jPlaybooks(Neo4jNamespace):
     async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
         """Store a new playbook; see `PlaybookStore.create`."""
         key = checked_learner_id(entry.playbook_id)
+        request = CommitRequest(
+            key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants, self._asked
+        )
         try:
-            return await self._write_commit(key, delta, Snapshot(), entry=entry, grants=grants)
+            return await self._commit_request(request)
         except StoreError as error:
             if isinstance(error.__cause__, ConstraintError):
                 raise PlaybookExists(
@@ -192,6 +197,12 @@ class Neo4jPlaybooks(Neo4jNamespace):
             playbook_id,
             lambda run: sharing.list_grants(run, playbook_id, max(0, limit), after),
             Right.OWN,
+        )
+
+    async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
+        """Store another description and scope; see `PlaybookStore.set_fields`."""
+        return await self._locked(
+            playbook_id, lambda run: set_fields(run, playbook_id, description, scope), Right.OWN
         )
 
     async def put_grant(self, grant: Grant) -> None:

@@ -43,6 +43,7 @@ __all__ = [
     "read_entries",
     "read_entry",
     "read_versions",
+    "set_fields",
 ]
 
 _ENTRY = """
@@ -81,6 +82,16 @@ def add_entry(tables: Tables, entry: PlaybookEntry) -> None:
         )
     except sqlite3.IntegrityError as error:
         raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name") from error
+
+
+def set_fields(tables: Tables, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
+    """Replace the description and the scope of an entry; False where there is none."""
+    done = tables.execute(
+        "UPDATE ace_named_catalogue SET description = coalesce(?, description), scope = coalesce(?, scope) "
+        "WHERE playbook_id = ?",
+        (description, scope, playbook_id),
+    )
+    return done.rowcount > 0
 
 
 def find_entry(tables: Tables, ref: PlaybookRef) -> PlaybookEntry | None:

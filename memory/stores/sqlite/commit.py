@@ -5,7 +5,14 @@ from __future__ import annotations
 import sqlite3
 from contextlib import suppress
 
-from ace_graph.memory.commit import Commit, begun_at, check_age, check_not_forgotten, is_current
+from ace_graph.memory.commit import (
+    Commit,
+    begun_at,
+    check_age,
+    check_expected,
+    check_not_forgotten,
+    is_current,
+)
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.sharing.right import Right
@@ -95,16 +102,21 @@ def _is_current(base: Snapshot, start: Snapshot, head: Head) -> bool:
     return is_current(start.version, head.version, base_clock=clock, clock=head.access_clock)
 
 
-def delete_all(tables: Tables, learner: str, asked: Asked | None = None) -> bool:
+def delete_all(
+    tables: Tables, learner: str, asked: Asked | None = None, expected_etag: str | None = None
+) -> bool:
     """Delete what is stored under the key, and empty the write-ahead log, which still holds older states.
 
     With a learner go the playbooks that the learner owns, the grants to the learner and the memberships in
     teams, with a playbook its entry in the catalogue and the grants on it. Raises PlaybookNotFound and
-    PlaybookForbidden for a caller who may not delete the playbook.
+    PlaybookForbidden for a caller who may not delete the playbook, PlaybookChanged for another etag than
+    the expected one.
     """
     with writing(tables.connection):
         if asked is not None:
             check_right(tables, asked, Right.OWN)
+        if (held := read_head(tables, learner).version).epoch is not None:
+            check_expected(expected_etag, held)
         found = delete_learner(tables, learner)
         for playbook_id in delete_entries(tables, learner):
             delete_sharing(tables, playbook_id)

@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Self, TypeVar
 
-from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.commit import Commit, History, NewToken
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
@@ -22,7 +21,6 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
 from ace_graph.memory.sharing.asked import Asked
-from ace_graph.memory.sharing.grant import Grant
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
@@ -92,31 +90,19 @@ class SQLiteNamespace:
         pending: Pending | PendingItem | None = None,
     ) -> Commit:
         """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
-        learner = checked_learner_id(learner_id)
-        return await self._write_commit(learner, delta, base, record, pending)
-
-    async def _write_commit(
-        self,
-        learner: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None = None,
-        pending: Pending | PendingItem | None = None,
-        entry: PlaybookEntry | None = None,
-        grants: tuple[Grant, ...] = (),
-    ) -> Commit:
         request = CommitRequest(
-            learner,
+            checked_learner_id(learner_id),
             delta,
             base,
             record,
             pending,
             self.policy,
             self._new_token,
-            entry,
-            grants,
-            self._asked,
+            asked=self._asked,
         )
+        return await self._commit_request(request)
+
+    async def _commit_request(self, request: CommitRequest) -> Commit:
         return await portal().run(self._commit(request), shielded=True)
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
@@ -186,10 +172,10 @@ class SQLiteNamespace:
         learner = checked_learner_id(learner_id)
         return await self._read(lambda tables: read_export(tables, learner), Right.OWN)
 
-    async def forget(self, learner_id: str) -> bool:
-        """Delete everything stored about the learner; see `Store.forget`."""
+    async def forget(self, learner_id: str, expected_etag: str | None = None) -> bool:
+        """Delete everything stored about the learner; see `Store.forget`, `PlaybookStore.forget`."""
         learner = checked_learner_id(learner_id)
-        return await portal().run(self._forget(learner), shielded=True)
+        return await portal().run(self._forget(learner, expected_etag), shielded=True)
 
     async def clean(
         self,
@@ -280,9 +266,9 @@ class SQLiteNamespace:
             slot.result = commit.snapshot
         return commit
 
-    async def _forget(self, learner: str) -> bool:
+    async def _forget(self, learner: str, expected_etag: str | None) -> bool:
         return await self._file.connections().writer.run(
-            lambda link: delete_all(self._tables(link), learner, self._asked)
+            lambda link: delete_all(self._tables(link), learner, self._asked, expected_etag)
         )
 
 

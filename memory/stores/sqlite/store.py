@@ -11,7 +11,7 @@ from copy import copy
 from pathlib import Path
 
 from ace_graph.memory.catalogue.attaching import Loaded, Wanted
-from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.commit import Commit, NewToken
 from ace_graph.memory.delta.operations import Delta
@@ -23,6 +23,7 @@ from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id, random_token
+from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.sqlite import sharing
 from ace_graph.memory.stores.sqlite.catalogue import (
     find_entry,
@@ -33,6 +34,7 @@ from ace_graph.memory.stores.sqlite.catalogue import (
     put_proposal,
     read_attached,
     read_entry,
+    set_fields,
 )
 from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.file import SQLiteFile
@@ -122,7 +124,10 @@ class SQLitePlaybooks(SQLiteNamespace):
     async def create(self, entry: PlaybookEntry, delta: Delta, grants: tuple[Grant, ...] = ()) -> Commit:
         """Store a new playbook; see `PlaybookStore.create`."""
         key = checked_learner_id(entry.playbook_id)
-        return await self._write_commit(key, delta, Snapshot(), entry=entry, grants=grants)
+        request = CommitRequest(
+            key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants, self._asked
+        )
+        return await self._commit_request(request)
 
     async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
         """Return grants of a playbook; see `PlaybookStore.grants`."""
@@ -143,6 +148,12 @@ class SQLitePlaybooks(SQLiteNamespace):
     ) -> tuple[tuple[PlaybookEntry, tuple[Grant, ...]], ...]:
         """Return playbooks that are shared; see `PlaybookStore.shared_with`."""
         return await self._read(lambda tables: list_shared(tables, subjects, max(0, limit), after))
+
+    async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
+        """Store another description and scope; see `PlaybookStore.set_fields`."""
+        return await self._write(
+            lambda tables: set_fields(tables, playbook_id, description, scope), Right.OWN
+        )
 
     async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
         """Return the entry of an owner and a name; see `PlaybookStore.find`."""
