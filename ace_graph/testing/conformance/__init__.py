@@ -12,7 +12,7 @@ lines of pytest:
 
 The verb `damage` needs a `DamageableSubject`; `pending`, `amend`, `trajectories` and `references` need a
 store with the optional part for learning in the background (`PendingStore`), `cleaning` one that can be
-cleaned (`CleanableStore`), `playbooks` and `sharing` one with named playbooks (`NamingStore`;
+cleaned (`CleanableStore`), `playbooks`, `sharing` and `proposals` one with named playbooks (`NamingStore`;
 `store.playbooks` is a store that passes the other verbs, too). `cases(*CORE_VERBS)` leaves these out, and
 `cases("load", "commit")` takes some verbs only.
 

@@ -36,6 +36,7 @@ VERBS = (
     "cleaning",
     "playbooks",
     "sharing",
+    "proposals",
 )
 
 OPTIONAL_VERBS = (
@@ -47,6 +48,7 @@ OPTIONAL_VERBS = (
     "cleaning",
     "playbooks",
     "sharing",
+    "proposals",
 )
 CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
 """What every store has to keep, whatever its subject and its store can do beyond it."""

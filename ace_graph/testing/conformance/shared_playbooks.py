@@ -1,0 +1,85 @@
+"""What the cases about sharing begin with: shared playbooks, callers, and the errors that they get.
+
+Does not: hold a case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from uuid import uuid4
+
+from ace_graph.errors import AceError
+from ace_graph.memory.catalogue.entry import checked_entry
+from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.delta.operations import Add, Delta, Reset
+from ace_graph.memory.sharing.asked import Asked, Caller
+from ace_graph.memory.sharing.grant import Grant, Relation, Subject
+from ace_graph.memory.sharing.proposal import Proposal, Trust
+from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, keeps_playbooks
+from ace_graph.testing.conformance.case import Subject as Database
+from ace_graph.testing.conformance.writing import NOON, adding, rewriting
+
+__all__ = ["asked_by", "created", "error_of", "grant_of", "opened", "proposal_of", "seen_by", "unread"]
+
+
+@asynccontextmanager
+async def opened(subject: Database) -> AsyncGenerator[NamingStore]:
+    """Open a store that has named playbooks. Raises AssertionError for one that lacks them."""
+    async with subject.open() as store:
+        assert keeps_playbooks(store), "the store lacks a method of NamingStore"
+        yield store
+
+
+async def created(store: NamingStore, owner: str, *texts: str, grants: tuple[Grant, ...] = ()) -> str:
+    """Create a playbook of an owner, and return its id."""
+    entry = checked_entry(str(uuid4()), PlaybookRef(owner, "api_client"), NOON)
+    granted = tuple(Grant(each.subject, each.relation, entry.playbook_id, owner, NOON) for each in grants)
+    first: Delta = rewriting(Reset(), *(Add(content=text) for text in texts))
+    await store.playbooks.create(entry, first, granted)
+    return entry.playbook_id
+
+
+def grant_of(playbook_id: str, to: str, relation: Relation = "viewer", by: str = "owner") -> Grant:
+    """Return a grant on a playbook."""
+    return Grant(Subject.parse(to), relation, playbook_id, by, NOON)
+
+
+def proposal_of(playbook_id: str, proposal_id: str, by: str = "bob") -> Proposal:
+    """Return a pending proposal for a playbook."""
+    return Proposal(
+        proposal_id=proposal_id,
+        playbook_id=playbook_id,
+        delta=adding("Draw a bar"),
+        lineage=("bob/gen-00001",),
+        trust=Trust.PROVEN,
+        by=by,
+        at=NOON,
+        expires=NOON + timedelta(days=30),
+    )
+
+
+def asked_by(playbook_id: str, user: str, *teams: str) -> Asked:
+    """Return a caller who asks for a playbook."""
+    return Asked(playbook_id, Caller(user, frozenset(teams)), "theirs/api_client")
+
+
+def seen_by(store: NamingStore, playbook_id: str, user: str, *teams: str) -> PlaybookStore:
+    """Return the playbooks as a caller may use one of them."""
+    return store.playbooks.asked(asked_by(playbook_id, user, *teams))
+
+
+async def error_of(call: Awaitable[object]) -> AceError | None:
+    """Return the error that a call raises, None where it raises none."""
+    try:
+        await call
+    except AceError as error:
+        return error
+    return None
+
+
+def unread(version: Version) -> Snapshot:
+    """Return a base that says nothing but which playbook it is of."""
+    return Snapshot(version=Version(epoch=version.epoch))
