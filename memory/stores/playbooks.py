@@ -131,6 +131,10 @@ class PlaybookStore(VersionedStore, Protocol):
         """Return at most `limit` entries of one owner in the order of their name keys, after `after`."""
         ...
 
+    async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return at most `limit` learners who own playbooks, in the order of their ids, after `after`."""
+        ...
+
     async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
         """Return at most `limit` grants of a playbook in the order of the subjects' texts, after `after`."""
         ...

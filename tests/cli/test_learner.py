@@ -52,3 +52,23 @@ def test_a_person_at_a_terminal_is_asked_first(ace: Commands) -> None:
         terminal.expect("Deleted everything")
         assert terminal.end() == 0
     assert ace.bullets("ann") == []
+
+
+def test_owners_of_playbooks_without_a_memory_are_listed(ace: Commands) -> None:
+    ace.ok("playbook", "add", "Draw a picture first", "--learner", "ben")
+    for learner in ("ada", "ben", "cleo"):
+        ace.ok("playbook", "create", "maths", "--learner", learner)
+    listed = ace.ok("learner", "list", "--json").json
+    assert [(each["learner"], each["version"]) for each in listed["learners"]] == [
+        ("ada", None),
+        ("ben", 1),
+        ("cleo", None),
+    ]
+    pages: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        page = ace.ok("learner", "list", "--limit", "1", "--after", after, "--json").json
+        pages += [each["learner"] for each in page["learners"]]
+        after = page["next"]
+    assert pages == ["ada", "ben", "cleo"]
+    assert "playbooks only" in ace.ok("learner", "list").out.splitlines()[0]

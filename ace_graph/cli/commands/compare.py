@@ -166,6 +166,7 @@ def _settings(variables: dict[str, str]) -> Settings:
         for name, value in variables.items()
     }
     # BaseSettings takes both; the type checkers see the fields only.
+    # The names are checked above; pydantic-settings types neither them nor its own `_env_file`.
     return Settings(_env_file=ENV_FILE, **named)  # type: ignore[call-arg, arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 

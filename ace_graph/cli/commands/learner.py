@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,13 +48,20 @@ def list_(
     from ace_graph.cli.terminal import console, print_json, printable
     from ace_graph.errors import ConfigurationError
     from ace_graph.memory.stores.base import can_clean
+    from ace_graph.memory.stores.playbooks import keeps_playbooks
 
-    async def read(opened: Store) -> tuple[LearnerSummary, ...]:
+    async def read(opened: Store) -> tuple[tuple[LearnerSummary, ...], tuple[str, ...]]:
         if not can_clean(opened):
             raise ConfigurationError(f"the store {opened.name} can't list its learners")
-        return await opened.learners(limit + 1, after)
+        learners = await opened.learners(limit + 1, after)
+        owners = await opened.playbooks.owners(limit + 1, after) if keeps_playbooks(opened) else ()
+        return learners, owners
 
-    found = on_store(store, read)
+    learners, owners = on_store(store, read)
+    known = {each.learner_id: each for each in learners}
+    complete = len(learners) <= limit  # beyond the last one that was read there may be more of them
+    names = {*known, *(o for o in owners if complete or o <= learners[-1].learner_id)}
+    found = [known.get(name) or _OwnerOnly(name) for name in sorted(names)]
     page = found[:limit]
     following = page[-1].learner_id if len(found) > limit else None
     if as_json:
@@ -61,8 +69,7 @@ def list_(
         return
     out = console()
     for each in page:
-        last = "no turn" if each.last_turn is None else f"{each.last_turn:%Y-%m-%d %H:%M}"
-        out.print(f"{last:<16}  version {each.version:<6} {printable(each.learner_id)}", soft_wrap=True)
+        out.print(f"{_summary_text(each)} {printable(each.learner_id)}", soft_wrap=True)
     if not page:
         print_notice("no learner is stored" if not after else f"no learner comes after {printable(after)}")
     elif following is not None:
@@ -142,7 +149,24 @@ def _settings(store: str | None) -> Settings:
     return settings if store is None else settings.model_copy(update={"store": store})
 
 
-def _summary_json(each: LearnerSummary) -> dict[str, object]:
+@dataclass(frozen=True)
+class _OwnerOnly:
+    """A learner of whom there are named playbooks and no memory."""
+
+    learner_id: str
+
+
+def _summary_text(each: LearnerSummary | _OwnerOnly) -> str:
+    if isinstance(each, _OwnerOnly):
+        return f"{'no turn':<16}  {'playbooks only':<14}"
+    last = "no turn" if each.last_turn is None else f"{each.last_turn:%Y-%m-%d %H:%M}"
+    return f"{last:<16}  version {each.version:<6}"
+
+
+def _summary_json(each: LearnerSummary | _OwnerOnly) -> dict[str, object]:
+    if isinstance(each, _OwnerOnly):
+        absent = dict.fromkeys(("version", "last_turn", "created_at", "changed_at"))
+        return {"learner": each.learner_id, **absent}
     moments = {"last_turn": each.last_turn, "created_at": each.created_at, "changed_at": each.changed_at}
     written = {name: None if moment is None else moment.isoformat() for name, moment in moments.items()}
     return {"learner": each.learner_id, "version": each.version, **written}

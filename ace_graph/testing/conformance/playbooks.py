@@ -75,6 +75,23 @@ async def a_description_and_a_scope_are_replaced(subject: Subject) -> None:
         assert not await store.playbooks.set_fields(str(uuid4()), "how to draw", "user")
 
 
+async def owners_are_listed_in_the_order_of_their_ids(subject: Subject) -> None:
+    """Each once, without the host, page by page, whether or not there is a memory of theirs."""
+    async with _opened(subject) as store:
+        owners = sorted(new_learner() for _ in range(3))
+        for owner in (*owners, owners[0]):
+            await _created(store, owner, f"n{uuid4()}")
+        await _created(store, None, f"n{uuid4()}")
+        found: list[str] = []
+        after = ""
+        while page := await store.playbooks.owners(2, after):
+            found += page
+            after = page[-1]
+        assert [each for each in found if each in owners] == owners
+        assert len(set(found)) == len(found)
+        assert "" not in found
+
+
 async def a_playbook_is_deleted_with_the_content_that_was_read(subject: Subject) -> None:
     """With another etag it stays, whole; without one it is deleted whatever it holds."""
     async with _opened(subject) as store, _opened(subject) as other:

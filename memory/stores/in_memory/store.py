@@ -314,6 +314,15 @@ class InMemoryPlaybooks(InMemoryNamespace):
         self._check(Right.WRITE)
         return super()._commit(request)
 
+    async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return who owns named playbooks; see `PlaybookStore.owners`."""
+
+        def found() -> list[str]:
+            return sorted({each.owner for each in self._named.entries.values() if each.owner})
+
+        listed = await self._on_portal(found)
+        return tuple(owner for owner in listed if owner > after)[: max(0, limit)]
+
     async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
         """Store another description and scope; see `PlaybookStore.set_fields`."""
 

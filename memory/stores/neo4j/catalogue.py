@@ -37,6 +37,7 @@ __all__ = [
     "find_entry",
     "keep_contents",
     "list_entries",
+    "list_owners",
     "list_shared",
     "read_content_at",
     "read_entry",
@@ -67,6 +68,11 @@ SET_FIELDS: Final = """
 MATCH (m:AceMemoryState {user_id: $uid}) WHERE m.owner_name IS NOT NULL
 SET m.description = coalesce($description, m.description), m.scope = coalesce($scope, m.scope)
 RETURN m.user_id AS playbook_id
+"""
+
+OWNERS: Final = """
+MATCH (m:AceMemoryState) WHERE m.owner > $after
+RETURN DISTINCT m.owner AS owner ORDER BY owner LIMIT $limit
 """
 
 ENTRIES: Final = f"""
@@ -135,6 +141,11 @@ CALL (m) {
 }
 """
 """Replace the contents that are kept; the caller holds the lock."""
+
+
+async def list_owners(run: Runner, limit: int, after: str) -> tuple[str, ...]:
+    """Return the learners who own named playbooks, in order."""
+    return tuple(str(row["owner"]) for row in await fetch(run, OWNERS, after=after, limit=limit))
 
 
 async def set_fields(run: Runner, playbook_id: str, description: str | None, scope: Scope | None) -> bool:

@@ -39,6 +39,7 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     find_entry,
     keep_contents,
     list_entries,
+    list_owners,
     list_shared,
     read_entry,
     set_fields,
@@ -198,6 +199,10 @@ class Neo4jPlaybooks(Neo4jNamespace):
             lambda run: sharing.list_grants(run, playbook_id, max(0, limit), after),
             Right.OWN,
         )
+
+    async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return who owns named playbooks; see `PlaybookStore.owners`."""
+        return await self._in_session(lambda run: list_owners(run, max(0, limit), after))
 
     async def set_fields(self, playbook_id: str, description: str | None, scope: Scope | None) -> bool:
         """Store another description and scope; see `PlaybookStore.set_fields`."""

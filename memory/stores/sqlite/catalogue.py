@@ -35,6 +35,7 @@ __all__ = [
     "find_entry",
     "keep_contents",
     "list_entries",
+    "list_owners",
     "list_shared",
     "put_grant",
     "put_proposal",
@@ -82,6 +83,15 @@ def add_entry(tables: Tables, entry: PlaybookEntry) -> None:
         )
     except sqlite3.IntegrityError as error:
         raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name") from error
+
+
+def list_owners(tables: Tables, limit: int, after: str) -> tuple[str, ...]:
+    """Return the learners who own named playbooks, in order."""
+    rows = tables.execute(
+        "SELECT DISTINCT owner FROM ace_named_catalogue WHERE owner > ? ORDER BY owner LIMIT ?",
+        (after, limit),
+    )
+    return tuple(owner for (owner,) in rows)
 
 
 def set_fields(tables: Tables, playbook_id: str, description: str | None, scope: Scope | None) -> bool:

@@ -29,6 +29,7 @@ from ace_graph.memory.stores.sqlite.catalogue import (
     find_entry,
     keep_contents,
     list_entries,
+    list_owners,
     list_shared,
     put_grant,
     put_proposal,
@@ -168,6 +169,10 @@ class SQLitePlaybooks(SQLiteNamespace):
     ) -> tuple[PlaybookEntry, ...]:
         """Return the entries of an owner; see `PlaybookStore.entries`."""
         return await self._read(lambda tables: list_entries(tables, owner, max(0, limit), after))
+
+    async def owners(self, limit: int = 100, after: str = "") -> tuple[str, ...]:
+        """Return who owns named playbooks; see `PlaybookStore.owners`."""
+        return await self._read(lambda tables: list_owners(tables, max(0, limit), after))
 
     async def put_proposal(self, proposal: Proposal) -> None:
         """Store a new proposal; see `PlaybookStore.put_proposal`."""
