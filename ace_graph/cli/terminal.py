@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from ace_graph.memory.evidence import Verdict
     from ace_graph.memory.playbook import Playbook
     from ace_graph.state import Judged, Learning
 
@@ -74,6 +75,9 @@ _MAX_TEXT = 70
 _MAX_REMOVED = 8
 
 
+_WAYS: Mapping[Verdict, str] = {"success": "for", "failure": "against"}
+
+
 def learning_summary(learning: Learning, playbook: Playbook | None = None) -> str:
     """Return "learned: ..." in ids, with the text of what is new."""
     if learning["unsaved"] is not None:
@@ -85,7 +89,7 @@ def learning_summary(learning: Learning, playbook: Playbook | None = None) -> st
     kept_back = learning["quarantined"]
     parts += [f"+ {_with_content(name, playbook)}" for name in learning["added"] if name not in kept_back]
     parts += [f"again {_with_content(name, playbook)}" for name in learning["updated"]]
-    parts += [f"voted on {', '.join(learning['tagged'])}"] if learning["tagged"] else []
+    parts += _votes_text(learning, playbook)
     parts += [f"{pair['kept']} absorbed {pair['gone']}" for pair in learning["merged"]]
     parts += [f"{pair['kept']} replaces {pair['gone']}" for pair in learning["superseded"]]
     gone = learning["removed"]
@@ -100,6 +104,19 @@ def _verdict_text(judged: Judged) -> str:
     if judged["verdict"] == "unknown":
         return "the answer before was checked, and stands"
     return f"your word on the answer before: {judged['verdict']}"
+
+
+def _votes_text(learning: Learning, playbook: Playbook | None) -> list[str]:
+    """Which way the turn's votes went: "voted for a, b", "voted against c"."""
+    judged, names = learning["feedback"], dict[str, list[str]]()
+    turns = [learning["turn_id"], *([judged["turn_id"]] if judged else [])]
+    held = playbook.votes if playbook else {}
+    votes = [vote for turn in turns if turn in held for vote in held[turn].values()]
+    for name in learning["tagged"]:
+        said = [vote.verdict for vote in votes if name in vote.bullet_ids]
+        way = _WAYS.get(said[-1], "on") if len(set(said)) == 1 else "on"
+        names.setdefault(way, []).append(name)
+    return [f"voted {way} {', '.join(ids)}" for way, ids in names.items()]
 
 
 def _with_content(bullet_id: str, playbook: Playbook | None) -> str:

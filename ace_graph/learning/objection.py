@@ -22,7 +22,7 @@ from ace_graph.numerals import Numeral, numerals
 from ace_graph.prompts import Prompts, data_block
 from ace_graph.spelled_numbers import normalize
 
-__all__ = ["ObjectionCheck", "check_objection", "told_check"]
+__all__ = ["ObjectionCheck", "check_objection", "corrects_form", "told_check"]
 
 _DENIED = re.compile(r",? (?:and |but )?not -?[\d.,/]{1,40}(?<=\d)")
 """What an answer that was defended says of the other value: "56, not 54"."""
@@ -59,15 +59,24 @@ def check_objection(earlier: JudgedTurn, votes: Mapping[EvidenceSource, Vote]) -
     asked = next(filter(None, map(calculation_in, (earlier.question, *earlier.asked_before))), None)
     value = value_of(asked) if asked is not None else None
     if asked is None or value is None:
-        return _earlier_check(earlier.answer, claimed, votes)
+        return None if corrects_form(earlier) else _earlier_check(votes)
     right = matches_ground_truth(_DENIED.sub("", earlier.answer), str(value))
+    if corrects_form(earlier):
+        return None
     if claimed is not None and claimed.value == value and right:
-        if not _as_written(claimed, earlier.answer):  # the form is corrected
-            return None
         return ObjectionCheck(right, "calculator", asked, str(value))
     if claimed is not None and claimed.value != value and not right:  # neither value is the right one
         return None
     return ObjectionCheck(right, "calculator", asked, str(value), feedback.correction or "")
+
+
+def corrects_form(earlier: JudgedTurn) -> bool:
+    """Whether the value given instead is that of the answer, written in another form (1 1/3 for 4/3)."""
+    correction = earlier.feedback.correction
+    claimed = _number(correction) if correction else None
+    if claimed is None or _as_written(claimed, earlier.answer):
+        return False
+    return matches_ground_truth(_DENIED.sub("", earlier.answer), str(claimed.value))
 
 
 def told_check(check: ObjectionCheck | None, prompts: Prompts) -> str:
@@ -85,18 +94,13 @@ def told_check(check: ObjectionCheck | None, prompts: Prompts) -> str:
     return prompts.render("objection", check=data_block("check", line))
 
 
-def _earlier_check(
-    answer: str, claimed: Numeral | None, votes: Mapping[EvidenceSource, Vote]
-) -> ObjectionCheck | None:
+def _earlier_check(votes: Mapping[EvidenceSource, Vote]) -> ObjectionCheck | None:
     """The check that judged the answer when it was given, if the answer passed the strongest there was."""
     source: EvidenceSource | None = next(
         (s for s in _STRONGER if s in votes and votes[s].verdict != "unknown"), None
     )
     if source is None or votes[source].verdict != "success":
         return None
-    same = claimed is not None and matches_ground_truth(answer, str(claimed.value))
-    if claimed is not None and same and not _as_written(claimed, answer):
-        return None  # the form is corrected
     return ObjectionCheck(right=True, by=source)
 
 

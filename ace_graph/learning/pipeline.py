@@ -221,7 +221,7 @@ def _votes(
         task.subject.turn_id,
         task.evidence,
         injected=task.subject.injected,
-        cited=task.subject.cited,
+        cited=task.subject.cited if task.blames else (),
         tags=(*curator_tags, *(reflected.reflection.bullet_tags if reflected else ())),
     )
     return [vote.model_copy(update={"refines": True}) for vote in votes] if late else votes
@@ -230,6 +230,8 @@ def _votes(
 def _lessons(
     task: LearningTask, reflected: ReflectionResult | None, votes: Sequence[Judge], first_ref: int
 ) -> list[Add]:
+    # A lesson about the form alone contests what was cited, although that gets no vote.
+    failed = votes if task.blames else _votes(task.model_copy(update={"blames": True}), reflected)
     return lessons_to_operations(
         [*task.found, *(reflected.lessons if reflected else ())],
         question=task.subject.question,
@@ -237,5 +239,5 @@ def _lessons(
         source=task.subject.turn_id,
         evidence=task.evidence,
         start=first_ref,
-        contests=failed_advice(votes, task.known),
+        contests=failed_advice(failed, task.known),
     )

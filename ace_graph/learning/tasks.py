@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ace_graph.errors import LearningError
 from ace_graph.evidence import from_json
 from ace_graph.learning.feedback import JudgedTurn, find_judged_turn, last_exchange
-from ace_graph.learning.objection import check_objection
+from ace_graph.learning.objection import check_objection, corrects_form
 from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflecting
@@ -117,7 +117,13 @@ def _previous_task(judged: JudgedTurn, state: ACEState, snapshot: Snapshot, run:
         checked = () if check.evidence is None else (check.evidence,)
         return LearningTask(subject=finished, evidence=checked, standing=standing, reflects=False)
     wanted = run.context.reflect_when != "never"
-    return LearningTask(subject=finished, evidence=(judged.evidence,), standing=standing, reflects=wanted)
+    return LearningTask(
+        subject=finished,
+        evidence=(judged.evidence,),
+        standing=standing,
+        reflects=wanted,
+        blames=not corrects_form(judged),
+    )
 
 
 def _finished_turn(
@@ -168,7 +174,8 @@ class LearningTask(BaseModel):
     """One finished turn to learn from. The field names are stored in pending work.
 
     `evidence` is voted on now; `standing` was known before and is voted on already. `reflects`: the reflector
-    is called. `found` are lessons from patterns, which need no reflector.
+    is called. `found` are lessons from patterns, which need no reflector. `blames`: a failure counts against
+    every bullet that the answer cites; where the form alone was wrong, those that the reflector tags.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -178,6 +185,7 @@ class LearningTask(BaseModel):
     standing: tuple[Evidence, ...] = ()
     reflects: bool = True
     found: tuple[Lesson, ...] = ()
+    blames: bool = True
 
     @property
     def known(self) -> tuple[Evidence, ...]:

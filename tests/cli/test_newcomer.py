@@ -135,3 +135,15 @@ def test_a_checked_answer_is_defended_as_often_as_it_is_attacked(ace: Commands, 
     assert out.count("The answer is 56.") == 4
     assert "failure" not in out
     assert _kept(ace) == set()
+
+
+def test_a_correction_of_the_form_blames_no_method(ace: Commands) -> None:
+    out = ace.ok("chat", stdin="What is 5/6 + 1/4?\nThat's right.\n").out
+    assert "+ str-00001 Rewrite both fractions" in out
+    out = ace.ok(
+        "chat", stdin="What is 1/2 + 5/6?\nit should be 1 1/3\nWhat is 2/3 + 1/4?\nThat's right.\n"
+    ).out
+    assert "You are right, 4/3 should be written 1 1/3 here." in out
+    assert "voted against" not in out
+    assert "voted for str-00001" in out
+    assert {bullet["id"]: bullet["harmful"] for bullet in ace.bullets()}["str-00001"] == 0
