@@ -7,7 +7,17 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-__all__ = ["DEFAULT_LEARNER", "DEFAULT_NAME", "Base", "Json", "Learner", "Named", "StoreUrl", "Which"]
+__all__ = [
+    "DEFAULT_LEARNER",
+    "DEFAULT_NAME",
+    "Base",
+    "Json",
+    "Learner",
+    "Named",
+    "StoreUrl",
+    "VersionsShown",
+    "Which",
+]
 
 DEFAULT_LEARNER = "local"
 DEFAULT_NAME = "default"
@@ -34,6 +44,7 @@ Named = Annotated[
         "--name", "-n", metavar="NAME", help="A named playbook instead of the memory; owner/name: of another."
     ),
 ]
+VersionsShown = Annotated[int, typer.Option("--limit", min=0, help="Versions shown.")]
 StoreUrl = Annotated[
     str | None,
     typer.Option(

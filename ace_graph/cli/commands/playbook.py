@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
+from ace_graph.cli.options import (
+    DEFAULT_LEARNER,
+    DEFAULT_NAME,
+    Json,
+    Learner,
+    Named,
+    StoreUrl,
+    VersionsShown,
+    Which,
+)
 
 if TYPE_CHECKING:
     from ace_graph.memory.bullet import MemoryType
@@ -171,7 +180,7 @@ def rescreen(
 def history(
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
-    limit: Annotated[int, typer.Option(min=0, help="Versions shown.")] = 50,
+    limit: VersionsShown = 50,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:

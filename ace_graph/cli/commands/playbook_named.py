@@ -14,7 +14,16 @@ import typer
 from ace_graph.cli.app import debugging
 from ace_graph.cli.commands.adapt import Concurrency, Limit, TaskName, TaskOption
 from ace_graph.cli.commands.playbook_edit import playbook
-from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
+from ace_graph.cli.options import (
+    DEFAULT_LEARNER,
+    DEFAULT_NAME,
+    Json,
+    Learner,
+    Named,
+    StoreUrl,
+    VersionsShown,
+    Which,
+)
 
 __all__ = ["playbook"]
 
@@ -242,7 +251,7 @@ def compare(
 def versions(
     named: Named = DEFAULT_NAME,
     learner: Learner = DEFAULT_LEARNER,
-    limit: Annotated[int, typer.Option(min=0, help="Versions shown.")] = 50,
+    limit: VersionsShown = 50,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
