@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ace_graph.memory.evidence import Verdict
     from ace_graph.memory.playbook import Playbook
     from ace_graph.state import Judged, Learning
 
@@ -75,7 +74,7 @@ _MAX_TEXT = 70
 _MAX_REMOVED = 8
 
 
-_WAYS: Mapping[Verdict, str] = {"success": "for", "failure": "against"}
+_WAYS: Mapping[str, str] = {"success": "for", "failure": "against"}
 
 
 def learning_summary(learning: Learning, playbook: Playbook | None = None) -> str:
@@ -108,10 +107,11 @@ def _verdict_text(judged: Judged) -> str:
 
 def _votes_text(learning: Learning, playbook: Playbook | None) -> list[str]:
     """Which way the turn's votes went: "voted for a, b", "voted against c"."""
+    if playbook is None:
+        return [f"voted on {', '.join(learning['tagged'])}"] if learning["tagged"] else []
     judged, names = learning["feedback"], dict[str, list[str]]()
     turns = [learning["turn_id"], *([judged["turn_id"]] if judged else [])]
-    held = playbook.votes if playbook else {}
-    votes = [vote for turn in turns if turn in held for vote in held[turn].values()]
+    votes = [vote for turn in turns if turn in playbook.votes for vote in playbook.votes[turn].values()]
     for name in learning["tagged"]:
         said = [vote.verdict for vote in votes if name in vote.bullet_ids]
         way = _WAYS.get(said[-1], "on") if len(set(said)) == 1 else "on"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ace_graph.arithmetic import NoValue
-from ace_graph.offline_tutor.advice import caution_for, explain_idea, followed_advice
+from ace_graph.offline_tutor.advice import caution_for, explain_idea, followed_advice, method_for
 from ace_graph.offline_tutor.memory_changes import checked_calculation, defend_answer, read_memory_changes
 from ace_graph.offline_tutor.number_forms import find_restatement, format_as
 from ace_graph.offline_tutor.parser import Problem, find_problem, unanswered
@@ -29,6 +29,12 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON_WORDS = 12
+_LOST = re.compile(
+    r"\b(?:don'?t|do not|didn'?t|can'?t|cannot|not) (?:really |quite )?(?:get|getting|understand|follow)\b"
+    r"|\b(?:differently|(?:an)?other (?:way|words)|simpler)\b|^\W*(?:but )?why\W*$",
+    re.IGNORECASE,
+)
+_STEP = re.compile(r"\bstep (\d{1,2})\b", re.IGNORECASE)
 
 
 class Answer(NamedTuple):
@@ -45,10 +51,11 @@ def problem_of(prompt: Prompt) -> Problem | None:
     problem = find_problem(question) or find_problem(checked_calculation(prompt.blocks))
     if problem is not None:
         return problem
-    if len(question.split()) > _GOES_ON_WORDS or not _GOES_ON.search(question):
+    lost = _LOST.search(question) is not None
+    if len(question.split()) > _GOES_ON_WORDS or not (lost or _GOES_ON.search(question)):
         return None
     other = is_statement(question) or is_approval(question) or explain_idea(question) is not None
-    if other and asked_number(question) is None:
+    if other and asked_number(question) is None and not lost:
         return None  # a wish for the future, praise, or a question about the idea: not about that problem
     for earlier in prompt.earlier_questions:
         found = find_problem(earlier)
@@ -116,8 +123,9 @@ class _Writer:
         cautions = self._cautions(solution)
         steps = () if wishes.short else solution.steps
         self._used += wishes.source_of("short" if wishes.short else "steps")
-        picture = draw(solution) if wishes.pictures else None
-        if picture is not None:
+        again = _other_words(prompt.question, solution) if follows_up else []
+        picture = draw(solution) if wishes.pictures or again else None
+        if picture is not None and wishes.pictures:
             self._used += wishes.source_of("pictures")
         self._used += followed_advice(prompt.items, solution)
         result, correction = self._result(solution, follows_up=follows_up)
@@ -127,6 +135,7 @@ class _Writer:
             *(changes.sentences if is_statement(prompt.question) else changes.beside),
             *defend_answer(prompt.blocks),
             *correction,
+            *again,
             *cautions,
             *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
             *([picture] if picture is not None else ()),
@@ -187,6 +196,17 @@ class _Writer:
             return solution.answer, []
         self._used += self._wishes.source_of("form")
         return wanted, []
+
+
+def _other_words(question: str, solution: WorkedSolution) -> list[str]:
+    """What to say before the steps to a learner who did not follow them; no line for others."""
+    if not _LOST.search(question):
+        return []
+    step = _STEP.search(question)
+    at = int(step[1]) if step is not None else 0
+    asked = [f"Step {at} says: {solution.steps[at - 1]}"] if 0 < at <= len(solution.steps) else []
+    method = method_for(solution.kind)
+    return [*asked, f"In other words: {method}" if method else "Let us look at it once more, slowly."]
 
 
 def _compare_with_calculator(calculated: str | None, solution: WorkedSolution) -> list[str]:

@@ -30,6 +30,10 @@ _REMARKS = tuple(
     (re.compile(pattern, re.IGNORECASE), reply)
     for pattern, reply in {
         _APPROVAL: "Good. What shall we work out next?",
+        r"^\W*(?:(?:no|nope|but|actually)\W{1,3}){0,3}(?:(?:that|this|it|you)(?:'?s|'?re| is| are| was)? )?"
+        r"(?:\w{1,12} )?(?:wrong|incorrect|false|mistaken|not (?:right|true|correct))\b": (
+            'I can\'t check that. To have me keep what is right, say "remember that ...".'
+        ),
         r"\b(?:who|what) are you\b|\bwhat can you do\b"
         r"|\bare you (?:an? |really )?(?:ai|bot|human|robot|language model|llm|gemini|chatgpt)\b": _WHO_I_AM,
         r"^\W*(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|greetings|howdy)\b": (

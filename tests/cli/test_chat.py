@@ -143,7 +143,7 @@ def test_feedback_before_an_answer_is_refused_and_the_chat_goes_on(ace: Commands
     assert done.code == 1, "from a pipe a line that failed is not lost"
 
 
-@pytest.mark.parametrize("line", ["/help", "/feedback", "/feedback blue", "/nonsense"])
+@pytest.mark.parametrize("line", ["/help", "/feedback", "/nonsense"])
 def test_help_is_shown_on_request_and_for_unknown_commands(ace: Commands, line: str) -> None:
     assert "/feedback good|bad" in _chat(ace, line)
 
@@ -272,3 +272,24 @@ def test_a_playbook_that_is_not_there_ends_the_chat_before_the_first_question(ac
     done = ace("chat", "--playbook", "nope", stdin="")
     assert done.code == 1
     assert "there is no playbook 'nope'" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("not good", "was not right"),
+        ("the answer was right", "answer was right"),
+        ("the answer wasn't right", "was not right"),
+        ("it was not very helpful!", "was not right"),
+        ("thumbs up", "answer was right"),
+        ("thumbs down", "was not right"),
+        ("too long", "was not right"),
+        ("it was too hard", "was not right"),
+        ("blue", "I did not understand that"),
+        ("the sky is right above", "I did not understand that"),
+    ],
+)
+def test_words_after_feedback_are_understood_or_said_not_to_be(ace: Commands, words: str, told: str) -> None:
+    said = _chat(ace, "What is 2+2?", f"/feedback {words}")
+    assert told in said
+    assert "/playbook" not in said, "not the help"

@@ -147,3 +147,22 @@ def test_a_correction_of_the_form_blames_no_method(ace: Commands) -> None:
     assert "voted against" not in out
     assert "voted for str-00001" in out
     assert {bullet["id"]: bullet["harmful"] for bullet in ace.bullets()}["str-00001"] == 0
+
+
+@pytest.mark.parametrize(
+    "said", ["i still dont get it", "I don't understand step 2", "can you explain it differently", "why?"]
+)
+def test_who_does_not_follow_gets_other_words(ace: Commands, said: str) -> None:
+    first, again, *_ = _chat(ace, "What is 1/2 + 1/3?", said)
+    assert "In other words: " in again
+    assert "The answer is 5/6." in again
+    assert "[" in again, "and a picture"
+    assert ("Step 2 says: " in again) == ("step 2" in said)
+    assert "In other words" not in first
+
+
+def test_a_correction_that_can_not_be_checked_is_no_second_refusal(ace: Commands) -> None:
+    refused, corrected, *_ = _chat(ace, "who was napoleon?", "That's wrong, he was a French emperor.")
+    assert "beyond me" in refused
+    assert "beyond me" not in corrected
+    assert 'say "remember that ..."' in corrected

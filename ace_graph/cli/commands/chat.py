@@ -7,6 +7,7 @@ Ctrl-C clears a line or stops an answer. The conversation ends with the program;
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import traceback
 from collections.abc import Callable, Coroutine
@@ -83,6 +84,19 @@ _HELP = f"""\
 /feedback good|bad     what the last answer was worth; "/feedback that was wrong" does as well
 /quit                  leave (Ctrl-D too); Ctrl-C stops an answer, clears the line, or leaves"""
 _GOOD = frozenset({"good", "great", "right", "correct", "yes", "helpful", "perfect", "thanks", "👍"})
+_NOT_UNDERSTOOD = 'I did not understand that, and nothing was noted: say "/feedback good" or "/feedback bad".'
+_PRAISE = r"(?:good|great|nice|right|correct|helpful|perfect|clear|fine|ok(?:ay)?|true)"
+_SUBJECT = r"(?:(?:that|this|it|the answer|your answer)(?:'?s| is| was)? )?"
+_VERY = r"(?:very |really |quite |so |all ){0,3}"
+_PLAIN = re.compile(
+    rf"(?P<good>thumbs? up|{_SUBJECT}{_VERY}{_PRAISE})"
+    rf"|thumbs? down|{_SUBJECT}not {_VERY}(?:at all )?{_PRAISE}"
+    rf"|{_SUBJECT}{_VERY}(?:bad|wrong|incorrect|false|unclear)"
+    rf"|(?:that|this|it|the answer|your answer) (?:wasn'?t|isn'?t) {_VERY}{_PRAISE}"
+    rf"|{_SUBJECT}(?:much |a bit |way |far )?too "
+    r"(?:long|short|hard|difficult|complicated|easy|fast|slow)(?: for me)?"
+)
+"""What praises or blames the last answer; `too long` and the like blame it."""
 _BAD = frozenset({"bad", "wrong", "incorrect", "no", "false", "unhelpful", "👎"})
 
 Runner = Callable[[Coroutine[Any, Any, None]], None]  # Any: what asyncio yields and sends
@@ -182,9 +196,8 @@ async def _answer(conversation: ChatSession, question: str) -> None:
     sys.stdout.write("\n")
     learning = out.get("learning")
     if learning is not None:
-        playbook = (
-            (await conversation.snapshot()).playbook if learning["added"] or learning["updated"] else None
-        )
+        named = learning["added"] or learning["updated"] or learning["tagged"]
+        playbook = (await conversation.snapshot()).playbook if named else None
         console().print(learning_summary(learning, playbook), style="dim", soft_wrap=not terminal)
 
 
@@ -201,15 +214,21 @@ async def _command(chat: _Chat, text: str) -> None:
     elif good is not None:
         done = await chat.conversation.feedback(good=good, text=rest)
         console().print(_thanks(done, good=good), style="dim", soft_wrap=not sys.stdout.isatty())
+    elif name == "/feedback" and rest.strip():
+        console().print(_NOT_UNDERSTOOD, style="dim", soft_wrap=not sys.stdout.isatty())
     else:
         console().print(_HELP, style="dim")
 
 
 def _is_praise(words: str, answer: str) -> bool | None:
     """Whether the words after `/feedback` praise the last answer; None if they neither praise nor blame."""
-    first = words.split(" ")[0].strip(".,!:;").casefold()
+    plain = words.strip(" .,!:;").casefold()
+    first = plain.split(" ")[0].strip(".,!:;")
     if first in _GOOD or first in _BAD:
         return first in _GOOD
+    said = _PLAIN.fullmatch(plain)
+    if said is not None:
+        return said["good"] is not None
     found = read_feedback(words, answer or "an answer")
     return None if found is None or found.verdict == "partial" else found.verdict == "success"
 
