@@ -16,7 +16,7 @@ from ace_graph.memory.bullet import MAX_DISTINCT, MAX_EXAMPLES, MAX_KEYWORDS, Bu
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Merge, Restore
-from ace_graph.memory.delta.screening import checked_text, screened_again, screened_on_return
+from ace_graph.memory.delta.screening import checked_text, screened_again
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.search.tokenize import content_words, language_of
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
@@ -152,13 +152,10 @@ def _merge_pair(draft: Draft, a: Bullet, b: Bullet) -> Bullet:
 
 
 def restore(draft: Draft, operation: Restore) -> None:
-    """Restore a bullet, screened by the present rules.
-
-    One that took its slot is superseded, one that absorbed it loses its counts.
-    """
-    if operation.bullet.id in draft.entries:
+    """Restore a bullet. One that took its slot is superseded, one that absorbed it loses its counts."""
+    bullet = operation.bullet
+    if bullet.id in draft.entries:
         raise Refused("it is in the playbook")
-    bullet = screened_on_return(draft, operation.bullet)
     occupant, survivor = draft.slot_occupant(bullet), draft.survivor_of(bullet.id)
     draft.revive(bullet, operation.place)
     draft.note("restored", bullet.id)

@@ -6,10 +6,8 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.effect import Archived, Cleared, Rewound
 from ace_graph.memory.delta.operations import Reset, Rollback
-from ace_graph.memory.delta.screening import screened_on_return
 from ace_graph.memory.delta.uses import Uses, differences
-from ace_graph.memory.playbook import RecentInsight, id_number
-from ace_graph.memory.screening.screen import screen
+from ace_graph.memory.playbook import id_number
 
 __all__ = ["reset", "rollback"]
 
@@ -36,22 +34,19 @@ def reset(draft: Draft, operation: Reset) -> None:
 
 
 def rollback(draft: Draft, operation: Rollback) -> None:
-    """Restore everything but the id counter; only bullets that differ are written.
-
-    What comes back is screened by the present rules; an insight that they refuse stays away.
-    """
+    """Restore everything but the id counter; only bullets that differ are written."""
     wanted = {bullet.id: bullet for bullet in operation.bullets}
     for bullet in list(draft.entries.values()):
         if bullet.id not in wanted:
             draft.archive(Archived(bullet=bullet, why="reset"))
             draft.note("removed", bullet.id)
     for bullet in wanted.values():
-        known, back = draft.entries.get(bullet.id), screened_on_return(draft, bullet)
+        known = draft.entries.get(bullet.id)
         if known is None:
-            draft.revive(back)
+            draft.revive(bullet)
             draft.note("restored", bullet.id)
-        elif known != back:
-            draft.put(back)
+        elif known != bullet:
+            draft.put(bullet)
             draft.note("updated", bullet.id)
     draft.rewind(_rewound(draft, operation, tuple(wanted)))
     draft.access_reset = False
@@ -59,16 +54,12 @@ def rollback(draft: Draft, operation: Rollback) -> None:
     draft.restamp(Uses(clock=operation.uses.clock, stamps=stamps))
 
 
-def _passes(insight: RecentInsight) -> bool:
-    return screen(insight.insight) is None and (insight.topic is None or screen(insight.topic) is None)
-
-
 def _rewound(draft: Draft, operation: Rollback, order: tuple[str, ...]) -> Rewound:
     return Rewound(
         order=() if order == tuple(draft.entries) else order,
         aliases=operation.aliases,
         tombstones=operation.tombstones,
-        reflections=tuple(each for each in operation.reflections if _passes(each)),
+        reflections=operation.reflections,
         votes=operation.votes,
         base_votes=operation.base_votes,
         consolidations=operation.consolidations,

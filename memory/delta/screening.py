@@ -13,7 +13,7 @@ from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.text import clean_line
 
-__all__ = ["bounded_reason", "checked_text", "screen_bullet", "screened_again", "screened_on_return"]
+__all__ = ["bounded_reason", "checked_text", "screen_bullet", "screened_again"]
 
 MAX_REASON_CHARS = 256
 
@@ -55,20 +55,6 @@ def screened_again(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
         return new
     draft.note("quarantined", new.id)
     return new.model_copy(update={"status": "quarantined", "quarantine_reason": why})
-
-
-def screened_on_return(draft: Draft, bullet: Bullet) -> Bullet:
-    """Return a bullet that comes back from the history, quarantined if the screen refuses it by now.
-
-    It was screened by the rules of its time. What was vouched for it counts; what is in no quarantine at
-    present, with the same texts, comes from nowhere and is left alone.
-    """
-    present = draft.entries.get(bullet.id)
-    shown = present is not None and present.status == "active" and _texts(present) == _texts(bullet)
-    if shown or bullet.status == "quarantined" or (why := screen_bullet(bullet)) is None:
-        return bullet
-    draft.note("quarantined", bullet.id)
-    return bullet.model_copy(update={"status": "quarantined", "quarantine_reason": why})
 
 
 def _texts(bullet: Bullet) -> tuple[object, ...]:

@@ -138,10 +138,7 @@ async def distinct(body: DistinctBody, edit: PlaybookEdit) -> ChangeReply:
 
 @own.post("/rollback", responses=error_responses(404, 408, 409, 412, 413))
 async def rollback(body: RollbackBody, edit: PlaybookEdit) -> ChangeReply:
-    """Go back to an earlier version, votes and all. That is a new version, and can be undone too.
-
-    What comes back is screened by the present rules.
-    """
+    """Go back to an earlier version, votes and all. That is a new version, and can be undone too."""
     done = await go_back(edit, body.version)
     return edit.reply(done.version, done.report)
 
@@ -160,10 +157,7 @@ async def no_bullet() -> None:
 @named.post("/bullets/{bullet_id}/restore", responses=error_responses(404, 408, 409, 412))
 @own.post("/{bullet_id}/restore", responses=error_responses(404, 408, 409, 412))
 async def restore(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
-    """Bring back a bullet that was removed, merged away, replaced or archived, as it was.
-
-    It is screened by the present rules.
-    """
+    """Bring back a bullet that was removed, merged away, replaced or archived, as it was."""
     check_owner(edit.target)
     base = await edit.load()
     done = await edit.before(base)

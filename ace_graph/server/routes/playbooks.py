@@ -318,10 +318,7 @@ async def versions(target: Place) -> VersionsReply:
 
 @named.post("/rollback", responses=error_responses(404, 408, 409, 412, 413))
 async def rollback(playbook_id: PlaybookId, body: RollbackBody, edit: PlaybookEdit) -> WrittenReply:
-    """Go back to a version. That is a new major version, and can be undone too.
-
-    What comes back is screened by the present rules.
-    """
+    """Go back to a version. That is a new major version, and can be undone too."""
     return _written(playbook_id, Written(await go_back(edit, body.version)), edit)
 
 

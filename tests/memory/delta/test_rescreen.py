@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import get_args
 
 import pytest
 
-from ace_graph.memory.bullet import Bullet, Danger
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.effect import Effect, Report, apply
 from ace_graph.memory.delta.operations import (
     Add,
@@ -18,14 +17,11 @@ from ace_graph.memory.delta.operations import (
     Release,
     Rescreen,
     Reset,
-    Restore,
-    Rollback,
     Update,
 )
 from ace_graph.memory.delta.resolve import resolve
 from ace_graph.memory.formats.importing import batches
 from ace_graph.memory.formats.registry import read_playbook
-from ace_graph.memory.playbook import RecentInsight
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.serialization import dump_playbook, load_playbook
 from ace_graph.memory.snapshot import Snapshot
@@ -147,40 +143,3 @@ def test_no_file_vouches_for_its_own_text() -> None:
     reading = read_playbook(dump_playbook(stored.playbook))
     (batch,) = batches(reading.bullets)
     assert [b.status for b in after(Snapshot(), *batch).playbook.bullets()] == ["quarantined"]
-
-
-def test_a_restored_bullet_is_screened_by_the_present_rules() -> None:
-    old = bullet("a-1", ORDER, slot="name")
-    present = kept_by_older_rules(bullet("a-2", FINE, slot="name"))
-    effect = resolved(present, Restore(bullet=old))
-    back = apply(present.playbook, effect)
-    assert (effect.report.restored, effect.report.quarantined) == (("a-1",), ("a-1",))
-    assert back.entries["a-1"].quarantine_reason
-    assert back.entries["a-2"].status == "active"
-
-
-@pytest.mark.parametrize("there", [None, "quarantined", "other text"])
-def test_a_rollback_screens_what_it_brings_back(there: str | None) -> None:
-    then = (bullet("a-1", ORDER), bullet("a-2", FINE))
-    held = {None: (), "quarantined": (bullet("a-1", ORDER, "a rule"),), "other text": (bullet("a-1", FINE),)}
-    present = kept_by_older_rules(*held[there])
-    moved = after(present, Rollback(version=0, bullets=then)).playbook
-    assert [b.status for b in moved.bullets()] == ["quarantined", "active"]
-
-
-def test_what_a_person_vouched_for_comes_back_as_it_was() -> None:
-    vouched = bullet("a-1", ORDER, vouched=get_args(Danger))
-    for operation in (Restore(bullet=vouched), Rollback(version=0, bullets=(vouched,))):
-        assert after(Snapshot(), operation).playbook.bullets() == (vouched,)
-
-
-def test_a_rollback_leaves_alone_what_is_shown_at_present() -> None:
-    present = kept_by_older_rules(bullet("a-1", ORDER, helpful=3))
-    moved = after(present, Rollback(version=0, bullets=(bullet("a-1", ORDER),))).playbook
-    assert moved.bullets() == (bullet("a-1", ORDER),)
-
-
-def test_a_rollback_brings_back_no_insight_that_the_screen_refuses() -> None:
-    insights = (RecentInsight(ORDER, None), RecentInsight(FINE, "handshakes"), RecentInsight(FINE, ORDER))
-    moved = after(kept_by_older_rules(bullet("a-1", FINE)), Rollback(version=0, reflections=insights))
-    assert moved.playbook.reflections == insights[1:2]
