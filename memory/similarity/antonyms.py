@@ -8,14 +8,14 @@ two texts apart in any case.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
 from ace_graph.memory.similarity.lexicon import root
 from ace_graph.memory.tables import groups, word_sets
 
-__all__ = ["are_contradictory", "are_mutually_exclusive"]
+__all__ = ["any_exclusive", "are_contradictory", "are_mutually_exclusive"]
 
 _Groups = Mapping[str, Mapping[int, int]]
 
@@ -32,6 +32,23 @@ def are_mutually_exclusive(a: str, b: str) -> bool:
         or _listed_together("alternative", a, b)
         or _prefix_between(a, b) in _prefixes("altering_prefixes")
     )
+
+
+def any_exclusive(first: Collection[str], second: Collection[str]) -> bool:
+    """Whether a root of the first excludes one of the second, in time linear in their number."""
+    others = frozenset(second)
+    return any(are_mutually_exclusive(a, b) for a in first for b in _candidates(a) if b in others)
+
+
+def _candidates(word: str) -> Iterator[str]:
+    """Yield every root that may exclude this one: in a group with it, or with a prefix more or less."""
+    for name in ("contradictory", "alternative"):
+        for group in _table(name).get(word, {}):
+            yield from _members(name)[group]
+    for prefix in _prefixes("opposing_prefixes") | _prefixes("altering_prefixes"):
+        yield f"{prefix}{word}"
+        if word.startswith(prefix):
+            yield word.removeprefix(prefix)
 
 
 def _listed_together(name: str, a: str, b: str) -> bool:
@@ -56,6 +73,16 @@ def _table(name: str) -> _Groups:
             for word in words.split("="):
                 table.setdefault(root(word), {}).setdefault(number, meaning)
     return MappingProxyType(table)
+
+
+@cache
+def _members(name: str) -> Mapping[int, frozenset[str]]:
+    """Return for each group of a table its roots."""
+    members: dict[int, set[str]] = {}
+    for word, groups_of in _table(name).items():
+        for group in groups_of:
+            members.setdefault(group, set()).add(word)
+    return MappingProxyType({group: frozenset(words) for group, words in members.items()})
 
 
 @cache

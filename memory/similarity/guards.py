@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from ace_graph.memory.similarity.antonyms import are_contradictory, are_mutually_exclusive
+from ace_graph.memory.similarity.antonyms import any_exclusive, are_contradictory, are_mutually_exclusive
 from ace_graph.memory.similarity.claim import Claim, Quantity
 from ace_graph.memory.similarity.lexicon import forms_of_one_word, lexicon, root, unit_of
-from ace_graph.memory.similarity.typos import is_typo, may_begin_a_sentence, same_spelling
+from ace_graph.memory.similarity.typos import Spellings, is_typo, may_begin_a_sentence, same_spelling
 
 __all__ = ["Verdict", "check_claims"]
 
@@ -77,7 +77,7 @@ def _check_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
         return Verdict("antonym", rival=True)
     single = len(only_a) == len(only_b) == 1
     in_claim = single and _in_claim(a, only_a[0]) and _in_claim(b, only_b[0])
-    if any(are_mutually_exclusive(x, y) for x in only_a for y in only_b):
+    if any_exclusive(only_a, only_b):
         about_one = a.copular and b.copular and _same_subject(a, b)
         return Verdict("antonym", in_claim and (about_one or are_contradictory(only_a[0], only_b[0])))
     if any(map(unit_of, only_a)) and any(map(unit_of, only_b)):
@@ -180,18 +180,29 @@ def _difference(a: Claim, b: Claim) -> _Difference:
     if not unlike and _joined(a, left_a) == _joined(b, left_b):
         parts, whole = sorted((tuple(left_a), tuple(left_b)), key=len, reverse=True)
         return _Difference((), (), {}, (parts, whole[0]) if len(whole) == 1 else None, typos=1)
-    respelled: dict[str, str] = {}
-    typos = 0
-    for word in list(left_a):
-        twin = next((other for other in left_b if _same_word(a, word, b, other)), None)
+    return _without_typos(a, left_a, b, left_b)
+
+
+def _without_typos(a: Claim, left_a: Sequence[str], b: Claim, left_b: Sequence[str]) -> _Difference:
+    """Return the difference of the words that are left, those that are spelt in another way matched."""
+    spellings = Spellings((b.surfaces[other] for other in left_b), {"english", a.language, b.language})
+    matched: dict[int, str] = {}
+    only_a, typos = list[str](), 0
+    for word in left_a:
+        surface = a.surfaces[word]
+        alike = (n for n in spellings.alike(surface) if n not in matched)
+        twin = next((n for n in alike if _same_word(a, word, b, left_b[n])), None)
         if twin is None:
-            twin = next((other for other in left_b if _is_typo(a, word, b, other)), None)
+            near = (n for n in spellings.near(surface) if n not in matched)
+            twin = next((n for n in near if _is_typo(a, word, b, left_b[n])), None)
             typos += twin is not None
-        if twin is not None:
-            respelled[twin] = word
-            left_a.remove(word)
-            left_b.remove(twin)
-    return _Difference(tuple(left_a), tuple(left_b), respelled, typos=typos)
+        if twin is None:
+            only_a.append(word)
+        else:
+            matched[twin] = word
+    respelled = {left_b[place]: word for place, word in matched.items()}
+    only_b = tuple(other for place, other in enumerate(left_b) if place not in matched)
+    return _Difference(tuple(only_a), only_b, respelled, typos=typos)
 
 
 def _forms_of_one_word(a: Claim, b: Claim, word: str) -> bool:

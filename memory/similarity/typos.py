@@ -14,9 +14,9 @@ such words are corrected before parsing, to the spelling of the other text. No t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 
 from rapidfuzz.distance import OSA
@@ -26,9 +26,12 @@ from ace_graph.memory.similarity.lexicon import lexicon, number_of, unit_of
 from ace_graph.memory.similarity.word_list import has_list, is_word
 from ace_graph.memory.tables import pairs, word_sets
 
-__all__ = ["correct_typos", "is_typo", "may_begin_a_sentence", "same_spelling"]
+__all__ = ["Spellings", "correct_typos", "is_typo", "may_begin_a_sentence", "same_spelling"]
 
 _SHORTEST = 5
+_LONGEST = 40
+"""Longer strings are no words, and are not searched for typos."""
+
 _STEM = 3
 _VOWEL_ENDINGS = frozenset({"", "a", "e", "i", "o"})
 """Endings of names and of forms of one word: Silvio and Silvia, Daniel and Daniela, format and formate."""
@@ -92,17 +95,54 @@ def same_spelling(x: str, y: str) -> bool:
     return x != y and _american(x) == _american(y)
 
 
+class Spellings:
+    """Words by their spellings: finds those that may be the same word as another one, or a typo of it.
+
+    Two strings that differ by one letter, or by two in the wrong order, become equal when a letter of each is
+    deleted (or of the longer one), and of a word and its typo one is in the word lists. So a search takes
+    time linear in the length of the word, and few are found.
+    """
+
+    def __init__(self, words: Iterable[str], languages: Iterable[str]) -> None:
+        self._languages = tuple(languages)
+        self._american: dict[str, list[int]] = {}
+        self._shortened: dict[tuple[bool, str], list[int]] = {}
+        for place, word in enumerate(words):
+            self._american.setdefault(_american(word), []).append(place)
+            for shorter in _shortened(word):
+                known = _is_known(word, self._languages)
+                self._shortened.setdefault((known, shorter), []).append(place)
+
+    def alike(self, word: str) -> Sequence[int]:
+        """Return the places of the words that have one American spelling with this one, in their order."""
+        return self._american.get(_american(word), ())
+
+    def near(self, word: str) -> Sequence[int]:
+        """Return the places of the words that may be a typo of this one, or it of them, in their order."""
+        known = _is_known(word, self._languages)
+        found = (self._shortened.get((not known, each), ()) for each in _shortened(word))
+        return sorted(set(chain.from_iterable(found)))
+
+
+def _shortened(word: str) -> set[str]:
+    """The word, and the word without each of its letters; nothing for one that can't be or have a typo."""
+    if not _SHORTEST <= len(word) <= _LONGEST or not word.isalpha():
+        return set()
+    return {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}
+
+
 def correct_typos(text: str, other: str, languages: Iterable[str] = ("english",)) -> tuple[str, int]:
     """Return `text` with the typos in its steering words and units corrected, and how many there were.
 
     Steering words decide how a text is parsed; they are corrected to the spelling of `other`.
     """
     mine = _words_by_folded(text)
-    wanted = [word for word in _words_by_folded(other) if _steers(word) and word not in mine]
-    corrected = 0
+    wanted = sorted(word for word in _words_by_folded(other) if _steers(word) and word not in mine)
+    spellings, corrected = Spellings(wanted, languages), 0
     for word, token in mine.items() if wanted else ():
         if not _steers(word):
-            right = next((w for w in sorted(wanted) if w[0] == word[0] and is_typo(word, w, languages)), None)
+            near = (wanted[place] for place in spellings.near(word))
+            right = next((w for w in near if w[0] == word[0] and is_typo(word, w, languages)), None)
             if right is not None:
                 text = text.replace(token, right)
                 corrected += 1

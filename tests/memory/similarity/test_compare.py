@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -148,3 +150,25 @@ def test_the_scope_of_a_merge(fields: dict[str, str], mergeable: bool) -> None:
 def test_two_topics_do_not_merge() -> None:
     assert not mergeable_scope(bullet("x", topic="a"), bullet("x", topic="b"))
     assert mergeable_scope(bullet("x", topic="A"), bullet("x", topic="a"))
+
+
+def _calls(words: int) -> int:
+    """How many calls it takes to compare two texts of so many words, of which a part is the same."""
+    chance, counted = Random(words), 0
+    a, b = (" ".join(f"word{chance.randrange(words)}x" for _ in range(words)) for _ in range(2))
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        outcome(a, b)
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+def test_the_work_grows_with_the_length_of_the_texts_not_its_square() -> None:
+    _calls(20)  # reads the tables
+    assert _calls(160) < 2.5 * _calls(80)
