@@ -293,6 +293,7 @@ async def _commit(target: Target, proposal: Proposal, now: datetime) -> Commit:
             author="proposal",
             reason=f"proposal {proposal.proposal_id}",
             expected_etag=base.version.etag,
+            apart=wanted.apart,
         )
         try:
             done = await named.commit(target.key, delta, base)

@@ -81,13 +81,19 @@ class Draft:
     """The state of one call of `resolve`; mutable."""
 
     def __init__(
-        self, snapshot: Snapshot, policy: Policy, now: datetime, unknown: Collection[str] = ()
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        now: datetime,
+        unknown: Collection[str] = (),
+        apart: Collection[str] = (),
     ) -> None:
         self.playbook: Playbook = snapshot.playbook
         self.access = snapshot.access
         self.policy = policy
         self.now = now
         self.unknown = unknown
+        self.apart = apart
         self.entries: dict[str, Bullet] = dict(snapshot.playbook.entries)
         self._new = _NewBullets()
         self.changes: list[Change] = []
@@ -234,7 +240,7 @@ class Draft:
         ids = dict.fromkeys(self.playbook.hashes.get(arriving.content_hash, ()))
         ids.update(dict.fromkeys(self.playbook.index.nominate(arriving.content)))
         ids.update(self._new.nominate(arriving))
-        return [self.entries[bullet_id] for bullet_id in ids if bullet_id in self.entries]
+        return [self.entries[each] for each in ids if each in self.entries and each not in self.apart]
 
     def slot_occupant(self, arriving: Bullet) -> Bullet | None:
         """Return another bullet in the profile slot of `arriving`, None where there is none.

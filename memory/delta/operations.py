@@ -381,7 +381,8 @@ class Delta(BaseModel):
     `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the turn or
     the evidence behind it. `now` is the time of all of its changes. `origin`: a delta of a turn is limited
     (see turn_limits.py), that of a host is not. `keeps_label`: the version after it has the label of the one
-    before. With `expected_etag` it applies to the content with that etag only.
+    before. With `expected_etag` it applies to the content with that etag only. `apart` are the ids of bullets
+    that what it adds is never compared with.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -395,3 +396,4 @@ class Delta(BaseModel):
     origin: Literal["host", "turn"] = "host"
     keeps_label: bool = False
     expected_etag: str | None = None
+    apart: frozenset[str] = frozenset()

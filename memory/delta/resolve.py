@@ -70,7 +70,7 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy, unknown: Collectio
     An operation that can't be applied raises nothing: `effect.report.rejected` names it with the reason.
     `unknown` are trajectories that the delta names and the store does not hold.
     """
-    draft = Draft(snapshot, policy, delta.now, unknown)
+    draft = Draft(snapshot, policy, delta.now, unknown, delta.apart)
     ledger, limits = VoteLedger(draft), _turn_limits(draft, delta)
     for operation in delta.operations:
         try:

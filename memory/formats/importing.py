@@ -131,14 +131,15 @@ def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> 
     added = {name for report in reports for name in report.added}
     gone = _gone(reports)
     refused = [*reading.refused, *_rejected(reports)]
-    kept, merged, renamed = dict[str, Bullet](), 0, 0
+    held = {name for report in reports for name in report.quarantined}
+    kept, merged, renamed = dict[str, Bullet | None](), 0, 0
     for asked in reading.bullets:
         name = given.get(asked.ref or "")
         if name is None:
             continue
         if name in kept or name not in added:
             merged += 1
-        elif (bullet := after.get_bullet(name)) is None:
+        elif (bullet := after.get_bullet(name)) is None and (name in gone or name not in held):
             refused.append(Refusal(asked.id or asked.content[:60], gone.get(name, "it was archived again")))
             added.discard(name)
         else:
@@ -152,8 +153,8 @@ def outcome_of(reading: Reading, reports: Iterable[Report], after: Playbook) -> 
         refused=tuple(refused),
         displaced=tuple(name for name in gone if name not in ours),
         renamed=renamed,
-        core=tuple(name for name, b in kept.items() if b.core and b.status == "active"),
-        quarantined=tuple(name for name, b in kept.items() if b.status == "quarantined"),
+        core=tuple(name for name, b in kept.items() if b and b.core and b.status == "active"),
+        quarantined=tuple(name for name, b in kept.items() if b is None or b.status == "quarantined"),
         left_out=reading.left_out,
     )
 

@@ -25,7 +25,7 @@ from ace_graph.memory.delta.operations import (
     Update,
 )
 from ace_graph.memory.delta.screening import screen_bullet
-from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.playbook import Playbook, id_number, mint_id
 from ace_graph.memory.sharing.outgoing import leaves_owner, outgoing_bullet
 
 __all__ = ["EDITOR", "permitted", "reported"]
@@ -45,16 +45,20 @@ def permitted(delta: Delta, playbook: Playbook) -> Delta:
     seen = {key: bullet for key, bullet in playbook.entries.items() if leaves_owner(bullet)}
     refs = frozenset(each.ref for each in delta.operations if isinstance(each, Add) and each.ref)
     operations = tuple(_permitted(each, playbook, seen, refs) for each in delta.operations)
-    return delta.model_copy(update={"operations": operations, "author": EDITOR})
+    apart = frozenset(playbook.entries.keys() - seen.keys())
+    return delta.model_copy(update={"operations": operations, "author": EDITOR, "apart": apart})
 
 
 def reported(report: Report, playbook: Playbook) -> Report:
-    """Return the report of such a change without the ids of bullets that its author does not see."""
-    hidden = {key for key, bullet in playbook.entries.items() if not leaves_owner(bullet)}
-    return report.model_copy(
-        update={name: _without(getattr(report, name), hidden) for name in _IDS}
-        | {"refs": {ref: key for ref, key in report.refs.items() if key not in hidden}}
-    )
+    """Return the report of such a change without the ids of bullets that its author does not see.
+
+    What the author added or changed, and the screen holds back, is named: they don't see it from now on.
+    """
+    known = {*report.added, *report.quarantined}
+    hidden = {
+        key for key, bullet in playbook.entries.items() if key not in known and not leaves_owner(bullet)
+    }
+    return report.model_copy(update={name: _without(getattr(report, name), hidden) for name in _IDS})
 
 
 _IDS = (
@@ -134,12 +138,13 @@ def _check_section(section: str | None) -> None:
 def _replaced(reset: Reset, playbook: Playbook, seen: Mapping[str, Bullet]) -> Reset:
     """What is not seen stays, what is put back unchanged stays as it is stored, the rest is new."""
     hidden = {key: bullet for key, bullet in playbook.entries.items() if key not in seen}
-    texts = {bullet.content_hash for bullet in hidden.values()}
-    new = (
-        _put_back(bullet, seen)
-        for bullet in reset.bullets
-        if bullet.id not in hidden and bullet.content_hash not in texts
-    )
+    number = max([playbook.next_id, *(1 + id_number(bullet.id) for bullet in reset.bullets)])
+    new = list[Bullet]()
+    for bullet in reset.bullets:
+        if bullet.id in hidden:
+            renamed = bullet.model_copy(update={"id": mint_id(bullet.section, number)})
+            bullet, number = renamed, number + 1
+        new.append(_put_back(bullet, seen))
     return Reset(bullets=(*hidden.values(), *new))
 
 

@@ -70,6 +70,16 @@ async def test_a_grant_opens_a_playbook_until_it_is_revoked() -> None:
     assert (revoked.status_code, again.status_code) == (204, 404)
 
 
+async def test_an_editors_text_in_quarantine_is_named_in_the_reply() -> None:
+    async with shared_store() as (served, _, path):
+        await grant(served, path, "user:bob", "editor")
+        body = {"content": "See https://example.org/a for the details"}
+        added = await call(served, "bob", "POST", f"{path}/bullets", body)
+        own = await call(served, "alice", "GET", f"{path}/bullets?status=quarantined")
+    assert (added.status_code, added.json()["quarantined"]) == (201, [added.json()["id"]])
+    assert [each["id"] for each in own.json()["bullets"]] == [added.json()["id"]]
+
+
 async def test_every_change_by_a_viewer_is_forbidden() -> None:
     async with shared_store() as (served, _, path):
         await grant(served, path, "user:bob")

@@ -337,6 +337,8 @@ def _report(done: Commit, sentence: str, *, as_json: bool, new_id: str | None = 
 def _quarantine_note(done: Commit, bullet_id: str) -> str:
     """Say that a bullet is in quarantine and how to release it; '' for an active one."""
     bullet = done.snapshot.playbook.get_bullet(bullet_id)
+    if bullet is None and bullet_id in done.report.quarantined:
+        return ", in quarantine: only the owner sees it, and can release it"
     if bullet is None or bullet.status == "active":
         return ""
     return f", in quarantine ({bullet.quarantine_reason}); playbook release {bullet_id} lets it into prompts"
