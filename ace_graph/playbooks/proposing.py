@@ -195,6 +195,7 @@ async def accept_target(
     except BaseException:
         await _named(target).decide(proposal.model_copy(update=_UNDECIDED), "accepted")
         raise
+    await _named(target).decide(proposal.model_copy(update={"added": done.report.added}), "accepted")
     await drop_old_versions(target, moment)
     return done
 

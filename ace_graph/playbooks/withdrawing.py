@@ -9,9 +9,9 @@ from uuid import uuid4
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit
-from ace_graph.memory.delta.operations import Delta, Remove
+from ace_graph.memory.delta.operations import Delta, Remove, Update
 from ace_graph.memory.sharing.outgoing import leaves_owner, outgoing_bullet
-from ace_graph.memory.sharing.proposal import proposal_ids
+from ace_graph.memory.sharing.proposal import proposal_ids, source_of
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import PlaybookStore
@@ -24,17 +24,21 @@ __all__ = ["Descendant", "descendants", "descendants_target", "withdraw", "withd
 
 @dataclass(frozen=True)
 class Descendant:
-    """A bullet that came by proposals, and who made them; nobody is known for one who was forgotten."""
+    """A bullet that proposals added or said again, and who made them; one who was forgotten is not named.
+
+    `came`: it is there by these proposals only, so withdrawing them removes it.
+    """
 
     bullet: Bullet
     proposal_ids: tuple[str, ...]
     by: tuple[str, ...]
+    came: bool
 
 
 async def descendants(
     store: Store, name: str, *, owner: str, by: str | None = None, user: User = None
 ) -> tuple[Descendant, ...]:
-    """Return the bullets of a playbook that came by proposals, or by those of one user.
+    """Return the bullets of a playbook that proposals added or said again, or those of one user.
 
     Raises PlaybookNotFound, PlaybookForbidden for a user who may not write.
     """
@@ -44,14 +48,17 @@ async def descendants(
 async def descendants_target(target: Target, by: str | None = None) -> tuple[Descendant, ...]:
     """Return the bullets at a target that came by proposals; see `descendants`."""
     named = await _writable(target)
-    makers = {each.proposal_id: each.by for each in await named.proposals(target.key, "accepted", 100_000)}
+    accepted = await named.proposals(target.key, "accepted", 100_000)
+    chosen = {each.proposal_id: each for each in accepted if by is None or each.by == by}
+    added = {name for each in chosen.values() for name in each.added}
     found = list[Descendant]()
     for bullet in (await named.load(target.key)).playbook.bullets():
-        ids = tuple(sorted(proposal_ids(bullet)))
-        whose = tuple(sorted({makers[each] for each in ids if makers.get(each)}))
+        ids = tuple(sorted(each for each in proposal_ids(bullet) if by is None or each in chosen))
+        whose = tuple(sorted({chosen[each].by for each in ids if each in chosen} - {""}))
+        came = added.issuperset(bullet.consolidated_from or (bullet.id,))
         hidden = target.asked is not None and not leaves_owner(bullet)
-        if ids and not hidden and (by is None or by in whose):
-            found.append(Descendant(outgoing_bullet(bullet), ids, whose))
+        if ids and not hidden:
+            found.append(Descendant(outgoing_bullet(bullet), ids, whose, came))
     return tuple(found)
 
 
@@ -66,6 +73,7 @@ async def withdraw(
 ) -> Commit | None:
     """Remove all bullets that came by a user's proposals, in one version; None where there are none.
 
+    A bullet that was there before, or that others have proposed first, stays without these sources.
     Raises as `descendants` does.
     """
     return await withdraw_target(await target_of(store, name, owner, user), by, now)
@@ -79,7 +87,7 @@ async def withdraw_target(target: Target, by: str, now: datetime | None = None) 
     delta = Delta(
         op_id=uuid4().hex,
         now=now or utc_now(),
-        operations=tuple(Remove(bullet_id=each.bullet.id) for each in found),
+        operations=tuple(map(_withdrawal, found)),
         author="withdraw",
         reason="what a source has proposed was withdrawn",
     )
@@ -88,6 +96,12 @@ async def withdraw_target(target: Target, by: str, now: datetime | None = None) 
     audit_sharing("withdraw", asked.caller.user, playbook=target.key, by=by)
     await drop_old_versions(target, delta.now)
     return done
+
+
+def _withdrawal(each: Descendant) -> Remove | Update:
+    if each.came:
+        return Remove(bullet_id=each.bullet.id)
+    return Update(bullet_id=each.bullet.id, withdrawn=tuple(map(source_of, each.proposal_ids)))
 
 
 async def _writable(target: Target) -> PlaybookStore:

@@ -114,7 +114,7 @@ class Update(_Operation):
     """Change the fields that are given.
 
     Counters are increments, and `examples` are added to those of the bullet. `ttl_days="never"` removes the
-    time to live.
+    time to live. The bullet loses the sources in `withdrawn`, and has been seen once less for each.
     """
 
     op: Literal["update"] = "update"
@@ -134,6 +134,7 @@ class Update(_Operation):
     context: Text | None = None
     examples: tuple[Text, ...] = ()
     stated: Stated | None = None
+    withdrawn: tuple[Text, ...] = ()
 
 
 class Tag(_Operation):
@@ -381,8 +382,7 @@ class Delta(BaseModel):
     `op_id` makes the commit idempotent: the same id is applied once per learner. `source` names the turn or
     the evidence behind it. `now` is the time of all of its changes. `origin`: a delta of a turn is limited
     (see turn_limits.py), that of a host is not. `keeps_label`: the version after it has the label of the one
-    before. With `expected_etag` it applies to the content with that etag only. `apart` are the ids of bullets
-    that what it adds is never compared with.
+    before. With `expected_etag` it applies to that content only. What it adds is never merged into `apart`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

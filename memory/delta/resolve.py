@@ -198,7 +198,7 @@ def _update(draft: Draft, operation: Update) -> None:
         value = getattr(operation, name)
         if value is not None:
             new[name] = value
-    new |= _with_examples(draft, old, operation)
+    new |= _with_examples(draft, old, operation) | _without_sources(old, operation)
     if operation.ttl_days == "never":
         new["ttl_days"] = None
     if operation.content is not None:
@@ -221,6 +221,11 @@ def _with_examples(draft: Draft, old: Bullet, operation: Update) -> dict[str, ob
         "examples": (*old.examples, *more)[-MAX_EXAMPLES:],
         "evidence_count": old.evidence_count + len(more),
     }
+
+
+def _without_sources(old: Bullet, operation: Update) -> dict[str, object]:
+    left = tuple(name for name in old.sources if name not in operation.withdrawn)
+    return {"sources": left, "seen": max(1, old.seen - len(old.sources) + len(left))}
 
 
 def _tag(draft: Draft, operation: Tag) -> None:

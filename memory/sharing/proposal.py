@@ -38,7 +38,8 @@ class Proposal(BaseModel):
     `delta` is what is committed, onto the newest version then. `targets` maps each bullet that it changes to
     the hash of the text that it is meant for. `lineage` names the bullets of the proposer that it is from, or
     says how many learners found it; `trust` is the lowest of theirs. `by` is the proposer, '' for the owner's
-    rule. After `expires` it can't be accepted.
+    rule. After `expires` it can't be accepted. `added` are the bullets that are new by it; other texts of it
+    were known already.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,6 +56,7 @@ class Proposal(BaseModel):
     state: ProposalState = "pending"
     decided_by: Text = ""
     decided_at: Moment | None = None
+    added: tuple[Text, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -199,6 +199,24 @@ async def test_what_a_source_proposed_is_found_and_withdrawn(store: NamingStore)
     assert await playbooks.withdraw(store, NAME, BOB, owner=ADA) is None
 
 
+async def test_withdrawing_keeps_what_was_there_before(store: NamingStore) -> None:
+    known = ("Pin the version of the schema", "Send the key in a header")
+    pinned = Add(content=known[0], pinned=True)
+    await playbooks.update_playbook(store, [pinned, known[1]], NAME, owner=ADA)
+    before = (await playbooks.get_playbook(store, NAME, ADA)).playbook.bullets()
+    ids = await learned(store, BOB, *(Add(content=each) for each in (*known, "Retry after 429")))
+    made = await playbooks.propose(store, FULL, ids, learner=BOB, now=NOON)
+    await playbooks.accept(store, NAME, made.proposal_id, owner=ADA, now=NOON)
+    found = await playbooks.descendants(store, NAME, owner=ADA, by=BOB)
+    assert {each.bullet.content for each in found if not each.came} == {known[1]}
+    await playbooks.withdraw(store, NAME, BOB, owner=ADA, now=NOON)
+    after = (await playbooks.get_playbook(store, NAME, ADA)).playbook.bullets()
+    assert [(each.id, each.content, each.sources, each.seen) for each in after] == [
+        (each.id, each.content, each.sources, each.seen) for each in before
+    ]
+    assert await playbooks.withdraw(store, NAME, BOB, owner=ADA) is None
+
+
 async def test_the_lowest_trust_is_carried(store: NamingStore) -> None:
     ids = await learned(
         store,

@@ -84,10 +84,10 @@ def withdraw(url: str | None, learner: str, name: str, by: str, *, dry_run: bool
     if not found:
         raise ChangeRefused(f"nothing in {name} came by proposals of {by}")
     for each in found:
-        _say(f"[{each.bullet.id}] {each.bullet.content}")
+        _say(f"[{each.bullet.id}] {each.bullet.content}{'' if each.came else ' (was there before: stays)'}")
     if not dry_run:
         on_store(url, lambda store: playbooks.withdraw(store, name, by, owner=learner))
-        _say(f"{name}: {counted(len(found), 'bullet')} removed")
+        _say(f"{name}: {counted(sum(each.came for each in found), 'bullet')} removed")
 
 
 def _say_proposed(name: str, made: Proposal) -> None:
