@@ -18,12 +18,14 @@ from typing import cast
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import ValidationError
 
+from ace_graph.cli.commands.chat import is_praise
 from ace_graph.cli.commands.run_payload import parse_request
 from ace_graph.cli.terminal import printable
 from ace_graph.context import ACEContext
 from ace_graph.errors import AceError
 from ace_graph.evaluation.tasks import labels_of
 from ace_graph.evidence import matches_ground_truth, quotes_truth
+from ace_graph.learning.calculations import calculation_in, correction_of_sum
 from ace_graph.learning.feedback import Feedback, JudgedTurn, read_feedback
 from ace_graph.learning.objection import check_objection
 from ace_graph.learning.reflection import Reflection, copies, says_nothing
@@ -311,6 +313,9 @@ READERS: tuple[Reader, ...] = (
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
     Reader("explicit_operations", _explicit_operations, _STATEMENTS, of_message=True),
     _reader(asks_to_clear, of_message=True),
+    Reader("calculation_in", calculation_in, ("ace_graph.learning.calculations",), of_message=True),
+    _reader(correction_of_sum, of_message=True),
+    Reader("/feedback in the chat", lambda text: is_praise(text, "5/6"), ("ace_graph.cli.commands.chat",)),
     Reader("check_objection", _check_objection, ("ace_graph.learning.objection",)),
     Reader("read_feedback", _feedback_message, ("ace_graph.learning.feedback",), of_message=True),
     Reader("read_feedback, the answer", _feedback_answer, ("ace_graph.learning.statements.sentences",)),

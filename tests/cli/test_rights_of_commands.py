@@ -41,6 +41,7 @@ NAMED: dict[str, tuple[int, tuple[str, ...]]] = {
     "playbook clear": (Right.WRITE, ()),
     "playbook update": (Right.WRITE, ("advice.md",)),
     "playbook import": (Right.WRITE, ("advice.md",)),
+    "playbook about": (Right.OWN, ("--scope", "user")),
     "playbook delete": (Right.OWN, ()),
     "playbook pin": (BELONGS, (FIRST,)),
     "playbook restore": (BELONGS, (FIRST,)),

@@ -40,7 +40,7 @@ from ace_graph.stores import open_store
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-__all__ = ["QuestionReader", "run_chat"]
+__all__ = ["QuestionReader", "is_praise", "run_chat"]
 
 
 _PROMPT = "you> "
@@ -208,7 +208,7 @@ def _write(text: str) -> None:
 
 async def _command(chat: _Chat, text: str) -> None:
     name, _, rest = text.partition(" ")
-    good = _is_praise(rest, chat.conversation.last_answer) if name == "/feedback" else None
+    good = is_praise(rest, chat.conversation.last_answer) if name == "/feedback" else None
     if name == "/playbook":
         await chat.guide.run(rest)
     elif good is not None:
@@ -220,7 +220,7 @@ async def _command(chat: _Chat, text: str) -> None:
         console().print(_HELP, style="dim")
 
 
-def _is_praise(words: str, answer: str) -> bool | None:
+def is_praise(words: str, answer: str) -> bool | None:
     """Whether the words after `/feedback` praise the last answer; None if they neither praise nor blame."""
     plain = words.strip(" .,!:;").casefold()
     first = plain.split(" ")[0].strip(".,!:;")

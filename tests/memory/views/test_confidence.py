@@ -156,7 +156,7 @@ def test_later_feedback_replaces_the_stored_verdict() -> None:
 def test_only_what_people_read_knows_of_confidence() -> None:
     """Which bullet a prompt holds, and which one is archived, must not depend on the wall clock."""
     root = Path(ace_graph.__file__).parent
-    readers = ("memory/views/", "memory/stores/memories.py", "cli/", "server/routes/")
+    readers = ("memory/views/", "memory/stores/memories.py", "cli/", "server/routes/", "playbooks/")
     found = [path.relative_to(root).as_posix() for path in (root / "memory").rglob("*.py")]
     found += [path.relative_to(root).as_posix() for path in root.rglob("*.py")]
     found += [f"nodes/{path.name}" for path in (root / "nodes").glob("*.py")]
