@@ -165,6 +165,8 @@ def http_error_for(error: BaseException) -> RequestRefused:
         return error
     for kind, status, code, sentence in _HTTP_ERRORS:
         if isinstance(error, kind):
+            if type(error) is ChangeRefused:  # its message is for who asked, as on the command line
+                sentence = f"{sentence}: {error}"[:_MOST_CHARS]
             return RequestRefused(status, code, sentence, retry_after=5 if status == 503 else None)
     return RequestRefused(500, "internal", "something went wrong inside: it is in the server's log")
 

@@ -80,6 +80,36 @@ async def test_an_editors_text_in_quarantine_is_named_in_the_reply() -> None:
     assert [each["id"] for each in own.json()["bullets"]] == [added.json()["id"]]
 
 
+async def test_a_key_of_one_user_is_none_of_another() -> None:
+    async with shared_store() as (served, _, path):
+        await grant(served, path, "user:bob", "editor")
+        body, key = {"content": "Retry after 429"}, {"Idempotency-Key": "k"}
+        replies = [
+            await served.client.post(f"{path}/bullets", json=body, headers=bearer(who) | key)
+            for who in ("alice", "bob", "alice", "bob")
+        ]
+    assert [each.status_code for each in replies] == [201] * 4
+    alices, bobs, *again = ({**each.json(), "version": 0} for each in replies)
+    assert (len(alices["added"]), bobs["added"], bobs["reinforced"]) == (1, [], alices["added"])
+    assert again == [alices, bobs]
+
+
+async def test_a_refused_proposal_names_the_reason() -> None:
+    async with shared_store() as (served, store, path):
+        await grant(served, path, "user:bob", "contributor")
+        (target,) = (await call(served, "bob", "GET", path)).json()["bullets"]
+        await store.seed("bob", Add(content="Send requests to version two", ref="a"))
+        (bullet,) = (await store.load("bob")).playbook.bullets()
+        unknown = await call(served, "bob", "POST", f"{path}/proposals", {"bullets": ["gen-77777"]})
+        body = {"bullets": [bullet.id], "replaces": target["id"]}
+        made = (await call(served, "bob", "POST", f"{path}/proposals", body)).json()["proposal_id"]
+        await call(served, "alice", "PATCH", f"{path}/bullets/{target['id']}", {"content": "Use /v1 or /v2"})
+        stale = await call(served, "alice", "POST", f"{path}/proposals/{made}/accept", {})
+    assert (unknown.status_code, stale.status_code) == (409, 409)
+    assert "gen-77777: unknown id" in unknown.text
+    assert f"{target['id']} was changed since this was proposed" in stale.text
+
+
 async def test_every_change_by_a_viewer_is_forbidden() -> None:
     async with shared_store() as (served, _, path):
         await grant(served, path, "user:bob")

@@ -1,13 +1,14 @@
 """Which playbook a request is about, and the change of it that the request asks for.
 
 A request with `If-Match` changes that content only, else it is 412. With an `Idempotency-Key` a change is
-made once: its op id is made of the key and of what is asked for, so the same request again gets the same
-reply, after a restart and from any server too. The same key for something else is 409.
+made once: its op id is made of the learner, the key and what is asked for, so the same request again gets the
+same reply, after a restart and from any server too. The same key for something else is 409.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -170,7 +171,7 @@ async def _edit(
     idempotency_key: IdempotencyKey = None,
 ) -> Edit:
     await require(target, Right.WRITE)
-    key = key_of(idempotency_key)
+    key = key_of(idempotency_key, learner)
     if key is None:
         return Edit(services, learner, user, target, response, if_match, f"http-{uuid4().hex}")
     op_id = f"{key}-{await request_id_of(request)}"
@@ -185,9 +186,11 @@ PlaybookEdit = Annotated[Edit, Depends(_edit)]
 """The change that a request asks for, as an argument of a route."""
 
 
-def key_of(idempotency_key: str | None) -> str | None:
-    """Return the beginning of all op ids under this key, None without one."""
-    return None if idempotency_key is None else f"http-{_digest(idempotency_key.encode())}"
+def key_of(idempotency_key: str | None, learner: str) -> str | None:
+    """Return the beginning of all op ids under this key of a learner, None without one."""
+    if idempotency_key is None:
+        return None
+    return f"http-{_digest(json.dumps([learner, idempotency_key]).encode())}"
 
 
 async def request_id_of(request: Request) -> str:
@@ -196,9 +199,9 @@ async def request_id_of(request: Request) -> str:
     return _digest(asked + await request.body())
 
 
-async def op_id_of(request: Request, idempotency_key: str | None) -> str | None:
-    """Return the op id of what a request asks for under its key, None without one."""
-    key = key_of(idempotency_key)
+async def op_id_of(request: Request, idempotency_key: str | None, learner: str) -> str | None:
+    """Return the op id of what a learner's request asks for under its key, None without one."""
+    key = key_of(idempotency_key, learner)
     return None if key is None else f"{key}-{await request_id_of(request)}"
 
 

@@ -55,6 +55,6 @@ async def feedback(
         body.text,
         by="learner",
         clock=services.clock.now,
-        op_id=await op_id_of(request, idempotency_key),
+        op_id=await op_id_of(request, idempotency_key, learner),
     )
     return change_reply(given.commit.version, given.commit.report)

@@ -230,7 +230,7 @@ async def create(
     given = None if body.template is None else playbooks.template(body.template)
     change = Change(author=AUTHOR, reason="created over HTTP", now=services.clock.now())
     new_id = str(uuid4())
-    if (key := key_of(idempotency_key)) is not None:
+    if (key := key_of(idempotency_key, learner)) is not None:
         asked = await request_id_of(request)
         new_id = operation_id("http", learner, key, asked)
         change = replace(change, op_id=f"{key}-{asked}")

@@ -133,7 +133,7 @@ async def start(
             agent=body.agent,
             task_type=body.task_type,
             parent_id=body.parent_id,
-            trajectory_id=await op_id_of(request, idempotency_key),
+            trajectory_id=await op_id_of(request, idempotency_key, learner),
             clock=services.clock.now,
         )
     return StartedReply(trajectory_id=made)
@@ -177,7 +177,7 @@ async def log(
             body.kind,
             body.text,
             body.metadata,
-            step_id=await op_id_of(request, idempotency_key),
+            step_id=await op_id_of(request, idempotency_key, learner),
             clock=services.clock.now,
         )
     return StepsReply(trajectory_id=trajectory_id, steps=len(turn.steps))
