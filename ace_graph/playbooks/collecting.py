@@ -70,8 +70,7 @@ async def collect_target(store: Store, target: Target, now: datetime | None = No
         at=moment,
         expires=moment + timedelta(days=EXPIRES_DAYS),
     )
-    await store_proposal(target, proposal)
-    return proposal
+    return await store_proposal(target, proposal)
 
 
 def _found_by(playbook: Playbook) -> Iterator[Bullet]:

@@ -38,6 +38,7 @@ __all__ = [
     "EXPIRES_DAYS",
     "accept",
     "accept_target",
+    "drop_proposals",
     "proposals",
     "proposals_target",
     "propose",
@@ -51,6 +52,9 @@ __all__ = [
 EXPIRES_DAYS = 30
 MAX_OPEN = 200
 """The most open proposals that a playbook takes."""
+
+MAX_OPEN_EACH = 20
+"""The most of them by one person."""
 
 MAX_BULLETS = 50
 _TRIES = 5
@@ -111,29 +115,47 @@ async def propose_target(
         at=moment,
         expires=moment + timedelta(days=EXPIRES_DAYS),
     )
-    await store_proposal(target, proposal)
-    return proposal
+    return await store_proposal(target, proposal)
 
 
-async def store_proposal(target: Target, proposal: Proposal) -> None:
-    """Store a proposal for the playbook at a target. Raises ChangeRefused where too many are open."""
+async def store_proposal(target: Target, proposal: Proposal) -> Proposal:
+    """Store a proposal for the playbook at a target; return it, or the open one that is equal.
+
+    Raises ChangeRefused where too many are open, of all or of this person.
+    """
     playbooks, _ = checked_playbooks(target)
     await playbooks.check(target.key, Right.PROPOSE)
     waiting = await _close_expired(target, proposal.at)
-    if waiting >= MAX_OPEN:
+    own = [each for each in waiting if each.by == proposal.by]
+    for each in own:
+        if (each.delta.operations, each.targets) == (proposal.delta.operations, proposal.targets):
+            return each
+    if proposal.by and len(own) >= MAX_OPEN_EACH:
+        raise ChangeRefused(f"{MAX_OPEN_EACH} proposals of yours wait for a decision already: wait for it")
+    if len(waiting) >= MAX_OPEN:
         raise ChangeRefused(f"{MAX_OPEN} proposals wait for a decision already: ask who may write to decide")
     await playbooks.put_proposal(proposal)
     audit_sharing("propose", proposal.by, playbook=target.key, proposal=proposal.proposal_id)
+    return proposal
 
 
-async def _close_expired(target: Target, now: datetime) -> int:
-    """Refuse the proposals that have expired, so that few are pending; return how many are open."""
+async def drop_proposals(target: Target, by: str, now: datetime) -> None:
+    """Refuse the open proposals of a user, for a caller who took the right to propose away."""
+    named, (_, asked) = _named(target), checked_playbooks(target)
+    for each in await named.proposals(target.key, "pending", 10 * MAX_OPEN):
+        if each.by == by:
+            gone = {"state": "refused", "decided_by": asked.caller.user or "", "decided_at": now}
+            await named.decide(each.model_copy(update=gone), "pending")
+
+
+async def _close_expired(target: Target, now: datetime) -> list[Proposal]:
+    """Refuse the proposals that have expired, so that few are pending; return those that are open."""
     named = _named(target)
     pending = await named.proposals(target.key, "pending", 10 * MAX_OPEN)
     for each in pending:
         if now >= each.expires:
             await named.decide(each.model_copy(update={"state": "refused", "decided_at": now}), "pending")
-    return sum(each.is_open(now) for each in pending)
+    return [each for each in pending if each.is_open(now)]
 
 
 async def proposals(
@@ -147,7 +169,8 @@ async def proposals(
 ) -> tuple[Proposal, ...]:
     """Return the proposals for a playbook: all for who may write, their own for others.
 
-    Of the pending ones those that can still be decided. Raises PlaybookNotFound, PlaybookForbidden.
+    They come in the order of their time, of the pending ones those that can still be decided. Raises
+    PlaybookNotFound, PlaybookForbidden.
     """
     return await proposals_target(await target_of(store, name, owner, user), state, now)
 
@@ -161,7 +184,7 @@ async def proposals_target(
     found = await playbooks.proposals(target.key, state, 10 * MAX_OPEN)
     return tuple(
         each
-        for each in found
+        for each in sorted(found, key=lambda each: (each.at, each.proposal_id))
         if (may_write or each.by == asked.caller.user) and (state != "pending" or each.is_open(moment))
     )
 

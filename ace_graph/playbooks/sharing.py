@@ -16,6 +16,7 @@ from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import naming
 from ace_graph.playbooks.directory import caller_of
+from ace_graph.playbooks.proposing import drop_proposals
 from ace_graph.playbooks.target import Target, User, checked_playbooks, target_of
 from ace_graph.telemetry import audit_sharing
 
@@ -85,6 +86,8 @@ async def grant_target(target: Target, to: str, relation: str, now: datetime | N
 async def revoke(store: Store, name: str, subject: str, *, owner: str, user: User = None) -> bool:
     """Take a subject's grant away; False where there was none. It holds from the next load on.
 
+    The open proposals of a user whose grant it was are refused.
+
     The user to whom the playbook belongs can't be removed. Raises as `grant` does.
     """
     return await revoke_target(await target_of(store, name, owner, user), subject)
@@ -98,6 +101,8 @@ async def revoke_target(target: Target, subject: str) -> bool:
     if whom == Subject("user", target.ref.owner or ""):
         raise InvalidGrant("the playbook belongs to this user, its last owner: delete the playbook instead")
     found = await playbooks.drop_grant(target.key, whom)
+    if found and whom.kind == "user":
+        await drop_proposals(target, whom.name, utc_now())
     audit_sharing("revoke", by, playbook=target.key, subject=str(whom), found=str(found).lower())
     return found
 

@@ -22,7 +22,7 @@ from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.playbooks import Change, Proposal, Trust
 from ace_graph.playbooks.collecting import FEWEST
-from ace_graph.playbooks.proposing import MAX_OPEN
+from ace_graph.playbooks.proposing import MAX_OPEN, MAX_OPEN_EACH
 from ace_graph.testing.conformance.writing import NOON, contents, rewriting, write
 
 ADA, BOB, EVE = "ada", "bob", "eve"
@@ -255,8 +255,29 @@ async def test_five_learners_are_needed_for_the_owners_rule(store: NamingStore) 
 async def test_too_many_proposals_are_refused(store: NamingStore) -> None:
     made = await proposed(store)
     for number in range(1, MAX_OPEN):
-        await store.playbooks.put_proposal(made.model_copy(update={"proposal_id": f"proposal {number}"}))
+        await store.playbooks.put_proposal(
+            made.model_copy(update={"proposal_id": f"proposal {number}", "by": f"learner-{number}"})
+        )
     assert await refused(proposed(store, "Use gzip for large bodies")) is ChangeRefused
     later = NOON + timedelta(days=31)
     (bullet, *_) = (await store.load(BOB)).playbook.bullets()
     await playbooks.propose(store, FULL, [bullet.id], learner=BOB, now=later)
+
+
+async def test_one_person_fills_a_part_of_the_list_only(store: NamingStore) -> None:
+    ids = await learned(
+        store, BOB, *(Add(content=f"Lesson{n} about topic{n}") for n in range(MAX_OPEN_EACH + 1))
+    )
+    made = [
+        await playbooks.propose(store, FULL, [each], learner=BOB, now=NOON - timedelta(minutes=n))
+        for n, each in enumerate(ids[:-1])
+    ]
+    again = await playbooks.propose(store, FULL, ids[:1], learner=BOB, now=NOON)
+    assert again == made[0]
+    assert await refused(playbooks.propose(store, FULL, ids[-1:], learner=BOB, now=NOON)) is ChangeRefused
+    assert list(await playbooks.proposals(store, NAME, owner=ADA, now=NOON)) == made[::-1]
+    await playbooks.grant(store, NAME, "user:eve", "contributor", owner=ADA)
+    eves = await learned(store, EVE, Add(content="Use gzip for large bodies"))
+    other = await playbooks.propose(store, FULL, eves, learner=EVE, now=NOON)
+    await playbooks.revoke(store, NAME, "user:bob", owner=ADA)
+    assert await playbooks.proposals(store, NAME, owner=ADA, now=NOON) == (other,)

@@ -18,12 +18,10 @@ from ace_graph.errors import (
     PlaybookNotFound,
 )
 from ace_graph.memory.delta.operations import Add, Pin, Remove, Update
-from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
-from ace_graph.playbooks import Caller, Change
-from ace_graph.playbooks.importing import import_bullets
+from ace_graph.playbooks import Caller
 from ace_graph.playbooks.target import target_of
 from ace_graph.testing.conformance.writing import adding, contents, record, rewriting, write
 
@@ -186,44 +184,6 @@ async def test_an_editor_can_neither_touch_nor_find_what_is_hidden(store: Naming
     await playbooks.update_playbook(store, ["Use /v3"], FULL, owner=BOB, merge=False)
     left = await playbooks.get_playbook(store, NAME, ADA)
     assert [each for each in left.playbook.bullets() if each.content != "Use /v3"] == hidden
-
-
-async def test_what_an_editor_adds_never_meets_what_is_hidden(store: NamingStore) -> None:
-    await shared(store, "Use /v2", *HIDDEN, relation="editor")
-    owners = await playbooks.get_playbook(store, NAME, ADA)
-    hidden = [each for each in owners.playbook.bullets() if each.content != "Use /v2"]
-    pinned, vouched = "Deploy on Fridays only", "See https://intern.example/keys"
-    unknown, link = "Send the key in a header", "See https://other.example/docs"
-    target = await target_of(store, FULL, BOB)
-    for texts in ((pinned, unknown), (vouched, link)):
-        shapes = list[object]()
-        for text in texts:
-            base = await target.store.load(target.key)
-            done = await target.store.commit(target.key, rewriting(Add(ref="new", content=text)), base)
-            named = done.report.refs["new"]
-            assert done.report.added == (named,)
-            shapes.append((bool(done.report.quarantined), done.report.reinforced, done.report.rejected))
-        assert shapes[0] == shapes[1]
-    assert await seen(store) == sorted([pinned, unknown, "Use /v2"])
-    await playbooks.update_playbook(store, [pinned, unknown], FULL, owner=BOB, merge=False)
-    assert await seen(store) == sorted([pinned, unknown])
-    left = (await playbooks.get_playbook(store, NAME, ADA)).playbook
-    assert [left.get_bullet(each.id) for each in hidden] == hidden
-
-
-async def test_an_import_says_what_became_of_each_bullet(store: NamingStore) -> None:
-    await shared(store, *HIDDEN, relation="editor")
-    target = await target_of(store, FULL, BOB)
-    outcomes = list[tuple[int, int, int]]()
-    for texts in (
-        ("Deploy on Fridays only", "See https://intern.example/keys"),
-        ("Send the key in a header", "See https://other.example/docs"),
-    ):
-        base = await target.store.load(target.key)
-        reading = Reading(tuple(Add(content=each) for each in texts))
-        outcome, _ = await import_bullets(target, base, reading, Change())
-        outcomes.append((outcome.kept, outcome.merged, len(outcome.quarantined)))
-    assert outcomes == [(2, 0, 1), (2, 0, 1)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,72 @@
+"""What others add to a shared playbook: it never meets the bullets that are hidden from them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from ace_graph import playbooks
+from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.formats.base import Reading
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.playbooks import NamingStore
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.playbooks import Change
+from ace_graph.playbooks.importing import import_bullets
+from ace_graph.playbooks.target import target_of
+from ace_graph.testing.conformance.writing import contents, rewriting
+from tests.playbooks.test_sharing import ADA, BOB, FULL, HIDDEN, NAME
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
+    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
+    async with made as opened:
+        yield opened
+
+
+async def shared_with_bob(store: NamingStore, *bullets: str | Add) -> None:
+    await playbooks.create(store, NAME, bullets, owner=ADA)
+    await playbooks.grant(store, NAME, "user:bob", "editor", owner=ADA)
+
+
+async def test_what_an_editor_adds_never_meets_what_is_hidden(store: NamingStore) -> None:
+    await shared_with_bob(store, "Use /v2", *HIDDEN)
+    owners = await playbooks.get_playbook(store, NAME, ADA)
+    hidden = [each for each in owners.playbook.bullets() if each.content != "Use /v2"]
+    pinned, vouched = "Deploy on Fridays only", "See https://intern.example/keys"
+    unknown, link = "Send the key in a header", "See https://other.example/docs"
+    target = await target_of(store, FULL, BOB)
+    for texts in ((pinned, unknown), (vouched, link)):
+        shapes = list[object]()
+        for text in texts:
+            base = await target.store.load(target.key)
+            done = await target.store.commit(target.key, rewriting(Add(ref="new", content=text)), base)
+            named = done.report.refs["new"]
+            assert done.report.added == (named,)
+            shapes.append((bool(done.report.quarantined), done.report.reinforced, done.report.rejected))
+        assert shapes[0] == shapes[1]
+    assert contents((await playbooks.get_playbook(store, FULL, BOB)).snapshot) == sorted(
+        [pinned, unknown, "Use /v2"]
+    )
+    await playbooks.update_playbook(store, [pinned, unknown], FULL, owner=BOB, merge=False)
+    assert contents((await playbooks.get_playbook(store, FULL, BOB)).snapshot) == sorted([pinned, unknown])
+    left = (await playbooks.get_playbook(store, NAME, ADA)).playbook
+    assert [left.get_bullet(each.id) for each in hidden] == hidden
+
+
+async def test_an_import_says_what_became_of_each_bullet(store: NamingStore) -> None:
+    await shared_with_bob(store, *HIDDEN)
+    target = await target_of(store, FULL, BOB)
+    outcomes = list[tuple[int, int, int]]()
+    for texts in (
+        ("Deploy on Fridays only", "See https://intern.example/keys"),
+        ("Send the key in a header", "See https://other.example/docs"),
+    ):
+        base = await target.store.load(target.key)
+        reading = Reading(tuple(Add(content=each) for each in texts))
+        outcome, _ = await import_bullets(target, base, reading, Change())
+        outcomes.append((outcome.kept, outcome.merged, len(outcome.quarantined)))
+    assert outcomes == [(2, 0, 1), (2, 0, 1)]
