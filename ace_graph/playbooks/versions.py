@@ -26,6 +26,7 @@ __all__ = [
     "list_versions",
     "restore",
     "restore_target",
+    "version_from",
     "version_number",
 ]
 
@@ -113,6 +114,11 @@ async def content_at(target: Target, n: int) -> Playbook:
     if found is None:
         raise HistoryTooShort(f"version {n} is not kept: {_kept(await target.store.versions(target.key))}")
     return found
+
+
+def version_from(text: str) -> int | str:
+    """Return the version that a text names: digits alone are a number, everything else is a label."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text
 
 
 def version_number(versions: tuple[StoredVersion, ...], version: int | str) -> int:

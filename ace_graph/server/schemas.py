@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from ace_graph.context import MAX_PLAYBOOKS
 from ace_graph.learning.report import ace_delta
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.text import without_surrogates
+from ace_graph.playbooks.versions import version_from
 from ace_graph.state import ACEOutput, Learning, Mode, Result, UsageJSON
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "ChatRequest",
     "HistoryMessage",
     "Text",
+    "VersionName",
     "WholeNumber",
     "history_messages",
     "reply_of",
@@ -33,6 +36,8 @@ PLAYBOOK_NAME = r"[^/\x00-\x20\x7f]([^/\x00-\x1f\x7f]*[^/\x00-\x20\x7f])?"
 PLAYBOOK_REF = rf"^([^\x00-\x1f\x7f]+/)?{PLAYBOOK_NAME}$"
 CONVERSATION_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@=+\-]{0,127}$"
 
+_MOST_VERSION = 2_147_483_647
+_VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _USER = frozenset({"user", "human"})
 _ASSISTANT = frozenset({"assistant", "ai"})
 
@@ -57,6 +62,28 @@ def _check_number(value: object) -> object:
     return value
 
 
+def _check_version(value: object) -> int | str:
+    """Return a version's number or label. A JSON number such as 2.0 is refused: it could mean either."""
+    if isinstance(value, str) and _VERSION.fullmatch(value):
+        return version_from(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_VERSION:
+        raise ValueError('must be the number of a version such as 2, or its label as text such as "2.0"')
+    return value
+
+
+VersionName = Annotated[
+    int | str,
+    BeforeValidator(_check_version),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": _MOST_VERSION},
+                {"type": "string", "pattern": f"^{_VERSION.pattern}$"},
+            ]
+        }
+    ),
+]
+"""A version by its number, or as text by its label such as "2.0"."""
 Text = Annotated[str, BeforeValidator(_replace_unstorable)]
 """Text that every store can hold."""
 

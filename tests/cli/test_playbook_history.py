@@ -82,3 +82,18 @@ def test_a_rollback_to_the_present_version_changes_nothing(changed: Commands) ->
 def test_a_learner_without_a_history_has_none(ace: Commands) -> None:
     assert ace.ok("playbook", "history", "--json").json == {"oldest": 0, "versions": []}
     assert ace.ok("playbook", "history").out == ""
+
+
+def test_a_version_is_named_by_its_label_or_its_number(ace: Commands) -> None:
+    for content in ("Draw a picture first", "Estimate the result", "Check the sum"):
+        ace.ok("playbook", "add", content)
+    ace.ok("playbook", "clear", stdin="y\n")
+    ace.ok("playbook", "add", "Begin again")
+    found = ace.ok("playbook", "diff", "1.1", "2.1", "--json").json
+    assert (found["from"], found["to"]) == (2, 5)
+    assert [bullet["content"] for bullet in found["added"]] == ["Begin again"]
+    ace.ok("playbook", "rollback", "1.1")
+    assert [bullet["content"] for bullet in ace.bullets()] == ["Draw a picture first", "Estimate the result"]
+    unknown = ace("playbook", "rollback", "9.9")
+    assert unknown.code == 1
+    assert "there is no version 9.9: choose one of" in unknown.err

@@ -104,6 +104,32 @@ async def test_a_put_replaces_or_adds_and_makes_a_version() -> None:
     assert [same.status_code, unknown.status_code] == [409, 404]
 
 
+async def test_a_version_is_named_by_its_label_or_its_number() -> None:
+    async with served_store() as (served, _):
+        place = f"{PATH}/{(await create(served, 'api_client', 'Use /v1')).json()['playbook_id']}"
+        await served.client.put(place, json=_texts("Retry after 429", merge=True))
+        await served.client.put(place, json=_texts("Use /v2"))  # version 3, label 2.0
+        diffs = [
+            (await served.client.get(f"{place}/diff", params={"from": first, "to": second})).json()
+            for first, second in (("1.0", "2.0"), ("1", "3"))
+        ]
+        unknown = await served.client.get(f"{place}/diff", params={"from": "1.0", "to": "7.7"})
+        odd = [
+            await served.client.post(f"{place}/rollback", json={"version": version})
+            for version in (2.0, True, "new", -1, None)
+        ]
+        at_present = await served.client.post(f"{place}/rollback", json={"version": "2.0"})
+        back = await served.client.post(f"{place}/rollback", json={"version": "1.1"})
+        now = await contents(served, place.rpartition("/")[2])
+    assert diffs[0] == diffs[1]
+    assert [each["content"] for each in diffs[0]["added"]] == ["Use /v2"]
+    assert (unknown.status_code, [each.status_code for each in odd]) == (404, [422] * 5)
+    message = 'version must be the number of a version such as 2, or its label as text such as "2.0"'
+    assert odd[0].json()["error"] == message
+    assert (at_present.status_code, back.json()["label"]) == (409, "3.0")
+    assert now == ["Retry after 429", "Use /v1"]
+
+
 async def test_what_was_read_and_put_back_changes_no_bullet() -> None:
     async with served_store() as (served, store):
         made = (await create(served, "api_client", "Use /v1")).json()["playbook_id"]

@@ -192,8 +192,11 @@ def history(
 
 @playbook.command()
 def diff(
-    before: Annotated[int, typer.Argument(metavar="A", min=0, help="A version; 0 is the empty playbook.")],
-    after: Annotated[int, typer.Argument(metavar="B", min=0, help="Another one.")],
+    before: Annotated[
+        str,
+        typer.Argument(metavar="A", help="A version, by number or label (1.2); 0 is the empty one."),
+    ],
+    after: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
     as_json: Json = False,
@@ -211,7 +214,10 @@ def diff(
 
 @playbook.command()
 def rollback(
-    version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="One that `history` lists.")],
+    version: Annotated[
+        str,
+        typer.Argument(metavar="VERSION", help="A number that `history` lists, or a label (1.2)."),
+    ],
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
     as_json: Json = False,

@@ -21,6 +21,7 @@ from ace_graph.evaluation.tasks import task_named
 from ace_graph.memory.stores.base import keeps_pending
 from ace_graph.playbooks.observed import VersionOutcome
 from ace_graph.playbooks.target import target_of
+from ace_graph.playbooks.versions import version_from
 from ace_graph.settings import Settings
 from ace_graph.stores import open_store
 
@@ -55,7 +56,8 @@ async def _read(
     first, second = versions
     async with open_store(url, settings=settings) as store:
         found = [
-            await playbooks.get_version(store, _named(text), which.name, which.learner) for text in versions
+            await playbooks.get_version(store, version, which.name, which.learner)
+            for version in map(version_from, versions)
         ]
         if found[0][0] == found[1][0]:
             raise UsageError(
@@ -71,10 +73,6 @@ async def _read(
         for text, (_, content) in zip(versions, found, strict=True)
     )
     return (one, other), observed
-
-
-def _named(text: str) -> int | str:
-    return int(text) if text.isdecimal() and len(text) < 10 else text
 
 
 def _observed_json(observed: Outcomes | None) -> dict[str, object] | None:

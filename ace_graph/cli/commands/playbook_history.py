@@ -11,6 +11,7 @@ from ace_graph.cli.commands.playbook_view import bullet_json
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import by_command, commit_json, on_playbook, refused
 from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.errors import UsageError
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, HistoryEntry
 from ace_graph.memory.delta.effect import Report
@@ -20,7 +21,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.bullets import archived_bullets, restore_bullet
 from ace_graph.playbooks.target import Target
-from ace_graph.playbooks.versions import content_at, restore_target
+from ace_graph.playbooks.versions import content_at, restore_target, version_from, version_number
 
 __all__ = ["archive", "diff", "history", "restore", "rollback"]
 
@@ -46,20 +47,24 @@ def history(url: str | None, which: Which, *, as_json: bool, limit: int) -> None
         out.print(line, soft_wrap=True)
 
 
-def diff(url: str | None, which: Which, before: int, after: int, *, as_json: bool) -> None:
+def diff(url: str | None, which: Which, before: str, after: str, *, as_json: bool) -> None:
     """Print the bullets that came, went or changed between two versions."""
 
-    async def job(_: Store, target: Target) -> tuple[Playbook, Playbook]:
-        return await content_at(target, before), await content_at(target, after)
+    wanted = (_version_from(before), _version_from(after))
 
-    old, new = on_playbook(url, which, job)
+    async def job(_: Store, target: Target) -> tuple[tuple[int, Playbook], ...]:
+        stored = await target.store.versions(target.key)
+        numbers = [version_number(stored, version) for version in wanted]
+        return tuple([(n, await content_at(target, n)) for n in numbers])
+
+    (first, old), (second, new) = on_playbook(url, which, job)
     found = bullet_diff(old, new)
     changed = [(each.before, each.after) for each in found.updated]
     if as_json:
         print_json(
             {
-                "from": before,
-                "to": after,
+                "from": first,
+                "to": second,
                 "added": [bullet_json(bullet) for bullet in found.added],
                 "removed": [bullet_json(bullet) for bullet in found.removed],
                 "changed": [{"before": bullet_json(was), "after": bullet_json(now)} for was, now in changed],
@@ -74,11 +79,13 @@ def diff(url: str | None, which: Which, before: int, after: int, *, as_json: boo
         console().print(printable(line), soft_wrap=True)
 
 
-def rollback(url: str | None, which: Which, version: int, *, as_json: bool) -> None:
+def rollback(url: str | None, which: Which, version: str, *, as_json: bool) -> None:
     """Make everything what it was at an earlier version, as a new version."""
 
+    wanted = _version_from(version)
+
     async def job(_: Store, target: Target) -> Commit:
-        return await restore_target(target, version, by_command(f"playbook rollback {version}").delta())
+        return await restore_target(target, wanted, by_command(f"playbook rollback {version}").delta())
 
     done = on_playbook(url, which, job)
     if as_json:
@@ -119,6 +126,13 @@ def restore(url: str | None, which: Which, bullet_id: str, *, as_json: bool) -> 
     if bullet.status == "quarantined":
         hidden = f", in quarantine ({bullet.quarantine_reason})"
     console().print(printable(f"{bullet_id}: back{hidden}"), soft_wrap=True)
+
+
+def _version_from(text: str) -> int | str:
+    """Return the version that a text names. Raises UsageError for what is no number and no label."""
+    if not text.isascii() or not text.replace(".", "", 1).isdecimal():
+        raise UsageError(f"{text[:20]} is no version: give a number such as 2, or a label such as 2.0")
+    return version_from(text)
 
 
 def _left_json(left: ArchivedBullet) -> dict[str, object]:

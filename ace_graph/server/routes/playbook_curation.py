@@ -21,7 +21,7 @@ from ace_graph.memory.delta.operations import Distinguish, Merge, Quarantine, Re
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.playbooks.bullets import restore_bullet
 from ace_graph.playbooks.target import check_owner
-from ace_graph.playbooks.versions import restore_target
+from ace_graph.playbooks.versions import restore_target, version_number
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.change_reply import ChangeReply
@@ -36,7 +36,7 @@ from ace_graph.server.routes.edit import (
     tag_version,
 )
 from ace_graph.server.routes.playbook import BulletId
-from ace_graph.server.schemas import Text, WholeNumber
+from ace_graph.server.schemas import Text, VersionName
 
 __all__ = ["RollbackBody", "go_back", "named", "own"]
 
@@ -88,7 +88,7 @@ class QuarantineBody(_Body):
 class RollbackBody(_Body):
     """Where to go back to."""
 
-    version: Annotated[WholeNumber, Field(ge=0, description="A version that the history still holds.")]
+    version: Annotated[VersionName, Field(description="A version that is kept, by its number or its label.")]
 
 
 class CurateBody(_Body):
@@ -237,14 +237,15 @@ async def curate(
     )
 
 
-async def go_back(edit: Edit, version: int) -> Commit:
+async def go_back(edit: Edit, version: int | str) -> Commit:
     """Roll the playbook back to a version. Raises PlaybookForbidden for somebody else's."""
     check_owner(edit.target)
     base = await edit.load()
     done = await edit.before(base)
     if done is not None:
         return done
-    if version == base.version.n:
+    n = version_number(await edit.target.store.versions(edit.target.key), version)
+    if n == base.version.n:
         raise RequestRefused(409, "refused", f"the playbook is at version {version} already")
     change = edit.change(f"rolled back to {version} over HTTP", base)
-    return await restore_target(edit.target, version, change.delta())
+    return await restore_target(edit.target, n, change.delta())

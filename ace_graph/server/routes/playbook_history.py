@@ -13,9 +13,10 @@ from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.delta.effect import Merged, Pruned
 from ace_graph.memory.diff import diff
 from ace_graph.playbooks.bullets import archived_bullets
-from ace_graph.playbooks.versions import content_at
+from ace_graph.playbooks.versions import content_at, version_number
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.edit import Place, declare_playbook_id
+from ace_graph.server.schemas import VersionName
 
 __all__ = ["named", "own"]
 
@@ -72,10 +73,10 @@ class HistoryReply(_Model):
 
 
 class DiffQuery(_Model):
-    """Which two versions; 0 is the empty playbook."""
+    """Which two versions, by number or by label; 0 is the empty playbook."""
 
-    before: Annotated[int, Field(alias="from", ge=0, le=_MOST_VERSION)]
-    after: Annotated[int, Field(alias="to", ge=0, le=_MOST_VERSION)]
+    before: Annotated[VersionName, Field(alias="from")]
+    after: Annotated[VersionName, Field(alias="to")]
 
 
 class ChangedReply(_Model):
@@ -130,8 +131,9 @@ async def history(target: Place, query: Annotated[HistoryQuery, Query()]) -> His
 @own.get("/diff", responses=error_responses(404))
 async def differences(target: Place, query: Annotated[DiffQuery, Query()]) -> DiffReply:
     """Return what came, went and changed between two versions."""
-    before, after = await content_at(target, query.before), await content_at(target, query.after)
-    found = diff(before, after)
+    versions = await target.store.versions(target.key)
+    first, second = (version_number(versions, version) for version in (query.before, query.after))
+    found = diff(await content_at(target, first), await content_at(target, second))
     return DiffReply(
         added=found.added,
         removed=found.removed,
