@@ -365,20 +365,30 @@ async def learners_are_listed_in_pages(subject: Subject) -> None:
 
 
 async def sizes_count_what_is_stored(subject: Subject) -> None:
-    """The sizes rise with what is written, and fall with what is forgotten."""
-    learner = new_learner()
+    """The sizes rise with what is written, and fall with what is forgotten.
+
+    Others may use the same database meanwhile; what they disturb is counted again.
+    """
     async with _opened(subject) as store:
-        before = await store.sizes()
-        base = await store.load(learner)
-        work = Pending(pending_id="learn", turn_id="t1", body="{}")
-        await store.commit(learner, adding("Draw a bar"), base, _turn("t1", 1), work)
-        written = await store.sizes()
-        item = await store.claim("worker", NOON, 30, learner)
-        assert item is not None
-        assert await store.fail(item, "broken", None)
-        assert (await store.sizes()).pending == written.pending, "a dead letter is stored, too"
-        await store.forget(learner)
-        after = await store.sizes()
-    counts = [(each.learners, each.turns, each.deltas, each.pending) for each in (before, written, after)]
-    assert [b - a for a, b in zip(counts[0], counts[1], strict=True)] == [1, 1, 1, 1]
-    assert counts[2] == counts[0]
+        counts = [await _moved_sizes(store) for _ in range(2)]
+        while counts[-1] != ((1, 1, 1, 1, 1), (0, 0, 0, 0, 0)) and len(counts) < 10:
+            counts.append(await _moved_sizes(store))
+    assert counts[-1] == ((1, 1, 1, 1, 1), (0, 0, 0, 0, 0)), counts
+
+
+async def _moved_sizes(store: CleanableStore) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How the sizes move with a turn, its dead letter last, and where they are once it is forgotten."""
+    learner = new_learner()
+    before = await store.sizes()
+    work = Pending(pending_id="learn", turn_id="t1", body="{}")
+    await store.commit(learner, adding("Draw a bar"), await store.load(learner), _turn("t1", 1), work)
+    written = await store.sizes()
+    item = await store.claim("worker", NOON, 30, learner)
+    assert item is not None
+    assert await store.fail(item, "broken", None)
+    failed = await store.sizes()
+    await store.forget(learner)
+    after = await store.sizes()
+    first, held, gone = ((e.learners, e.turns, e.deltas, e.pending) for e in (before, written, after))
+    risen = (*(b - a for a, b in zip(first, held, strict=True)), failed.pending - before.pending)
+    return risen, (*(b - a for a, b in zip(first, gone, strict=True)), after.pending - before.pending)
