@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.errors import FormatError, RequestRefused
+from ace_graph.errors import FormatError, NewerFormat, RequestRefused
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.formats.base import Refusal
 from ace_graph.memory.formats.registry import format_named, read_bullets
@@ -115,7 +115,7 @@ async def import_(body: ImportBody, edit: PlaybookEdit) -> ImportReply:
     """Add the bullets of a file; what is known already is merged. It is an error when none is taken."""
     try:
         reading = await asyncio.to_thread(read_bullets, body.text, body.format)
-    except FormatError as error:
+    except (FormatError, NewerFormat) as error:
         raise RequestRefused(409, "unreadable", f"the file can't be read: {error}"[:300]) from error
     base = await edit.load()
     outcome, after = await import_bullets(edit.target, base, reading, edit.change("imported over HTTP", base))
