@@ -184,6 +184,7 @@ async def test_a_playbook_is_exported_imported_and_cleared() -> None:
         emptied = await at.texts()
         read = await at.post(f"{at.whole}/import", {"text": file.text})
         now = await at.texts()
+        unknown = await at.post(f"{at.whole}/import", {"text": "- Use it", "format": "pdf"})
         newer = await at.post(f"{at.whole}/import", {"text": '{"format": 99}', "format": "json"})
         odd = await at.post(f"{at.whole}/import", {"text": "nothing of the kind"})
         figures = await at.get(f"{at.whole}/stats")
@@ -194,6 +195,7 @@ async def test_a_playbook_is_exported_imported_and_cleared() -> None:
     assert (read.json()["read"], read.json()["kept"], read.json()["refused"]) == (2, 2, [])
     assert sorted(now) == ["Draw a bar first", "Estimate the result"]
     assert (odd.status_code, odd.json()["code"]) == (409, "unreadable")
+    assert unknown.json()["error"].startswith("format must be json, text, ace")
     assert (newer.status_code, newer.json()["code"]) == (409, "unreadable")
     assert (figures["bullets"], figures["kinds"]) == (2, {"strategy": 2})
     assert unborn.status_code == 409

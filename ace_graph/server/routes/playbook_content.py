@@ -40,7 +40,7 @@ class ImportBody(_Body):
     """The text of a file in one of the formats; `auto` finds out which."""
 
     text: Annotated[Text, Field(min_length=1)]
-    format: FormatName | Literal["auto"] = "auto"
+    format: Literal[FormatName, "auto"] = "auto"
 
 
 class RefusalReply(_Body):
