@@ -42,7 +42,7 @@ async def told(
     graph = build(ScriptedModel([*replies, "<final>ok</final>"]))
     context = ACEContext(learner_id="ada", playbooks=attached, reflect_when="never")
     out = await graph.ainvoke(ask("go", "react"), context=context)
-    texts = [m.text for m in out["messages"] if isinstance(m, ToolMessage)]
+    texts = [str(m.text) for m in out["messages"] if isinstance(m, ToolMessage)]
     return Told(texts, out["result"]["playbooks"])
 
 
