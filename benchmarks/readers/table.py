@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from ace_graph.cli.commands.chat import is_praise
 from ace_graph.cli.commands.run_payload import parse_request
@@ -64,7 +64,7 @@ from ace_graph.reasoning.streaming import AnswerParser, parse_answer
 from ace_graph.reasoning.tot import parse_scores, parse_thoughts
 from ace_graph.runtime import Run
 from ace_graph.server.middleware.request_id import request_id_of
-from ace_graph.server.schemas import ChatRequest
+from ace_graph.server.schemas import ChatRequest, VersionName
 from ace_graph.state import Turn
 from ace_graph.tools.calculator import calculate
 from ace_graph.tools.mcp.config import parse_servers
@@ -254,6 +254,10 @@ def _chat_request(text: str) -> object:
     return ChatRequest.model_validate_json(body), ACEContext(learner_id=text[:256])
 
 
+def _version_name(text: str) -> object:
+    return TypeAdapter[int | str](VersionName).validate_python(text)
+
+
 def _run_request(text: str) -> object:
     return parse_request(json.dumps({"messages": [{"role": "user", "content": text}]}).encode())
 
@@ -363,6 +367,7 @@ READERS: tuple[Reader, ...] = (
     Reader("calculate", calculate, ("ace_graph.tools.calculator", "ace_graph.arithmetic")),
     Reader("parse_servers", _refused(_mcp_servers), ("ace_graph.tools.mcp.config",)),
     Reader("a chat request", _refused(_chat_request)),
+    Reader("the name of a version", _refused(_version_name), ("ace_graph.server.schemas",)),
     Reader("ace-graph run's request", _refused(_run_request)),
     _reader(request_id_of),
     _reader(printable),
