@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 
 from ace_graph.errors import UsageError
 from ace_graph.memory.search.token_count import estimate_tokens
-from ace_graph.memory.search.tokenize import is_spaceless, terms
+from ace_graph.memory.search.tokenize import count_spaceless, terms
 
 __all__ = [
     "MAX_TOOL_RESULT_CHARS",
@@ -104,7 +104,7 @@ def adaptive_size(question: str, base: int = 5, minimum: int = 3, maximum: int =
 
     Where words are not separated by spaces, two characters count as one.
     """
-    words = len(question.split()) + sum(map(is_spaceless, question)) // 2
+    words = len(question.split()) + count_spaceless(question) // 2
     few, demanding = words < _SHORT_QUESTION, any(map(question.casefold().__contains__, _DEMANDING))
     return max(minimum, min(maximum, base - 2 if few else base + 2 if demanding else base))
 

@@ -97,13 +97,13 @@ def choose_mode(question: str, tool_names: Iterable[str] = ()) -> Mode:
 
 
 def _names_a_tool(parts: Iterable[str], tool_names: Iterable[str]) -> bool:
-    words = {word for part in parts for word in re.findall(r"\w+", part.casefold())}
-    return any(
-        word in words
+    named = {
+        word
         for name in tool_names
         for word in re.findall(r"[^\W_]+", name.casefold())
         if word not in _GENERIC_TOOL_WORDS and len(word) > 2
-    )
+    }
+    return bool(named) and any(not named.isdisjoint(re.findall(r"\w+", part.casefold())) for part in parts)
 
 
 async def _chosen(question: str, run: Run) -> Mode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -99,13 +99,18 @@ def _bounded(lessons: object) -> tuple[object, list[str]]:
 def copies(text: str, conversation: Iterable[str]) -> bool:
     """Whether `text` is one of the conversation's texts, or has 12 or more consecutive words of one."""
     words = _words(text)
-    runs = {tuple(words[i : i + COPIED_WORDS]) for i in range(len(words) - COPIED_WORDS + 1)}
+    runs = set(_runs(words))
     for spoken in map(_words, conversation):
         if words and words == spoken:
             return True
-        if any(tuple(spoken[i : i + COPIED_WORDS]) in runs for i in range(len(spoken) - COPIED_WORDS + 1)):
+        if runs and any(run in runs for run in _runs(spoken)):
             return True
     return False
+
+
+def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    for start in range(len(words) - COPIED_WORDS + 1):
+        yield tuple(words[start : start + COPIED_WORDS])
 
 
 def says_nothing(text: str) -> bool:

@@ -21,6 +21,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.models import OnUsage, Structured, Usage, structured_call
+from ace_graph.off_loop import read_text
 from ace_graph.prompts import data_block, preview
 from ace_graph.reasoning.attempt import AnswerAgain, Retry
 from ace_graph.runtime import Run, log_text, logger
@@ -128,7 +129,7 @@ async def reflect(
             problem = reply.problem or "no reply"
             logger.warning("[ACE Reflector] no usable reply: %s", problem)
             continue
-        found = _checked(reply.value, subject, run)
+        found = await read_text(_size(subject), _checked, reply.value, subject, run)
         retry = await _retry(found, answer_again, run) if answer_again is not None and left else None
         if retry is None:
             break
@@ -237,6 +238,10 @@ def _all_evidence(subject: FinishedTurn, evidence: Iterable[Evidence]) -> str:
 
 def _evidence(evidence: Iterable[Evidence]) -> str:
     return "\n".join(json.dumps({"source": e.source, "verdict": e.verdict, "text": e.text}) for e in evidence)
+
+
+def _size(subject: FinishedTurn) -> int:
+    return sum(map(len, (subject.question, subject.additional_context, subject.answer, *subject.trace)))
 
 
 def _checked(reflection: Reflection, subject: FinishedTurn, run: Run) -> ReflectionResult:

@@ -22,7 +22,7 @@ from ace_graph.memory.search.normal_form import normal_form
 from ace_graph.memory.search.stop_words import guess_language, script_language, stop_words
 from ace_graph.memory.tables import read_words
 
-__all__ = ["content_words", "fold", "is_spaceless", "language_of", "terms", "tokens"]
+__all__ = ["content_words", "count_spaceless", "fold", "is_spaceless", "language_of", "terms", "tokens"]
 
 # After fold() every digit is ASCII, and what is not ASCII is a letter or a mark.
 _TOKEN = re.compile(
@@ -83,6 +83,11 @@ def tokens(text: str) -> list[str]:
 def is_spaceless(word: str) -> bool:
     """Whether `word` holds characters of a script that puts no spaces between words."""
     return not word.isascii() and _SPACELESS.search(word) is not None
+
+
+def count_spaceless(text: str) -> int:
+    """Return how many characters of `text` are of a script that puts no spaces between words."""
+    return 0 if text.isascii() else sum(map(len, _SPACELESS.findall(text)))
 
 
 def fold(text: str) -> str:

@@ -146,6 +146,8 @@ def test_a_window_of_one_keeps_the_latest() -> None:
         ("one two three four five", 5),
         ("refactor auth", 3),
         ("请帮我看看这个函数为什么返回错误的结果", 5),
+        ("请帮我看看", 3),
+        ("请帮我看看这个函", 5),
         ("", 3),
     ],
 )
