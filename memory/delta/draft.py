@@ -218,7 +218,7 @@ class Draft:
         if fact.into is not None and fact.why in ABSORBED:
             self._aliases.update({old: fact.into for old, target in self._aliases.items() if target == gone})
             self._aliases[gone] = fact.into
-        elif fact.into is not None and fact.why == "superseded":
+        elif fact.into is not None:
             self._tombstones[gone] = fact.into
         self.changes.append(fact)
 

@@ -306,7 +306,7 @@ class _Fold:
         if into is not None and change.why in ABSORBED:
             self.aliases.update({old: into for old, target in self.aliases.items() if target == gone})
             self.aliases[gone] = into
-        elif into is not None and change.why == "superseded":
+        elif into is not None:
             self.tombstones[gone] = into
 
     def _vote(self, change: Voted) -> None:

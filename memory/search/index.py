@@ -184,7 +184,7 @@ class _Builder:
             if postings:
                 self._postings[term] = postings
             else:
-                self._postings.pop(term, None)
+                del self._postings[term]
         return Index(self._postings, self._documents, frozenset(self._core))
 
     def _writable(self, term: str) -> dict[str, float]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.similarity.antonyms import any_exclusive, are_contradictory, are_mutually_exclusive
@@ -20,7 +20,6 @@ from ace_graph.memory.similarity.typos import Spellings, is_typo, may_begin_a_se
 
 __all__ = ["Verdict", "check_claims"]
 
-_KEPT_ORDER = 0.34
 _LISTED_WORDS = 3
 
 
@@ -35,17 +34,16 @@ class Verdict(NamedTuple):
     typos: int = 0
 
 
-@dataclass(frozen=True)
-class _Difference:
+class _Difference(NamedTuple):
     """The words of each claim that the other lacks, without typos and compounds.
 
     `respelled` maps words of the second claim to the same words as the first one spells them, `compound` the
     parts of a word to the word. `typos` counts the typos.
     """
 
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
-    respelled: Mapping[str, str]
+    only_a: tuple[str, ...] = ()
+    only_b: tuple[str, ...] = ()
+    respelled: Mapping[str, str] = MappingProxyType({})
     compound: tuple[tuple[str, ...], str] | None = None
     typos: int = 0
 
@@ -175,11 +173,11 @@ def _difference(a: Claim, b: Claim) -> _Difference:
     of_a, of_b = Counter(a.words), Counter(b.words)
     unlike = [word for word in of_a if word in of_b and not _forms_of_one_word(a, b, word)]
     if of_a == of_b and not unlike:
-        return _Difference((), (), {})
+        return _Difference()
     left_a, left_b = [*(of_a - of_b).elements(), *unlike], [*(of_b - of_a).elements(), *unlike]
     if not unlike and _joined(a, left_a) == _joined(b, left_b):
         parts, whole = sorted((tuple(left_a), tuple(left_b)), key=len, reverse=True)
-        return _Difference((), (), {}, (parts, whole[0]) if len(whole) == 1 else None, typos=1)
+        return _Difference(compound=(parts, whole[0]) if len(whole) == 1 else None, typos=1)
     return _without_typos(a, left_a, b, left_b)
 
 
@@ -266,7 +264,8 @@ def _list_reordered(a: Sequence[str], b: Sequence[str], lists: Iterable[int]) ->
 
 
 def _order_kept(a: Sequence[str], b: Sequence[str], clauses: bool) -> bool:
-    """Whether the words have the same order; where clauses may have moved, whether enough adjacent pairs do.
+    """Whether the words have the same order; where clauses may have moved, whether over a third of the
+    adjacent pairs do.
 
     "The cat sees the dog" and its reverse share none; "the parent process ends the child process" many.
     """
@@ -275,7 +274,7 @@ def _order_kept(a: Sequence[str], b: Sequence[str], clauses: bool) -> bool:
     if not clauses:
         return False
     of_a, of_b = Counter(pairwise(a)), Counter(pairwise(b))
-    return (of_a & of_b).total() / of_a.total() >= _KEPT_ORDER
+    return (of_a & of_b).total() * 3 > of_a.total()
 
 
 def _renamed(targets: Sequence[str], respelled: Mapping[str, str]) -> tuple[str, ...]:

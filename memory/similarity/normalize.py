@@ -120,7 +120,7 @@ def normalized_tokens(text: str) -> list[Token]:
         elif token.word.endswith("n't"):
             tokens.append(Token("word", "not", "not"))
         elif token.word != "to" or place < 2 or found[place - 2].word not in table.before_verbs:
-            tokens.append(_without_contraction(token) if "'" in token.word else token)
+            tokens.append(_without_contraction(token))
     return tokens
 
 

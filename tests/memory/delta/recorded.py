@@ -57,7 +57,7 @@ def results(number: int) -> Iterator[str]:
     chance = Random(number)
     life = Life(policy=Policy(max_bullets=chance.choice((6, 12, 1_000))))
     for _ in range(_DELTAS):
-        operations = tuple(_operation(chance, life) for _ in range(chance.randint(1, 4)))
+        operations = tuple(random_operation(chance, life) for _ in range(chance.randint(1, 4)))
         effect = life.does(*operations)
         report = effect.report.model_dump(mode="json", exclude_defaults=True)
         yield f"{json.dumps(report, ensure_ascii=False)}\t{_hash_of_all(effect, life)}"
@@ -74,7 +74,8 @@ def _hash_of_all(effect: Effect, life: Life) -> str:
     return sha256("\n".join(stored).encode()).hexdigest()[:12]
 
 
-def _operation(chance: Random, life: Life) -> Operation:
+def random_operation(chance: Random, life: Life) -> Operation:
+    """Return an operation on what the life holds, or on what it does not."""
     known = [*life.playbook.entries] or ["nobody"]
     if chance.random() < 0.4 or len(known) < 3:
         return _add(chance)
