@@ -42,7 +42,10 @@ DAYS_KEPT = 1_000
 
 
 class ConsolidationNote(NamedTuple):
-    """`next_id` is the id counter at the last consolidation, `ended` the last run that a worker has ended."""
+    """`next_id` is the id counter at the last consolidation, `ended` the last run that a worker has ended.
+
+    After the id of a run on a named playbook comes a space and the playbook's name.
+    """
 
     next_id: int = 0
     ended: str = ""

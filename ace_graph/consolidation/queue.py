@@ -9,14 +9,16 @@ from typing import Literal
 from uuid import uuid4
 
 from ace_graph.consolidation.report import MergedGroup
-from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.errors import CorruptPayload
+from ace_graph.memory.catalogue.name import DEFAULT, name_key
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import HistoryEntry, operation_id
-from ace_graph.memory.consolidation.schedule import RUN, ConsolidationWork
+from ace_graph.memory.consolidation.schedule import RUN, ConsolidationWork, ended_run, read_consolidation
 from ace_graph.memory.delta.effect import Put
 from ace_graph.memory.delta.operations import Delta
+from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore
-from ace_graph.playbooks.target import not_found, owned_target
+from ace_graph.playbooks.target import Target, not_found, owned_target
 
 __all__ = ["RunState", "enqueue", "run_state"]
 
@@ -74,16 +76,26 @@ async def run_state(
     """
     target = await owned_target(store, name, owner)
     items = await store.list_pending(owner, limit=1_000_000)
-    item = next((each for each in items if each.pending_id == run_id), None)
+    item = next((each for each in items if each.pending_id == run_id and _is_for(each, target)), None)
     history = await target.store.history(target.key)
     groups = _merged(entry for entry in history.entries if entry.source == f"{RUN}{run_id}")
     if item is None:
         ended = (await store.load(owner)).access.consolidation.ended
-        return RunState(run_id, "done", groups) if groups or ended == run_id else None
+        known = groups or ended == ended_run(run_id, target.ref.name)
+        return RunState(run_id, "done", groups) if known else None
     if item.state == "dead":
         return RunState(run_id, "failed", groups, item.error)
     running = item.leased(now or utc_now())
     return RunState(run_id, "running" if running else "pending", groups, item.error)
+
+
+def _is_for(item: PendingItem, target: Target) -> bool:
+    """Whether an item is a consolidation of the playbook at a target."""
+    try:
+        work = read_consolidation(item)
+    except CorruptPayload:
+        return target.ref.is_default  # a dead letter that nobody can read: its learner may still ask for it
+    return work is not None and name_key(work.name) == target.ref.key
 
 
 def _merged(entries: Iterable[HistoryEntry]) -> tuple[MergedGroup, ...]:

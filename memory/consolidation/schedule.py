@@ -26,7 +26,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.views.kinds import BulletKind
 
-__all__ = ["RUN", "ConsolidationWork", "is_run", "read_consolidation", "with_schedule"]
+__all__ = ["RUN", "ConsolidationWork", "ended_run", "is_run", "read_consolidation", "with_schedule"]
 
 RUN = "consolidation "
 """What the source of each commit of a run and the `turn_id` of its item begin with; the run's id follows."""
@@ -94,10 +94,10 @@ def with_schedule(
         return plan
     access, playbook = plan.snapshot.access, plan.snapshot.playbook
     note = access.consolidation
-    if due or merged or _is_of_memory(work):
+    if due or merged or (work is not None and _playbook_of(work) == DEFAULT):
         note = note._replace(next_id=playbook.next_id)
     if ran and isinstance(work, PendingItem):
-        note = note._replace(ended=work.pending_id)
+        note = note._replace(ended=ended_run(work.pending_id, _playbook_of(work) or DEFAULT))
     snapshot = replace(plan.snapshot, access=replace(access, consolidation=note))
     if not due:
         return replace(plan, snapshot=snapshot)
@@ -105,13 +105,18 @@ def with_schedule(
     return replace(plan, snapshot=snapshot, scheduled=ConsolidationWork().as_pending(run_id))
 
 
-def _is_of_memory(work: Pending | None) -> bool:
-    """Whether it is a consolidation of the learner's own memory, and not of a named playbook."""
+def ended_run(run_id: str, name: str) -> str:
+    """Return what `ConsolidationNote.ended` says once a run on the playbook of this name has ended."""
+    return run_id if name == DEFAULT else f"{run_id} {name}"
+
+
+def _playbook_of(work: Pending) -> str | None:
+    """The playbook that the work consolidates, by name; None for other work and for what can't be read."""
     try:
-        asked = None if work is None else read_consolidation(work)
+        asked = read_consolidation(work)
     except CorruptPayload:
-        return False
-    return asked is not None and asked.name == DEFAULT
+        return None
+    return None if asked is None else asked.name
 
 
 def _is_due(snapshot: Snapshot, policy: Policy) -> bool:

@@ -272,7 +272,7 @@ async def test_a_playbook_that_was_deleted_leaves_nothing_to_do() -> None:
         run = await enqueue(store, "ada", ConsolidationWork(name="calls"), now=NOON)
         await playbooks.delete(store, made)
         assert [each.status for each in await work(store, "ada", 1)] == ["consolidated"]
-        assert (await store.load("ada")).access.consolidation.ended == run
+        assert (await store.load("ada")).access.consolidation.ended == f"{run} calls"
 
 
 async def test_a_forgotten_learner_stays_forgotten() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from ace_graph import playbooks
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
@@ -57,3 +58,25 @@ async def test_a_worker_consolidates_and_the_run_can_be_asked_for() -> None:
     assert waiting["status"] in ("pending", "running", "done")
     assert [each["ids"] for each in done["groups"]] == [each["ids"] for each in planned.json()["groups"]]
     assert len(back.json()["restored"]) == 3
+
+
+async def test_a_run_of_another_playbook_is_as_unknown_as_none() -> None:
+    clock, store = HandClock(), CountingStore()
+    await store.seed("alice", Reset(bullets=bullets(*PARAPHRASES, *OTHERS)))
+    named = await playbooks.create(store, "api", ["Use /v1"], owner="alice")
+    other = await playbooks.create(store, "shop", ["Use /v1"], owner="alice")
+    overrides = Overrides(model=ScriptedModel([]), store=store)
+    async with serving(settings_for(learning="background"), overrides, clock) as served:
+
+        async def status(playbook_id: str, run: str) -> int:
+            found = await served.client.get(f"/api/playbooks/{playbook_id}/consolidations/{run}")
+            return found.status_code
+
+        run = (await served.client.post(f"/api/playbooks/{named}/consolidate", json={})).json()["run_id"]
+        waiting = [await status(each, run) for each in (named, other, "default")]
+        own = f"/api/playbooks/{named}/consolidations/{run}"
+        async with asyncio.timeout(20):
+            while (await served.client.get(own)).json()["status"] != "done":
+                clock.move(1.0)
+        ended = [await status(each, run) for each in (named, other, "default")]
+    assert (waiting, ended) == ([200, 404, 404], [200, 404, 404])

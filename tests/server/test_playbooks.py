@@ -11,6 +11,7 @@ from httpx import Response
 from ace_graph import playbooks
 from ace_graph.memory.delta.operations import Add
 from ace_graph.server import Overrides
+from ace_graph.server.conversations.repository import AcceptedTurn, Conversations
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.learning.reflected_runs import add_run, add_runs
@@ -252,6 +253,45 @@ async def test_a_message_is_answered_with_the_playbooks_that_it_names() -> None:
     assert ["[alice/maths:gen-00001]" in prompt for prompt in prompts] == [True, False]
     assert [reply.status_code, plain.status_code] == [200, 200]
     assert [unknown.status_code, foreign.status_code, twice.status_code] == [404, 404, 409]
+
+
+async def test_a_refused_message_leaves_no_conversation() -> None:
+    store = CountingStore()
+    await playbooks.create(store, "maths", ["Use a common denominator"], owner="bob")
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
+        replies = [
+            await served.post("adding fractions", f"c{number}", playbooks=names)
+            for number, names in enumerate((["none"], ["bob/maths"], ["a", "A"], ["default"]))
+        ]
+        listed = (await served.client.get("/api/conversations")).json()["conversations"]
+    assert [(each.status_code, each.json()["code"]) for each in replies] == [
+        (404, "not_found"), (404, "not_found"), (409, "refused"), (409, "refused"),
+    ]  # fmt: skip
+    assert listed == []
+
+
+async def test_a_grant_revoked_after_the_check_fails_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = CountingStore()
+    await playbooks.create(store, "maths", ["Use a common denominator"], owner="bob")
+    accept = Conversations.accept
+
+    async def revoked_first(conversations: Conversations, turn: AcceptedTurn) -> AcceptedTurn:
+        await playbooks.revoke(store, "maths", "user:alice", owner="bob")
+        return await accept(conversations, turn)
+
+    overrides, refused = Overrides(model=model("one", lesson=NO_LESSON), store=store), list[int]()
+    async with serving(settings_for(), overrides) as served:
+        await served.ask("What is one?", "old")
+        monkeypatch.setattr(Conversations, "accept", revoked_first)
+        for conversation in ("old", "new"):
+            await playbooks.grant(store, "maths", "user:alice", owner="bob")
+            reply = await served.post("fractions", conversation, playbooks=["bob/maths"])
+            refused.append(reply.status_code)
+        listed = (await served.client.get("/api/conversations")).json()["conversations"]
+        kept = (await served.client.get("/api/conversations/old")).json()["messages"]
+    assert refused == [404, 404]
+    assert [each["conversationId"] for each in listed] == ["old"]
+    assert [each["content"] for each in kept] == ["What is one?", "one"]
 
 
 async def test_a_name_is_used_once() -> None:

@@ -183,6 +183,19 @@ class Conversations:
             await self._database.delete_thread(turn.thread_id)
         return bool(ended)
 
+    async def abandon(self, turn: AcceptedTurn) -> None:
+        """End a turn that failed, and delete the conversation that it began: nothing was said in it."""
+        async with self._database.transaction() as execute:
+            ended = await execute(
+                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
+                (turn.thread_id, turn.run_id, self._owner),
+            )
+            if ended and turn.known == "nothing":
+                await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+        if not known:
+            await self._database.delete_thread(turn.thread_id)
+
     async def release(self, turn: AcceptedTurn) -> None:
         """End the lease now, so that another server can claim the turn."""
         async with self._database.transaction() as execute:

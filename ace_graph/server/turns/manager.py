@@ -15,9 +15,12 @@ from typing import Protocol
 
 from ace_graph.errors import RequestRefused, StoreError
 from ace_graph.graph import ACEGraph
+from ace_graph.memory.catalogue.name import wanted_refs
+from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
+from ace_graph.playbooks.target import target_of
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.managing import title_of
 from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, GivenUpTurn
@@ -118,8 +121,11 @@ class Turns:
         `teams` are those that the request's token names; None: the store's table is asked.
 
         Raises RequestRefused: 503 when the server is full or stopping, 429 when the learner has too many
-        turns under way, 409 when the conversation has one under way.
+        turns under way, 409 when the conversation has one under way. Raises InvalidPlaybook and
+        PlaybookNotFound for a playbook that it can't read. Then nothing is stored.
         """
+        self._check_capacity(learner_id)
+        await _check_playbooks(self._resources.store, request, learner_id, teams)
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
         request_json = request.model_dump_json(by_alias=True)
@@ -305,7 +311,7 @@ class Turns:
         logger.debug("[ACE Server] the error of the failed turn", exc_info=error)
         if shown.code not in _OF_ANOTHER_SERVER:
             await self._log_failure(remove_question(self._graph, turn))
-        await self._log_failure(self._conversations.finish(turn))
+        await self._log_failure(self._conversations.abandon(turn))
         live.fail(shown)
 
     async def _log_failure(self, step: Awaitable[object]) -> None:
@@ -333,6 +339,16 @@ class Turns:
         except Exception as error:
             logger.warning("[ACE Server] a stopped turn keeps its lease: %s", type(error).__name__)
         live.fail(_forgotten() if forgotten else _left_to_next_server())
+
+
+async def _check_playbooks(
+    store: Store, request: ChatRequest, learner_id: str, teams: frozenset[str] | None
+) -> None:
+    """Raise what the load of the turn would for a playbook, which checks again, in its own transaction."""
+    refs = wanted_refs(request.playbooks, learner_id)
+    user = learner_id if teams is None else Caller(learner_id, teams)
+    for ref in refs:
+        await target_of(store, ref.name, ref.owner, user)
 
 
 def _retrieve_exception(loading: asyncio.Future[Snapshot]) -> None:
