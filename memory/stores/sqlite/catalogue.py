@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import cast
 
 from ace_graph.errors import PlaybookExists
 from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
-from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope, Visibility
+from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
 from ace_graph.memory.catalogue.label import stored_label
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.delta.effect import apply
@@ -24,6 +22,7 @@ from ace_graph.memory.sharing.proposal import Proposal
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.records import ENTRY_COLUMNS, VERSION_COLUMNS, entry_of, stored_version_of
 from ace_graph.memory.stores.sqlite.rows import read_base, read_head, read_snapshot
 from ace_graph.memory.stores.sqlite.sharing import add_grants, add_proposal, list_shared_ids, read_grants
 from ace_graph.memory.stores.sqlite.tables import Tables
@@ -47,11 +46,10 @@ __all__ = [
     "set_fields",
 ]
 
-_ENTRY = """
-SELECT c.playbook_id, c.owner, c.name, s.created_at, s.updated_at, c.description, c.scope, c.visibility,
-s.epoch, s.version, s.etag, s.major, s.minor
+_ENTRY = f"""
+SELECT {ENTRY_COLUMNS}
 FROM ace_named_catalogue c JOIN ace_named_states s ON s.user_id = c.playbook_id
-"""
+"""  # noqa: S608  constants
 
 _VERSION = """
 SELECT c.playbook_id, c.name, s.epoch, s.version, s.etag, s.major, s.minor
@@ -108,16 +106,16 @@ def find_entry(tables: Tables, ref: PlaybookRef) -> PlaybookEntry | None:
     """Return the entry of an owner and a name; `default` is the owner's memory."""
     if ref.is_default:
         row = tables.of("learners").execute(_OWN, (ref.owner,)).fetchone()
-        return None if row is None else _entry(row)
+        return None if row is None else entry_of(row)
     found = tables.execute(f"{_ENTRY} WHERE c.owner = ? AND c.name_key = ?", (ref.owner or "", ref.key))
     row = found.fetchone()
-    return None if row is None else _entry(row)
+    return None if row is None else entry_of(row)
 
 
 def read_entry(tables: Tables, playbook_id: str) -> PlaybookEntry | None:
     """Return the entry with an id."""
     row = tables.execute(f"{_ENTRY} WHERE c.playbook_id = ?", (playbook_id,)).fetchone()
-    return None if row is None else _entry(row)
+    return None if row is None else entry_of(row)
 
 
 def read_entries(tables: Tables, owner: str) -> tuple[PlaybookEntry, ...]:
@@ -131,7 +129,7 @@ def list_entries(tables: Tables, owner: str | None, limit: int, after: str) -> t
         f"{_ENTRY} WHERE c.owner = ? AND c.name_key > ? ORDER BY c.name_key LIMIT ?",
         (owner or "", after, limit),
     )
-    return tuple(map(_entry, rows))
+    return tuple(map(entry_of, rows))
 
 
 def list_shared(
@@ -199,22 +197,11 @@ def read_versions(tables: Tables, key: str) -> tuple[StoredVersion, ...]:
     kept = _kept(tables, key)
     base = read_head(tables, key).marks.base
     rows = tables.execute(
-        "SELECT version, major, minor, at, author, reason, op_id FROM ace_deltas "
+        f"SELECT {VERSION_COLUMNS} FROM ace_deltas "  # noqa: S608  constants
         "WHERE user_id = ? AND content_changed ORDER BY version",
         (key,),
     )
-    return tuple(
-        StoredVersion(
-            n,
-            stored_label(n, major, minor),
-            datetime.fromisoformat(at),
-            author,
-            reason,
-            op_id,
-            n >= base or n in kept,
-        )
-        for n, major, minor, at, author, reason, op_id in rows
-    )
+    return tuple(stored_version_of(row, base=base, kept=kept) for row in rows)
 
 
 def read_content_at(tables: Tables, key: str, n: int) -> Playbook | None:
@@ -256,19 +243,3 @@ def keep_contents(tables: Tables, key: str, base: int, contents: Mapping[int, Pl
 
 def _kept(tables: Tables, key: str) -> set[int]:
     return {n for (n,) in tables.execute("SELECT version FROM ace_bases WHERE user_id = ?", (key,))}
-
-
-def _entry(row: tuple[object, ...]) -> PlaybookEntry:
-    playbook_id, owner, name, created, updated, description, scope, visibility, *version = row
-    epoch, n, etag, major, minor = cast("tuple[str, int, str, int | None, int | None]", tuple(version))
-    return PlaybookEntry(
-        str(playbook_id),
-        str(owner) or None,
-        str(name),
-        datetime.fromisoformat(str(created)),
-        datetime.fromisoformat(str(updated)),
-        str(description),
-        cast("Scope", scope),
-        cast("Visibility", visibility),
-        Version(epoch, n, etag, stored_label(n, major, minor)),
-    )

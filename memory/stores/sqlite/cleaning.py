@@ -6,22 +6,20 @@ lock is taken, and its version is compared under the lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
-from ace_graph.memory.retention import Cleaned, Cutoffs, Fate, Place, References, fate, named_turns
-from ace_graph.memory.serialization import dump_record, load_record
+from ace_graph.memory.retention import Cleaned, named_turns
+from ace_graph.memory.serialization import dump_record
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
+from ace_graph.memory.stores.cleaning_batch import Batch, OldTurn, cleaned, next_part, with_fate
+from ace_graph.memory.stores.records import summary_of
 from ace_graph.memory.stores.sqlite.connection import writing
 from ace_graph.memory.stores.sqlite.rows import Head, read_head, read_snapshot
 from ace_graph.memory.stores.sqlite.tables import Tables
 from ace_graph.memory.trajectory import without_steps
-from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["Batch", "begin_cleaning", "clean_batch", "count_batch", "list_learners", "read_sizes"]
+__all__ = ["begin_cleaning", "clean_batch", "count_batch", "list_learners", "read_sizes"]
 
 _COLUMNS = (
     "t.seq, t.record_json, "
@@ -49,32 +47,10 @@ FROM ace_deltas WHERE user_id = :learner AND at < :before AND (NOT content_chang
 """
 
 
-@dataclass(frozen=True)
-class Batch:
-    """One call of clean."""
-
-    learner: str
-    cutoffs: Cutoffs
-    place: Place
-    most: int
-
-    @property
-    def before(self) -> datetime | None:
-        """Only older rows are read."""
-        return self.cutoffs.steps if self.place.part == "steps" else self.cutoffs.records
-
-
-class _Old(NamedTuple):
-    seq: int
-    turn: TurnRecord
-    fate: Fate
-    at: str
-
-
 def clean_batch(tables: Tables, batch: Batch) -> Cleaned:
     """Read one batch of rows and delete what is too old. Without any rows, no lock is taken."""
     if not _is_anything_old(tables, batch):
-        return Cleaned(next=_next_part(batch.place))
+        return Cleaned(next=next_part(batch.place))
     known = _snapshot_for(tables, batch)
     with writing(tables.connection):
         head = read_head(tables, batch.learner)
@@ -83,9 +59,9 @@ def clean_batch(tables: Tables, batch: Batch) -> Cleaned:
         else:
             same = (known.version, known.access.access_clock) == (head.version, head.access_clock)
             snapshot = known if same else _snapshot_for(tables, batch)
-            old, following = _old_turns(tables, batch, snapshot)
+            old = _old_turns(tables, batch, snapshot)
             _delete_or_empty(tables, batch, old)
-            done = _counted(batch, old, following)
+            done = cleaned(batch, old)
         if batch.cutoffs.records is not None and (done.turns or done.deltas):
             tables.execute(
                 "UPDATE ace_learners SET keys_from = max(coalesce(keys_from, ?1), ?1) WHERE user_id = ?2",
@@ -97,11 +73,11 @@ def clean_batch(tables: Tables, batch: Batch) -> Cleaned:
 def count_batch(tables: Tables, batch: Batch) -> Cleaned:
     """Read the same rows and count what would be deleted; run it in one read transaction."""
     if not _is_anything_old(tables, batch):
-        return Cleaned(next=_next_part(batch.place))
+        return Cleaned(next=next_part(batch.place))
     if batch.place.part == "deltas":
-        values = _values(batch, read_head(tables, batch.learner))
+        values = batch.values(read_head(tables, batch.learner).marks.base)
         return Cleaned(deltas=tables.execute(f"SELECT count(*) {_OLD_DELTAS}", values).fetchone()[0])
-    return _counted(batch, *_old_turns(tables, batch, _snapshot_for(tables, batch)))
+    return cleaned(batch, _old_turns(tables, batch, _snapshot_for(tables, batch)))
 
 
 def _is_anything_old(tables: Tables, batch: Batch) -> bool:
@@ -110,10 +86,10 @@ def _is_anything_old(tables: Tables, batch: Batch) -> bool:
     if batch.place.part == "deltas":
         query, values = (
             f"SELECT 1 {_OLD_DELTAS} LIMIT 1",
-            _values(batch, read_head(tables, batch.learner)),
+            batch.values(read_head(tables, batch.learner).marks.base),
         )
     else:
-        query, values = _OLD[batch.place.part], _values(batch, Head()) | {"most": 1}
+        query, values = _OLD[batch.place.part], batch.values() | {"most": 1}
     return tables.execute(query, values).fetchone() is not None
 
 
@@ -122,37 +98,13 @@ def _snapshot_for(tables: Tables, batch: Batch) -> Snapshot:
     return Snapshot() if batch.place.part == "deltas" else read_snapshot(tables, batch.learner, None)
 
 
-def _next_part(place: Place) -> Place | None:
-    following: dict[str, Place] = {"steps": Place("turns"), "turns": Place("deltas")}
-    return following.get(place.part)
+def _old_turns(tables: Tables, batch: Batch, snapshot: Snapshot) -> list[OldTurn]:
+    """The rows of this batch with their fate."""
+    rows = tables.execute(_OLD[batch.place.part], batch.values()).fetchall()
+    return list(with_fate(rows, named_turns(snapshot), batch.cutoffs))
 
 
-def _old_turns(tables: Tables, batch: Batch, snapshot: Snapshot) -> tuple[list[_Old], Place | None]:
-    """The rows of this batch with their fate, and the place after them."""
-    rows = tables.execute(_OLD[batch.place.part], _values(batch, Head())).fetchall()
-    old = list(_with_fate(rows, named_turns(snapshot), batch.cutoffs))
-    if len(old) < batch.most:
-        return old, _next_part(batch.place)
-    return old, Place(batch.place.part, datetime.fromisoformat(old[-1].at), old[-1].seq)
-
-
-def _with_fate(rows: list[tuple[object, ...]], named: frozenset[str], cutoffs: Cutoffs) -> Iterator[_Old]:
-    for seq, text, waits, has_parts, at in rows:
-        turn = load_record(str(text))
-        ids = frozenset((turn.turn_id,))
-        references = References(ids if waits else frozenset(), ids if has_parts else named)
-        yield _Old(int(str(seq)), turn, fate(turn, references, cutoffs), str(at))
-
-
-def _counted(batch: Batch, old: list[_Old], following: Place | None) -> Cleaned:
-    ends = [each.fate for each in old]
-    if batch.place.part == "turns":
-        return Cleaned(turns=ends.count("goes"), next=following)
-    # Turns that are deleted as a whole are counted by the next part.
-    return Cleaned(steps=ends.count("loses steps"), unreflected=ends.count("unreflected"), next=following)
-
-
-def _delete_or_empty(tables: Tables, batch: Batch, old: list[_Old]) -> None:
+def _delete_or_empty(tables: Tables, batch: Batch, old: list[OldTurn]) -> None:
     if batch.place.part == "turns":
         going = [(each.seq,) for each in old if each.fate == "goes"]
         tables.executemany("DELETE FROM ace_turns WHERE seq = ?", going)
@@ -173,21 +125,8 @@ def _delete_deltas(tables: Tables, batch: Batch, head: Head) -> Cleaned:
         "DELETE FROM ace_deltas WHERE seq IN "  # noqa: S608  constants
         f"(SELECT seq {_OLD_DELTAS} ORDER BY version, seq LIMIT :most)"
     )
-    deleted = tables.execute(statement, _values(batch, head)).rowcount
+    deleted = tables.execute(statement, batch.values(head.marks.base)).rowcount
     return Cleaned(deltas=deleted, next=batch.place if deleted == batch.most else None)
-
-
-def _values(batch: Batch, head: Head) -> dict[str, object]:
-    place, before = batch.place, batch.before
-    return {
-        "learner": batch.learner,
-        "before": None if before is None else before.isoformat(),
-        "at": "" if place.at is None else place.at.isoformat(),
-        "seq": place.seq,
-        "failures": batch.cutoffs.keep_failures,
-        "base": head.marks.base,
-        "most": batch.most,
-    }
 
 
 def begin_cleaning(tables: Tables, now: datetime, every: float) -> bool:
@@ -210,16 +149,7 @@ def list_learners(tables: Tables, limit: int, after: str) -> tuple[LearnerSummar
         "FROM ace_learners l WHERE user_id > ? ORDER BY user_id LIMIT ?",
         (after, limit),
     )
-    return tuple(
-        LearnerSummary(
-            learner,
-            version,
-            datetime.fromisoformat(created),
-            datetime.fromisoformat(changed),
-            None if last is None else datetime.fromisoformat(last),
-        )
-        for learner, version, created, changed, last in rows
-    )
+    return tuple(map(summary_of, rows))
 
 
 def read_sizes(tables: Tables) -> StoreSizes:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ace_graph.memory.stores.commit_queue import CommitQueue
+from ace_graph.memory.stores.namespaces import Namespace
 from ace_graph.memory.stores.sqlite.connection import SQLiteThread
-from ace_graph.memory.stores.sqlite.tables import Namespace
 
 __all__ = ["Connections", "SQLiteFile"]
 

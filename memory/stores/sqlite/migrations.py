@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 
 from ace_graph.errors import NewerFormat
-from ace_graph.memory.stores.sqlite.tables import of_playbooks
+from ace_graph.memory.stores.namespaces import of_playbooks
 
 __all__ = ["MIGRATIONS", "migrate"]
 

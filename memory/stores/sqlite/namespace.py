@@ -29,11 +29,12 @@ from ace_graph.memory.stores.base import (
     StoreSizes,
     checked_learner_id,
 )
+from ace_graph.memory.stores.cleaning_batch import Batch
 from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.namespaces import Namespace
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.sqlite.catalogue import check_right, read_content_at, read_versions
 from ace_graph.memory.stores.sqlite.cleaning import (
-    Batch,
     begin_cleaning,
     clean_batch,
     count_batch,
@@ -54,7 +55,7 @@ from ace_graph.memory.stores.sqlite.pending import (
     retry_dead,
 )
 from ace_graph.memory.stores.sqlite.rows import read_history, read_snapshot, read_turns
-from ace_graph.memory.stores.sqlite.tables import Namespace, Tables
+from ace_graph.memory.stores.sqlite.tables import Tables
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal

@@ -6,12 +6,13 @@ The caller begins and ends the transactions; whoever changes an item holds the w
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from ace_graph.errors import LearnerForgotten, TrajectoryNotFound
 from ace_graph.memory.commit import commit_key
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem, bounded_error
-from ace_graph.memory.serialization import dump_record, load_record
+from ace_graph.memory.serialization import load_record
+from ace_graph.memory.stores.records import ITEM_COLUMNS, item_of, new_item, record_columns, turn_conditions
 from ace_graph.memory.stores.sqlite.tables import Tables
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -30,13 +31,9 @@ __all__ = [
     "write_pending",
 ]
 
-_COLUMNS = (
-    "user_id, pending_id, turn_id, body, priority, state, attempts, created_at, free_at, lease, owner, error"
-)
-
 # The first item of its learner, free, and none of that learner is leased. Times are seconds since 1970, UTC.
 _NEXT = f"""
-SELECT p.seq, {_COLUMNS} FROM ace_pending p
+SELECT p.seq, {ITEM_COLUMNS} FROM ace_pending p
 WHERE p.state = 'pending' AND p.free_at <= :now AND (:learner IS NULL OR p.user_id = :learner)
 AND NOT EXISTS (
     SELECT 1 FROM ace_pending q
@@ -55,20 +52,11 @@ def write_pending(tables: Tables, learner: str, pending: Pending | PendingItem |
         key = commit_key(learner, pending.pending_id)
         tables.execute("DELETE FROM ace_pending WHERE key = ?", (key,))
     elif pending is not None:
-        moment = now.timestamp()
+        columns = {"key": commit_key(learner, pending.pending_id), **new_item(learner, pending, now)}
+        names, places = ", ".join(columns), ", ".join("?" for _ in columns)
         tables.execute(
-            f"INSERT INTO ace_pending (key, {_COLUMNS}) "  # noqa: S608  as above
-            "VALUES (?, ?, ?, ?, ?, ?, 'pending', 0, ?, ?, NULL, NULL, NULL) ON CONFLICT (key) DO NOTHING",
-            (
-                commit_key(learner, pending.pending_id),
-                learner,
-                pending.pending_id,
-                pending.turn_id,
-                pending.body,
-                pending.priority,
-                moment,
-                moment,
-            ),
+            f"INSERT INTO ace_pending ({names}) VALUES ({places}) ON CONFLICT (key) DO NOTHING",  # noqa: S608  names of ours
+            tuple(columns.values()),
         )
 
 
@@ -92,21 +80,11 @@ def amend_turn(tables: Tables, learner: str, amend: Amend) -> TurnRecord | None:
             return None
         raise TrajectoryNotFound(f"there is no trajectory {amend.turn_id}: trajectory list shows the ids")
     changed = amend.change(load_record(row[1]))
+    columns = record_columns(changed)
+    assigned = ", ".join(f"{name} = ?" for name in columns)
     tables.execute(
-        "UPDATE ace_turns SET record_json = ?, status = ?, verdict = ?, completed_at = ?, agent = ?, "
-        "task_type = ?, parent_id = ?, deleted = ?, has_steps = ? WHERE seq = ?",
-        (
-            dump_record(changed),
-            changed.status,
-            changed.verdict,
-            None if changed.completed_at is None else changed.completed_at.isoformat(),
-            changed.agent,
-            changed.task_type,
-            changed.parent_id,
-            changed.deleted,
-            bool(changed.steps),
-            row[0],
-        ),
+        f"UPDATE ace_turns SET {assigned} WHERE seq = ?",  # noqa: S608  names of ours
+        (*columns.values(), row[0]),
     )
     return changed
 
@@ -122,23 +100,16 @@ def find_turns(
 
 def turns_query(learner: str, wanted: TrajectoryFilter) -> tuple[str, list[object]]:
     """Return the statement for a filter, made of constants, and the values for it."""
-    asked: dict[str, object] = {
-        f"{name} = ?": getattr(wanted, name)
-        for name in ("turn_id", "agent", "task_type", "status", "parent_id")
-    }
-    ids = None if wanted.turn_ids is None else json.dumps(sorted(wanted.turn_ids))
-    asked["turn_id IN (SELECT value FROM json_each(?))"] = ids
-    asked["completed_at >= ?"] = _as_stored(wanted.since)
-    asked["completed_at <= ?"] = _as_stored(wanted.until)
-    named = {what: value for what, value in asked.items() if value is not None}
-    where = " AND ".join(("user_id = ?", "NOT deleted", *named))
-    statement = f"SELECT record_json FROM ace_turns WHERE {where} ORDER BY seq DESC"  # noqa: S608  constants
-    return statement, [learner, *named.values()]
-
-
-def _as_stored(moment: datetime | None) -> str | None:
-    """As text in UTC: texts with different offsets would not sort by time."""
-    return None if moment is None else moment.astimezone(UTC).isoformat()
+    conditions = list(turn_conditions(wanted))
+    where = ["user_id = ?", "NOT deleted", *(f"{name} {sign} ?" for name, sign, _ in conditions)]
+    values: list[object] = [learner, *(value for _, _, value in conditions)]
+    if wanted.turn_ids is not None:
+        where.append("turn_id IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(sorted(wanted.turn_ids)))
+    return (
+        f"SELECT record_json FROM ace_turns WHERE {' AND '.join(where)} ORDER BY seq DESC",  # noqa: S608  constants
+        values,
+    )
 
 
 def claim_next(
@@ -148,7 +119,7 @@ def claim_next(
     row = tables.execute(_NEXT, {"now": now.timestamp(), "learner": learner}).fetchone()
     if row is None:
         return None
-    found, until = _item(row[1:]), now + timedelta(seconds=seconds)
+    found, until = item_of(row[1:]), now + timedelta(seconds=seconds)
     leased = found.model_copy(
         update={"lease": token, "owner": owner, "free_at": until, "attempts": found.attempts + 1}
     )
@@ -185,12 +156,12 @@ def retry_dead(tables: Tables, learner: str, pending_id: str, now: datetime) -> 
 def read_items(tables: Tables, learner: str | None, dead: bool | None, limit: int) -> tuple[PendingItem, ...]:
     """Return the items in the order of the queue; a negative limit means all."""
     rows = tables.execute(
-        f"SELECT {_COLUMNS} FROM ace_pending "  # noqa: S608  as above
+        f"SELECT {ITEM_COLUMNS} FROM ace_pending "  # noqa: S608  as above
         "WHERE (?1 IS NULL OR user_id = ?1) AND (?2 IS NULL OR (state = 'dead') = ?2) "
         "ORDER BY priority DESC, seq LIMIT ?3",
         (learner, dead, limit),
     )
-    return tuple(map(_item, rows))
+    return tuple(map(item_of, rows))
 
 
 def count_items(tables: Tables) -> PendingCounts:
@@ -204,12 +175,3 @@ def _changed(tables: Tables, item: PendingItem, what: str, *values: object) -> b
     statement = f"UPDATE ace_pending SET {what} WHERE key = ? AND lease = ?"  # noqa: S608  `what` is ours
     done = tables.execute(statement, (*values, commit_key(item.learner_id, item.pending_id), item.lease))
     return done.rowcount > 0
-
-
-def _item(row: tuple[object, ...]) -> PendingItem:
-    names = _COLUMNS.split(", ")
-    fields = dict(zip(names, row, strict=True))
-    fields["learner_id"] = fields.pop("user_id")
-    for name in ("created_at", "free_at"):
-        fields[name] = datetime.fromtimestamp(float(str(fields[name])), UTC)
-    return PendingItem.model_validate(fields)

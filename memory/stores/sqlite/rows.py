@@ -7,30 +7,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from datetime import datetime
 from typing import NamedTuple
 from uuid import uuid4
 
 from ace_graph.errors import CorruptPayload
 from ace_graph.memory.catalogue.label import stored_label
-from ace_graph.memory.commit import CommitPlan, History, HistoryEntry, commit_key
+from ace_graph.memory.commit import CommitPlan, History, commit_key
 from ace_graph.memory.delta.effect import Effect, Report
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import (
     dump_access,
     dump_effect,
     dump_playbook,
-    dump_record,
     dump_report,
     load_access,
-    load_effect,
     load_playbook,
     load_record,
     load_report,
 )
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.compaction import CompactionMarks
+from ace_graph.memory.stores.records import HISTORY_COLUMNS, history_entry_of, record_columns, turn_columns
 from ace_graph.memory.stores.sqlite.tables import Tables
 from ace_graph.memory.turn import TurnRecord
 
@@ -69,7 +66,7 @@ class SerializedPlan:
         self.access_json = dump_access(plan.snapshot.access)
         self.effect_json = dump_effect(plan.effect)
         self.report_json = dump_report(plan.effect.report)
-        self.record_json = None if record is None else dump_record(record)
+        self.record_columns = {} if record is None else record_columns(record)
 
 
 def read_report(tables: Tables, learner: str, op_id: str) -> Report | None:
@@ -130,12 +127,11 @@ def read_history(tables: Tables, learner: str, *, everything: bool) -> History:
     base = read_head(tables, learner).marks.base
     content = read_base(tables, learner, base)
     rows = tables.execute(
-        "SELECT version, op_id, at, author, reason, source, report_json, effect_json, major, minor "
-        "FROM ace_deltas "
+        f"SELECT {HISTORY_COLUMNS} FROM ace_deltas "  # noqa: S608  constants
         "WHERE user_id = ?1 AND (?2 OR (content_changed AND effect_json IS NOT NULL)) ORDER BY seq",
         (learner, everything),
     )
-    return History(base, content, tuple(_entries(rows)))
+    return History(base, content, tuple(map(history_entry_of, rows)))
 
 
 def read_base(tables: Tables, learner: str, n: int) -> Playbook:
@@ -148,15 +144,6 @@ def read_base(tables: Tables, learner: str, n: int) -> Playbook:
     if row is None:
         raise CorruptPayload(f"the content of version {n} is missing: restore the database")
     return load_playbook(row[0])
-
-
-def _entries(rows: sqlite3.Cursor) -> Iterator[HistoryEntry]:
-    for n, op_id, at, author, reason, source, report_json, effect_json, major, minor in rows:
-        effect = None if effect_json is None else load_effect(effect_json)
-        report, label = load_report(report_json), stored_label(n, major, minor)
-        yield HistoryEntry(
-            n, op_id, datetime.fromisoformat(at), author, reason, source, report, effect, label
-        )
 
 
 def read_turns(tables: Tables, learner: str, limit: int) -> tuple[TurnRecord, ...]:
@@ -253,29 +240,18 @@ def _write_delta(tables: Tables, learner: str, serialized: SerializedPlan) -> No
 
 def _write_turn(tables: Tables, learner: str, serialized: SerializedPlan, record: TurnRecord) -> None:
     op_id = serialized.plan.effect.op_id
+    columns = {
+        "key": commit_key(learner, op_id),
+        "user_id": learner,
+        "op_id": op_id,
+        "report_json": serialized.report_json,
+        **turn_columns(record),
+        **serialized.record_columns,
+    }
+    names, places = ", ".join(columns), ", ".join("?" for _ in columns)
     tables.execute(
-        "INSERT INTO ace_turns (key, user_id, op_id, turn_id, conversation_id, mode, topic, status, verdict, "
-        "started_at, completed_at, report_json, record_json, agent, task_type, parent_id, has_steps) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            commit_key(learner, op_id),
-            learner,
-            op_id,
-            record.turn_id,
-            record.conversation_id,
-            record.mode,
-            record.topic,
-            record.status,
-            record.verdict,
-            record.started_at.isoformat(),
-            None if record.completed_at is None else record.completed_at.isoformat(),
-            serialized.report_json,
-            serialized.record_json,
-            record.agent,
-            record.task_type,
-            record.parent_id,
-            bool(record.steps),
-        ),
+        f"INSERT INTO ace_turns ({names}) VALUES ({places})",  # noqa: S608  names of ours
+        tuple(columns.values()),
     )
 
 

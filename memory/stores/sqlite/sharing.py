@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
 
-from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation, team_key
+from ace_graph.memory.sharing.grant import Grant, Subject, team_key
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.stores.base import SharingExport
+from ace_graph.memory.stores.records import GRANT_COLUMNS, grant_of, grant_row
 from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "teams_of",
 ]
 
-_GRANT = "SELECT playbook_id, subject, relation, granted_by, at FROM ace_grants"
+_GRANT = f"SELECT {GRANT_COLUMNS} FROM ace_grants"  # noqa: S608  constants
 
 
 def read_grants(tables: Tables, playbook_id: str, subjects: Sequence[str]) -> tuple[Grant, ...]:
@@ -43,7 +43,7 @@ def read_grants(tables: Tables, playbook_id: str, subjects: Sequence[str]) -> tu
         "AND subject IN (SELECT value FROM json_each(?))",
         (playbook_id, json.dumps(subjects)),
     )
-    return tuple(map(_grant, rows))
+    return tuple(map(grant_of, rows))
 
 
 def list_grants(tables: Tables, playbook_id: str, limit: int, after: str) -> tuple[Grant, ...]:
@@ -52,19 +52,16 @@ def list_grants(tables: Tables, playbook_id: str, limit: int, after: str) -> tup
         f"{_GRANT} WHERE playbook_id = ? AND subject > ? ORDER BY subject LIMIT ?",
         (playbook_id, after, limit),
     )
-    return tuple(map(_grant, rows))
+    return tuple(map(grant_of, rows))
 
 
 def add_grants(tables: Tables, grants: Iterable[Grant]) -> None:
     """Store grants; one that a subject has on the same playbook is replaced."""
     tables.executemany(
-        "INSERT INTO ace_grants (playbook_id, subject, relation, granted_by, at) VALUES (?, ?, ?, ?, ?) "
+        f"INSERT INTO ace_grants ({GRANT_COLUMNS}) VALUES (?, ?, ?, ?, ?) "  # noqa: S608  constants
         "ON CONFLICT DO UPDATE SET relation = excluded.relation, granted_by = excluded.granted_by, "
         "at = excluded.at",
-        [
-            (each.playbook_id, str(each.subject), each.relation, each.by, each.at.isoformat())
-            for each in grants
-        ],
+        map(grant_row, grants),
     )
 
 
@@ -93,7 +90,7 @@ def read_sharing(tables: Tables, user: str) -> SharingExport:
         "SELECT proposal_json FROM ace_proposals WHERE proposer = ? ORDER BY proposal_id", (user,)
     )
     made = tuple(Proposal.model_validate_json(text) for (text,) in proposals)
-    return SharingExport(teams_of(tables, user), tuple(map(_grant, grants)), made)
+    return SharingExport(teams_of(tables, user), tuple(map(grant_of, grants)), made)
 
 
 def add_proposal(tables: Tables, proposal: Proposal) -> None:
@@ -203,10 +200,3 @@ def forget_member(tables: Tables, user: str) -> bool:
     gone += tables.execute("DELETE FROM ace_proposals WHERE proposer = ?", (user,)).rowcount
     tables.execute("UPDATE ace_grants SET granted_by = '' WHERE granted_by = ?", (user,))
     return gone > 0
-
-
-def _grant(row: tuple[str, str, str, str, str]) -> Grant:
-    playbook_id, subject, relation, by, at = row
-    kind, _, name = subject.partition(":")
-    whom = Subject("team" if kind == "team" else "user", name)
-    return Grant(whom, checked_relation(relation), playbook_id, by, datetime.fromisoformat(at))

@@ -1,42 +1,15 @@
-"""One file holds two namespaces, the learners and the named playbooks, in tables of their own.
-
-The tables have the same columns, so the same statements serve both: statements name the tables of learners,
-and in the namespace of playbooks the names are replaced. There the column `user_id` holds a playbook's id.
-"""
+"""A connection whose statements run on the tables of one namespace."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from functools import cache
-from types import MappingProxyType
-from typing import Literal
 
-__all__ = ["Namespace", "Tables", "of_playbooks"]
+from ace_graph.memory.stores.namespaces import Namespace, of_playbooks
 
-Namespace = Literal["learners", "playbooks"]
-
-_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "ace_learners": "ace_named_states",
-        "ace_playbooks": "ace_named_contents",
-        "ace_bases": "ace_named_bases",
-        "ace_deltas": "ace_named_deltas",
-        "ace_turns": "ace_named_turns",
-        "ace_pending": "ace_named_pending",
-        "ace_duties": "ace_named_duties",
-    }
-)
+__all__ = ["Tables"]
 
 Values = Iterable[object] | Mapping[str, object]
-
-
-@cache
-def of_playbooks(statement: str) -> str:
-    """Return a statement on the tables of learners as one on those of playbooks."""
-    for name, other in _NAMES.items():
-        statement = statement.replace(name, other)
-    return statement
 
 
 class Tables:
