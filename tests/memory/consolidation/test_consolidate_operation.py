@@ -23,6 +23,7 @@ from ace_graph.memory.delta.operations import (
     Pin,
     Quarantine,
     Source,
+    Supersede,
     Touch,
     Update,
 )
@@ -201,6 +202,26 @@ def test_undo_names_what_has_changed_since() -> None:
     after = life.bytes
     assert new in _why(life.undoes(undone))
     assert life.bytes == after
+
+
+def test_undo_brings_back_links_that_the_commit_dropped() -> None:
+    life = Life(*SAME, "Estimate first", "Check the sum", "Read it twice")
+    life.policy = Policy(max_bullets=5)
+    links = {name: {f"{name}-{number:05d}": C for number in range(10)} for name in ("was", "old")}
+    linked = replace(life.snapshot.playbook, aliases=links["was"], tombstones=links["old"])
+    life.snapshot = replace(life.snapshot, playbook=linked)
+    before, start = life.bytes, life.snapshot.playbook
+    wish = life.wish("Draw a bar, a picture, for every fraction", (A, B))
+    life.does(wish, Supersede(bullet_id="gen-00005", by="gen-00004"))
+    after = life.snapshot.playbook
+    assert list(after.tombstones) == [*list(start.tombstones)[1:], "gen-00005"]
+    assert list(after.aliases) == [*list(start.aliases)[2:], A, B]
+    history = History(life.snapshot.version.n - 1, start, tuple(life.entries[-1:]))
+    assert not life.does(undo_of(history, life.entries[-1].op_id)).report.rejected
+    assert life.snapshot.playbook.tombstones == start.tombstones
+    assert life.snapshot.playbook.aliases == start.aliases
+    assert life.bytes[1] == before[1]
+    assert life.snapshot.playbook.entries == start.entries
 
 
 def test_undo_leaves_alone_what_came_later() -> None:

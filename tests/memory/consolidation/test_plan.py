@@ -124,6 +124,38 @@ def test_batches_and_the_cap_bound_a_pass() -> None:
     assert plan.left == 18
 
 
+def test_a_group_above_the_cap_is_alone_in_its_batch() -> None:
+    pairs = [text for n in range(2) for text in (f"Error {n} means to wait", f"error {n} means to wait.")]
+    for texts, sizes, left in (
+        ((*PARAPHRASES, *pairs), [3], 2),
+        ((*pairs, *PARAPHRASES), [2], 2),
+        ((*OTHERS, *PARAPHRASES), [3], 0),
+    ):
+        plan = _plan(_memory(*texts), Options(most=1))
+        assert [len(group.group.bullets) for (group,) in plan.batches] == sizes
+        assert plan.left == left
+        assert len(plan.for_model) == 0
+    plan = _plan(_memory(*PARAPHRASES, *pairs), Options(most=3))
+    assert [[len(group.group.bullets) for group in batch] for batch in plan.batches] == [[3, 2]]
+    assert plan.left == 1
+
+
+def test_a_group_is_in_the_batch_of_its_first_member() -> None:
+    pair = ("Error 5 means to wait", "error 5 means to wait.")
+    texts = (PARAPHRASES[0], *OTHERS, PARAPHRASES[1], *pair)
+    plan = _plan(_memory(*texts), Options(batch=4))
+    assert [[sorted(group.group.ids) for group in batch] for batch in plan.batches] == [
+        [["gen-00001", "gen-00004"]],
+        [["gen-00005", "gen-00006"]],
+    ]
+
+
+@pytest.mark.parametrize(("batch", "cap"), [(1, 50), (200, 50), (207, 51), (1_000, 250)])
+def test_the_cap_of_a_batch_is_a_share_of_it(batch: int, cap: int) -> None:
+    assert Options(batch=batch).cap == cap
+    assert Options(batch=batch, most=7).cap == 7
+
+
 def test_a_plan_names_what_its_questions_find() -> None:
     plan = _plan(_memory(*PARAPHRASES), asking=[ASKED])
     (group,) = plan.groups

@@ -57,6 +57,28 @@ def test_the_shared_subject_does_not_depend_on_the_order(a: str, b: str) -> None
     assert 0 <= share <= 1
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "share"),
+    [
+        ("Rounding invoices", "Rounding invoices upwards", 1.0),
+        ("Rounding invoices upwards always helps", "Rounding invoices takes red paper clips", 0.5),
+        ("Rounding invoices", "Rounding upwards", 0.0),
+        ("Rounding", "Rounding", 0.0),
+        ("of the", "of the", 0.0),
+    ],
+)
+def test_two_common_terms_are_a_subject_and_one_is_none(a: str, b: str, share: float) -> None:
+    assert shared_subject(bullet(a), bullet(b)) == share
+
+
+def test_two_of_five_terms_are_enough_to_contest() -> None:
+    failed = bullet("Rounding invoices needs green paper clips")
+    assert shared_subject(failed, bullet("Rounding invoices wants sharp red ink pens")) == 0.4
+    assert contests(bullet("Rounding invoices wants sharp red ink pens", "str-00002"), failed, 0.9)
+    longer = bullet("Rounding invoices needs green paper clips daily")
+    assert not contests(bullet("Rounding invoices wants sharp red ink pens", "str-00002"), longer, 0.9)
+
+
 def test_a_contested_bullet_is_archived_with_a_link_and_can_be_restored() -> None:
     life = Life()
     [old] = life.does(Add(content=OLD)).report.added

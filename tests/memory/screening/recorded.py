@@ -22,11 +22,16 @@ RECORD = Path(__file__).with_name("recorded.tsv")
 _HARMLESS = Path(__file__).with_name("harmless.txt")
 
 
-def texts() -> list[str]:
-    """Return the attacks and the harmless texts, but those kept to measure with, and parts of them."""
+def whole_texts() -> list[str]:
+    """Return the attacks and the harmless texts, but those kept to measure with."""
     samples = [each.text for each in (*read_disguised(), *read_harmless()) if each.half == "tuning"]
     harmless = [line for line in _HARMLESS.read_text("utf-8").splitlines() if not line.startswith("#")]
-    whole = [*(attack.text for attack in read_attacks()), *samples, *harmless]
+    return [*(attack.text for attack in read_attacks()), *samples, *harmless]
+
+
+def texts() -> list[str]:
+    """Return those texts and parts of them."""
+    whole = whole_texts()
     behind = (text.partition(" ")[2] for text in whole)
     before = (text.rpartition(" ")[0] for text in whole)
     return list(dict.fromkeys(filter(None, (*whole, *behind, *before))))

@@ -1,4 +1,4 @@
-"""What `compare` answered for many pairs, recorded, so that no answer changes unseen.
+"""What `compare` answered for many pairs, and what it read, recorded, so that no answer changes unseen.
 
     python -m tests.memory.similarity.recorded
 
@@ -8,12 +8,15 @@ answer is right is judged elsewhere (other_claims.py, near_duplicates.py, benchm
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from ace_graph.memory import Bullet
 from ace_graph.memory.similarity.antonyms import are_contradictory, are_mutually_exclusive
+from ace_graph.memory.similarity.claim import parse_claim
 from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.typos import is_typo, may_begin_a_sentence, same_spelling
 from benchmarks.quality.duplicates.pairs import read, seed_of
@@ -23,6 +26,7 @@ from tests.memory.similarity.other_claims import APART
 PAIRS = Path(__file__).with_name("recorded_pairs.tsv")
 VARIANTS = Path(__file__).with_name("recorded_variants.tsv")
 WORDS = Path(__file__).with_name("recorded_words.tsv")
+CLAIMS = Path(__file__).with_name("recorded_claims.tsv")
 _EVERY = 12
 """Every twelfth word is mistyped in all ways."""
 _PUT_IN = "aensz"
@@ -68,6 +72,11 @@ def answers_to_words(given: Iterable[str]) -> dict[str, str]:
     S a typo though it begins a sentence, "." none of them.
     """
     return {word: "".join(map(partial(_relation, word), _forms(word))) for word in given}
+
+
+def claims(given: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return by a hash of the two texts a hash of what each of them claims."""
+    return {seed_of(f"{a}\n{b}"): f"{_claim(a)}\t{_claim(b)}" for a, b in given}
 
 
 def read_record(path: Path) -> dict[str, str]:
@@ -124,6 +133,10 @@ def _answer(a: str, b: str, *, scored: bool = False) -> str:
     return f"{answer}:{found.score:.4f}" if scored else answer
 
 
+def _claim(text: str) -> str:
+    return seed_of(json.dumps(asdict(parse_claim(text)), default=sorted, sort_keys=True))
+
+
 def _bullet(content: str) -> Bullet:
     return Bullet(id="str-00001", section="strategies", content=content)
 
@@ -134,5 +147,6 @@ def _write(path: Path, answers: dict[str, str]) -> None:
 
 if __name__ == "__main__":
     _write(PAIRS, answers_to_pairs(pairs()))
+    _write(CLAIMS, claims(pairs()))
     _write(VARIANTS, answers_to_variants(texts()))
     _write(WORDS, answers_to_words(words()))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.memory.similarity.recorded import (
+    CLAIMS,
     PAIRS,
     VARIANTS,
     WORDS,
     answers_to_pairs,
     answers_to_variants,
     answers_to_words,
+    claims,
     pairs,
     read_record,
 )
@@ -24,6 +26,7 @@ def test_the_labelled_pairs_are_answered_as_recorded(part: int) -> None:
     asked = list(pairs())[part::PARTS]
     answers, recorded = answers_to_pairs(asked), read_record(PAIRS)
     assert answers == {key: recorded.get(key) for key in answers}
+    assert claims(asked) == {key: read_record(CLAIMS).get(key) for key in answers}
 
 
 @pytest.mark.parametrize("part", range(PARTS))
