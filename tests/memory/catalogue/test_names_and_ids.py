@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ace_graph.errors import InvalidPlaybook
-from ace_graph.memory.catalogue.foreign import as_foreign, foreign_prefix, is_foreign
+from ace_graph.memory.catalogue.foreign import (
+    as_foreign,
+    foreign_prefix,
+    is_foreign,
+    read_only_bullets,
+    source_of,
+)
 from ace_graph.memory.catalogue.label import Label, stored_label
 from ace_graph.memory.catalogue.name import PlaybookRef, checked_name, name_key
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.usage import playbook_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=40)
 (BULLET,) = Playbook().add_bullet("lessons", "Draw a bar")[0].bullets()
@@ -77,3 +85,41 @@ def test_a_label_never_goes_back(replacements: list[bool]) -> None:
 def test_a_version_without_a_stored_label_is_counted() -> None:
     assert [str(stored_label(n, None, None)) for n in (0, 1, 2, 7)] == ["0.0", "1.0", "1.1", "1.6"]
     assert stored_label(7, None, None).after(replaced=True) == Label(2, 0)
+    assert stored_label(7, 4, 2) == Label(4, 2)
+    assert stored_label(7, 4, None) == stored_label(7, None, 2) == Label(1, 6), "half a label is none"
+    assert stored_label(7, 0, 0) == Label()
+
+
+@pytest.mark.parametrize("core", [{"section": "profile"}, {"pinned": True}, {"slot": "name"}], ids=str)
+def test_a_bullet_of_the_core_is_no_core_for_a_reader(core: dict[str, object]) -> None:
+    mine = BULLET.model_copy(update={"section": "http", **core})
+    (bullet,) = as_foreign("ada/api:", [mine])
+    (based,) = read_only_bullets(Playbook.of([mine]))
+    assert (bullet.section, bullet.pinned, bullet.slot, bullet.core) == ("lessons", False, None, False)
+    assert (based.section, based.pinned, based.slot, based.core) == ("lessons", False, None, False)
+    assert (bullet.id, based.id) == (f"ada/api:{mine.id}", f"base:{mine.content_hash}")
+    plain = BULLET.model_copy(update={"section": "http"})
+    assert [
+        each.section for each in (*as_foreign("a/b:", [plain]), *read_only_bullets(Playbook.of([plain])))
+    ] == [
+        "http",
+        "http",
+    ]
+
+
+def test_only_active_bullets_are_read_by_others() -> None:
+    held = BULLET.model_copy(update={"status": "quarantined"})
+    assert as_foreign("a/b:", [held]) == read_only_bullets(Playbook.of([held])) == []
+
+
+@pytest.mark.parametrize(
+    ("bullet_id", "source"),
+    [
+        ("base:1f8e", None), ("base:", None), ("gen-00001", None), ("ada/api:x", "ada/api"),
+        ("ada/api:x:y", "ada/api"), ("a%20b/c:x", "a%20b/c"), ("a b/c:x", None), ("a/b c:x", None),
+    ],
+)  # fmt: skip
+def test_the_source_of_a_bullet_is_what_its_id_begins_with(bullet_id: str, source: str | None) -> None:
+    assert source_of(bullet_id) == source
+    assert is_foreign(bullet_id) is (source is not None or bullet_id.startswith("base:"))
+    assert playbook_of(bullet_id) == (source or ("base" if bullet_id.startswith("base:") else "default"))

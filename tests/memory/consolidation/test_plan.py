@@ -176,6 +176,26 @@ def test_a_plan_that_lowers_retrieval_is_refused_with_figures() -> None:
     assert refused.why == "its questions would find less: found 3 of 3 before, 1 after"
 
 
+def test_a_plan_that_hides_a_bullet_of_no_group_is_refused_as_a_whole() -> None:
+    pair = ("Error 5 means to wait", "error 5 means to wait.")
+    fillers = ("Water the plants on Monday", "Paint the fence in spring", "Sharpen the knife weekly")
+    texts = (*PARAPHRASES, *OTHERS, *fillers, *pair, "Draw a bar", "Never draw a bar")
+    snapshot = _memory(*texts)
+    asked = Question("limit rate in store", None, ("gen-00005",))
+    plan = _plan(snapshot, asking=[asked])
+    assert (plan.batches, plan.left, plan.space_saved_bytes, plan.merged) == ((), 0, 0, 0)
+    assert str(plan.figures) == "found 1 of 1 before, 0 after"
+    free = _plan(snapshot)
+    assert free.space_saved_bytes > 0
+    lowered = {
+        (group.ids, f"the plan lowers retrieval: {plan.figures}")
+        for group in (each.group for each in free.groups)
+    }
+    assert len(lowered) == 2
+    assert set(plan.refused) == {*free.refused, *lowered}
+    assert plan.for_model == free.for_model
+
+
 def test_a_second_plan_finds_nothing() -> None:
     snapshot = _memory(*PARAPHRASES, *OTHERS)
     after = _after(snapshot, _plan(snapshot))

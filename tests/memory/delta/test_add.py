@@ -51,6 +51,25 @@ def test_a_requested_id_is_given_when_it_was_certainly_never_used() -> None:
     assert effect.report.added == ("abc-00009", "gen-00010", "gen-00011", "gen-00012")
 
 
+def test_an_id_without_a_number_is_given_only_before_the_first_bullet() -> None:
+    life = Life()
+    wished = [Add(content=text, id=name) for text, name in (("Draw a bar", "one"), ("Name the unit", "two"))]
+    assert life.does(*wished).report.added == ("one", "two")
+    assert life.playbook.next_id == 2, "so that no later delta gives such an id"
+    assert life.does(Add(content="Estimate first", id="three")).report.added == ("gen-00002",)
+    life = Life()
+    life.does(Add(content="Draw a bar"), Remove(bullet_id="gen-00001"))
+    assert life.does(Add(content="Estimate first", id="three")).report.added == ("gen-00002",)
+
+
+def test_an_id_with_the_number_of_the_counter_is_given() -> None:
+    life = Life(bullet(3))
+    assert life.does(Add(content="Draw a bar", id="abc-00004")).report.added == ("abc-00004",)
+    assert life.playbook.next_id == 5
+    again = life.does(Add(content="Name the unit", id="abc-00004"), Add(content="Estimate", id="x-00007"))
+    assert again.report.added == ("gen-00005", "x-00007")
+
+
 def test_an_id_that_this_delta_gave_and_took_back_is_not_given_again() -> None:
     first, again = Add(content="Draw a bar"), Add(content="Name the unit", id="gen-00001")
     assert Life().does(first, Remove(bullet_id="gen-00001"), again).report.added == ("gen-00001", "gen-00002")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -151,6 +152,43 @@ def test_a_removed_bullet_can_be_restored_with_its_counters() -> None:
     assert life.does(Restore(bullet=bullet(1, helpful=3))).report.restored == ("gen-00001",)
     assert life["gen-00001"].helpful == 3
     assert life.refuses(Restore(bullet=bullet(1))) == [("restore", "gen-00001", "it is in the playbook")]
+
+
+def test_a_restored_bullet_takes_its_counts_and_examples_along() -> None:
+    kept = bullet(
+        1, "Draw a bar", helpful=3, harmful=1, neutral=1, seen=2, examples=("t1", "t2"), evidence_count=4
+    )
+    gone = bullet(
+        2, "Draw a bar", helpful=1, harmful=1, neutral=2, seen=1, examples=("t2", "t3"), evidence_count=3
+    )
+    life = Life(kept, gone)
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002")))
+    merged = life["gen-00001"]
+    assert (merged.helpful, merged.harmful, merged.neutral, merged.seen) == (4, 2, 3, 3)
+    assert (merged.examples, merged.evidence_count) == (("t1", "t2", "t3"), 6)
+    assert life.does(Restore(bullet=gone)).report.updated == ("gen-00001",)
+    left = life["gen-00001"]
+    assert (left.helpful, left.harmful, left.neutral, left.seen) == (3, 1, 1, 2)
+    assert (left.examples, left.evidence_count, left.consolidated_from) == (("t1",), 3, ())
+    assert life["gen-00002"] == gone
+    assert dict(life.playbook.aliases) == {}
+
+
+def test_counts_that_were_reset_since_a_merge_never_go_below_their_least() -> None:
+    gone = bullet(
+        2, "Draw a bar", helpful=1, harmful=5, neutral=5, seen=7, examples=("t1",), evidence_count=9
+    )
+    survivor = bullet(
+        1, "Draw a bar", helpful=0, examples=("t2",), consolidated_from=("gen-00001", "gen-00003")
+    )
+    life = Life(survivor)
+    life.snapshot = replace(
+        life.snapshot, playbook=replace(life.playbook, aliases={"gen-00002": "gen-00001"})
+    )
+    life.does(Restore(bullet=gone))
+    left = life["gen-00001"]
+    assert (left.helpful, left.harmful, left.neutral, left.seen, left.evidence_count) == (0, 0, 0, 1, 1)
+    assert left.consolidated_from == ("gen-00001", "gen-00003"), "others were merged into it, too"
 
 
 def test_a_restored_id_is_not_given_again() -> None:

@@ -120,6 +120,16 @@ def test_the_survivor_is_found_by_the_words_of_the_dropped_bullet() -> None:
     assert merge(merged, gone, NOW).keywords == merged.keywords
 
 
+def test_the_language_of_the_kept_text_says_which_words_are_known() -> None:
+    kept = bullet("Vereinfache die Brüche vor dem Addieren", keywords=("the", "and", "with", "of", "are"))
+    gone = bullet("Vereinfachen der Brüche", "str-00002")
+    assert with_keywords_of(kept, gone).keywords == kept.keywords, "they are found by the same stems"
+    other = bullet("Simplify the fractions", "str-00002")
+    assert with_keywords_of(kept, other).keywords == (*kept.keywords, "simplify", "fractions")
+    long = bullet("x" * 300, "str-00003")
+    assert with_keywords_of(kept, long).keywords[-1] == "x" * 256
+
+
 def test_keywords_sources_and_examples_are_bounded() -> None:
     survivor = bullet("Simplify the fraction")
     for number in range(100):
