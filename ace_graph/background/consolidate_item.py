@@ -7,7 +7,7 @@ leaves the item; whoever claims it next goes on after the last batch that was st
 from __future__ import annotations
 
 from ace_graph.consolidation.run import consolidate
-from ace_graph.errors import LearnerForgotten, PlaybookNotFound
+from ace_graph.errors import LearnerForgotten, PlaybookChanged, PlaybookNotFound
 from ace_graph.memory.commit import Commit
 from ace_graph.memory.consolidation.plan import Options
 from ace_graph.memory.consolidation.schedule import ConsolidationWork
@@ -25,7 +25,8 @@ _AUTHOR = "ace_worker"
 async def consolidate_item(
     item: PendingItem, work: ConsolidationWork, store: PendingStore, resources: Resources
 ) -> None:
-    """Run the consolidation, by rules. A playbook that was deleted meanwhile leaves nothing to do.
+    """Run the consolidation, by rules. A playbook that was deleted meanwhile, or has another version than
+    the one that was asked for, leaves nothing to do.
 
     Raises LearnerForgotten, and what the store raises.
     """
@@ -41,8 +42,17 @@ async def consolidate_item(
     )
     try:
         done = await consolidate(
-            store, work.name, item.learner_id, options, run_id=item.pending_id, now=resources.clock()
+            store,
+            work.name,
+            item.learner_id,
+            options,
+            run_id=item.pending_id,
+            now=resources.clock(),
+            expected_etag=work.expected_etag,
         )
+    except PlaybookChanged:
+        logger.info("[ACE Worker] consolidation %s: the playbook has another version by now", item.pending_id)
+        return
     except PlaybookNotFound:
         logger.info("[ACE Worker] consolidation %s: the playbook is not there any more", item.pending_id)
         return

@@ -18,7 +18,7 @@ from ace_graph.consolidation.writer import Writer, write_texts
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.commit import Commit, History, operation_id
+from ace_graph.memory.commit import Commit, History, check_expected, operation_id
 from ace_graph.memory.consolidation.groups import Group, similar_groups
 from ace_graph.memory.consolidation.plan import (
     Options,
@@ -54,21 +54,26 @@ async def consolidate(
     dry_run: bool = False,
     run_id: str | None = None,
     now: datetime | None = None,
+    expected_etag: str | None = None,
 ) -> Consolidation:
     """Merge what says the same in an owner's playbook, and return the report; `default` is the own memory.
 
     Rules judge what says the same; with a `writer` a model also writes the text of bullets that are alike.
     With `dry_run` nothing is stored, and the report says what a run would do. A run that was stopped goes on
-    under its `run_id`. Raises PlaybookNotFound, InvalidPlaybook, UsageError, and what the store raises.
+    under its `run_id`. With `expected_etag` the first commit is onto the version with that etag only, else it
+    raises PlaybookChanged. Raises PlaybookNotFound, InvalidPlaybook, UsageError, and what the store raises.
     """
     options, moment, run_id = options or Options(), now or utc_now(), run_id or uuid4().hex
     target = await owned_target(store, name, owner)
     outlook = await read_outlook(store, target, moment)
+    if expected_etag is not None and _batches_of(await target.store.history(target.key), run_id):
+        expected_etag = None  # what has changed it is this run
+    check_expected(expected_etag, outlook.snapshot.version)
     plan, distinct = await _planned(outlook, options, writer)
     report = planned_report(plan, run_id, outlook.snapshot, distinct, dry_run=dry_run)
     if dry_run:
         return report
-    run = _Run(target, run_id, moment)
+    run = _Run(target, run_id, moment, expected_etag)
     base = await run.record_distinct(distinct, outlook.snapshot)
     commits = await run.commit(plan.batches, base)
     await drop_old_versions(target, moment)
@@ -146,10 +151,11 @@ async def distinguish(
 class _Run:
     """The commits of one run on one playbook."""
 
-    def __init__(self, target: Target, run_id: str, now: datetime) -> None:
+    def __init__(self, target: Target, run_id: str, now: datetime, expected_etag: str | None = None) -> None:
         self._target = target
         self._run_id = run_id
         self._now = now
+        self._expected_etag = expected_etag
 
     async def record_distinct(self, groups: Sequence[tuple[str, ...]], base: Snapshot) -> Snapshot:
         """Record the groups that say different things, apart from what can be undone; return the state."""
@@ -172,6 +178,7 @@ class _Run:
         return commits
 
     def _delta(self, step: str, operations: tuple[Operation, ...], reason: str, *, source: str) -> Delta:
+        expected, self._expected_etag = self._expected_etag, None  # what follows is onto our own commit
         return Delta(
             op_id=operation_id("consolidation", self._target.key, self._run_id, step),
             now=self._now,
@@ -179,6 +186,7 @@ class _Run:
             author=_AUTHOR,
             reason=reason,
             source=f"{RUN}{source}" if source else "",
+            expected_etag=expected,
         )
 
 

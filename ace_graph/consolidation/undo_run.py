@@ -30,11 +30,13 @@ async def undo(
     *,
     run_id: str | None = None,
     now: datetime | None = None,
+    expected_etag: str | None = None,
 ) -> Undone:
     """Take back a run, by default the newest that was not taken back yet, in one commit.
 
-    All is as before it, but for the id counter, and what came later stays. Raises PlaybookNotFound, and
-    ChangeRefused where there is no such run, or a bullet of it has changed since, which it names.
+    All is as before it, but for the id counter, and what came later stays. Raises PlaybookNotFound,
+    PlaybookChanged for a version with another etag than `expected_etag`, and ChangeRefused where there is no
+    such run, or a bullet of it has changed since, which it names.
     """
     moment = now or utc_now()
     target = await owned_target(store, name, owner)
@@ -48,6 +50,7 @@ async def undo(
         author="ace-graph consolidate undo",
         reason=f"undo of {len(entries)} commits" if len(entries) > 1 else "undo",
         source=f"{_UNDONE}{found}",
+        expected_etag=expected_etag,
     )
     done = await commit_checked(target.store, target.key, delta, base, _refused)
     await drop_old_versions(target, moment)

@@ -27,7 +27,7 @@ from ace_graph.learning.reflections import StoredReflection, find_reflections
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.commit import Commit, operation_id
+from ace_graph.memory.commit import Commit, check_expected, operation_id
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Touch, Update
 from ace_graph.memory.delta.resolve import resolve
@@ -92,12 +92,14 @@ async def curate(
     author: str = AUTHOR,
     clock: Callable[[], datetime] = utc_now,
     progress: OnProgress | None = None,
+    expected_etag: str | None = None,
 ) -> CuratedReflections:
     """Take the lessons of an owner's reflections into one of the owner's playbooks, as one version.
 
     The bullets name the reflections' trajectories as examples, so a lesson that comes from a new trajectory
     raises the evidence of its bullet by one. The rules curate; the model does where `resources` have one and
-    their settings say so (ACE_CURATOR_USE_LLM). Raises UsageError without ids and for more than 200,
+    their settings say so (ACE_CURATOR_USE_LLM). With `expected_etag` it changes the version with that etag
+    only, else it raises PlaybookChanged. Raises UsageError without ids and for more than 200,
     ReflectionNotFound for a reflection that the owner does not have, PlaybookNotFound, PlaybookForbidden, and
     what the store raises; then nothing was changed.
     """
@@ -111,6 +113,7 @@ async def curate(
         author=author,
         clock=clock,
         progress=progress,
+        expected_etag=expected_etag,
     )
 
 
@@ -124,6 +127,7 @@ async def curate_target(
     author: str = AUTHOR,
     clock: Callable[[], datetime] = utc_now,
     progress: OnProgress | None = None,
+    expected_etag: str | None = None,
 ) -> CuratedReflections:
     """Do what `curate` does, for the playbook at a target."""
     names = sorted(set(reflection_ids))
@@ -131,6 +135,7 @@ async def curate_target(
     found = await find_reflections(store, owner, names)
     op_id = operation_id("curate", target.key, *names)
     base = await target.store.load(target.key)
+    check_expected(expected_etag, base.version)
     if await _version_of(target, op_id) is not None:
         return CuratedReflections("repeated", base.version)
     lessons = await _adds(store, owner, found)
@@ -147,6 +152,7 @@ async def curate_target(
         operations=operations,
         author=author,
         reason=_reason(len(found), curated.reasoning),
+        expected_etag=expected_etag,
     )
     try:
         commit = await target.store.commit(target.key, delta, base)

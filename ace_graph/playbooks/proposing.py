@@ -14,7 +14,7 @@ from uuid import uuid4
 from ace_graph.errors import ChangeRefused, PlaybookChanged, PlaybookForbidden, ProposalNotFound
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.commit import Commit
+from ace_graph.memory.commit import Commit, check_expected
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Supersede
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.sharing.asked import Asked
@@ -198,23 +198,31 @@ async def accept(
     user: User = None,
     texts: Sequence[str] | None = None,
     now: datetime | None = None,
+    expected_etag: str | None = None,
 ) -> Commit:
     """Accept a proposal: commit it onto the newest version, with `texts` in the place of its own, if given.
 
-    Raises PlaybookNotFound, PlaybookForbidden for a user who may not write, ProposalNotFound for one that is
-    decided or has expired, ChangeRefused where a bullet that it changes has another text by now.
+    With `expected_etag` only onto the version with that etag, else it raises PlaybookChanged. Raises
+    PlaybookNotFound, PlaybookForbidden for a user who may not write, ProposalNotFound for one that is decided
+    or has expired, ChangeRefused where a bullet that it changes has another text by now.
     """
-    return await accept_target(await target_of(store, name, owner, user), proposal_id, texts, now)
+    target = await target_of(store, name, owner, user)
+    return await accept_target(target, proposal_id, texts, now, expected_etag=expected_etag)
 
 
 async def accept_target(
-    target: Target, proposal_id: str, texts: Sequence[str] | None = None, now: datetime | None = None
+    target: Target,
+    proposal_id: str,
+    texts: Sequence[str] | None = None,
+    now: datetime | None = None,
+    *,
+    expected_etag: str | None = None,
 ) -> Commit:
     """Accept a proposal for the playbook at a target; see `accept`."""
     moment = now or utc_now()
     proposal = await _decided(target, proposal_id, "accepted", moment)
     try:
-        done = await _commit(target, _with_texts(proposal, texts), moment)
+        done = await _commit(target, _with_texts(proposal, texts), moment, expected_etag)
     except BaseException:
         await _named(target).decide(proposal.model_copy(update=_UNDECIDED), "accepted")
         raise
@@ -298,7 +306,7 @@ async def _decided(target: Target, proposal_id: str, state: ProposalState, now: 
     return decided
 
 
-async def _commit(target: Target, proposal: Proposal, now: datetime) -> Commit:
+async def _commit(target: Target, proposal: Proposal, now: datetime, etag: str | None) -> Commit:
     """Commit an accepted proposal onto the newest version, as far as others than the owner may change it."""
     named, op_id = _named(target), f"proposal-{proposal.proposal_id}"
     for _ in range(_TRIES):
@@ -307,6 +315,7 @@ async def _commit(target: Target, proposal: Proposal, now: datetime) -> Commit:
             raise not_found(target.ref.name)
         if any(each.op_id == op_id for each in await named.versions(target.key)):
             return await named.commit(target.key, Delta(op_id=op_id, now=now), base)
+        check_expected(etag, base.version)
         _check_targets(proposal, base.playbook)
         wanted = permitted(proposal.delta, base.playbook)
         marked = (_marked(each, proposal.proposal_id) for each in wanted.operations)

@@ -79,7 +79,9 @@ async def withdraw(
     return await withdraw_target(await target_of(store, name, owner, user), by, now)
 
 
-async def withdraw_target(target: Target, by: str, now: datetime | None = None) -> Commit | None:
+async def withdraw_target(
+    target: Target, by: str, now: datetime | None = None, *, expected_etag: str | None = None
+) -> Commit | None:
     """Remove what came by a user's proposals from the playbook at a target; see `withdraw`."""
     found = await descendants_target(target, by)
     if not found:
@@ -90,6 +92,7 @@ async def withdraw_target(target: Target, by: str, now: datetime | None = None) 
         operations=tuple(map(_withdrawal, found)),
         author="withdraw",
         reason="what a source has proposed was withdrawn",
+        expected_etag=expected_etag,
     )
     _, asked = checked_playbooks(target)
     done = await target.store.commit(target.key, delta, await target.store.load(target.key))

@@ -39,7 +39,8 @@ _PRIORITY = -1.0
 class ConsolidationWork(BaseModel):
     """A consolidation to run later: of which playbook of the learner, and which bullets it selects.
 
-    The field names are stored. What is not selected here follows the policy of the store then.
+    The field names are stored. With `expected_etag` it is for the version with that etag only. What is not
+    selected here follows the policy of the store then.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,6 +52,7 @@ class ConsolidationWork(BaseModel):
     section: Text | None = None
     below: Annotated[float, Field(ge=0, le=1)] = 0.5
     keep_above: Annotated[float, Field(ge=0, le=1)] = 0.8
+    expected_etag: Annotated[Text | None, Field(exclude_if=lambda value: value is None)] = None
 
     def as_pending(self, run_id: str) -> Pending:
         """Return the item to store; the run has its id."""

@@ -88,6 +88,15 @@ MIGRATIONS: Final[tuple[SchemaMigration, ...]] = (
             "CREATE INDEX ace_conversations_of_learner ON ace_conversations (learner_id, used_at)",
         ),
     ),
+    SchemaMigration(
+        "0006_replies",
+        (
+            "CREATE TABLE ace_replies (learner_id TEXT NOT NULL, idempotency_key TEXT NOT NULL, "
+            "request TEXT NOT NULL, at TEXT NOT NULL, status INTEGER, headers_json TEXT, body TEXT, "
+            "PRIMARY KEY (learner_id, idempotency_key))",
+            "CREATE INDEX ace_replies_by_time ON ace_replies (at)",
+        ),
+    ),
 )
 
 

@@ -322,6 +322,7 @@ _DELETE_WORK: Sequence[LiteralString] = (
     "DELETE FROM ace_runs WHERE learner_id = ?",
     "DELETE FROM ace_unsaved WHERE learner_id = ?",
     "DELETE FROM ace_given_up WHERE learner_id = ?",
+    "DELETE FROM ace_replies WHERE learner_id = ?",
 )
 
 

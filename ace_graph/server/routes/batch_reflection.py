@@ -19,12 +19,13 @@ from ace_graph.learning.batch_reflection import (
 from ace_graph.memory.bullet import Polarity
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
+from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.routes.trajectories import WrittenMoment
 from ace_graph.server.schemas import Text, WholeNumber
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/api/trajectories", tags=["trajectories"])
+routes = APIRouter(prefix="/api/trajectories", tags=["trajectories"], route_class=KeyedRoute)
 
 
 class _Body(BaseModel):

@@ -7,9 +7,7 @@ same reply, after a restart and from any server too. The same key for something 
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 from uuid import uuid4
@@ -30,24 +28,22 @@ from ace_graph.playbooks import Change
 from ace_graph.playbooks.bullets import change_bullets
 from ace_graph.playbooks.target import Target, check_owner, require, target_by_id, target_of
 from ace_graph.server.dependencies import Learner, Services, ServicesDep, User
+from ace_graph.server.keyed import IdempotencyKey, key_of, request_id_of
 from ace_graph.server.routes.change_reply import ChangeReply, change_reply
 
 __all__ = [
     "AUTHOR",
     "Absent",
     "Edit",
-    "IdempotencyKey",
     "IfMatch",
+    "OwnEdit",
+    "OwnerEdit",
     "Place",
     "PlaybookEdit",
     "PlaybookId",
+    "checked_place",
     "declare_playbook_id",
-    "key_of",
-    "op_id_of",
-    "own_playbook",
-    "playbook_of",
     "refused",
-    "request_id_of",
     "tag_version",
 ]
 
@@ -59,14 +55,6 @@ Absent = SkipJsonSchema[None]
 """For headers, which are absent and never null."""
 IfMatch = Annotated[
     str | Absent, Header(alias="If-Match", max_length=1_000, description="The ETag that the change is for.")
-]
-IdempotencyKey = Annotated[
-    str | Absent,
-    Header(
-        alias="Idempotency-Key",
-        max_length=255,
-        description="Makes a repetition safe: the same request under the same key takes effect once.",
-    ),
 ]
 
 
@@ -81,16 +69,13 @@ async def playbook_of(store: Store, playbook_id: str, user: Caller | str) -> Tar
     return await target_by_id(store, playbook_id, user)
 
 
-async def own_playbook(store: Store, playbook_id: str, user: Caller | str) -> Target:
-    """Return where a playbook of this user is. Raises PlaybookNotFound, PlaybookForbidden."""
-    target = await playbook_of(store, playbook_id, user)
-    check_owner(target)
-    return target
-
-
 async def _place(request: Request, user: User, services: ServicesDep) -> Target:
     playbook_id = str(request.path_params.get("playbook_id", DEFAULT))
     return await playbook_of(services.store, playbook_id, user)
+
+
+async def checked_place(target: Annotated[Target, Depends(_place)]) -> None:
+    """Check that the learner may read the playbook in the path, before anything else is asked."""
 
 
 Place = Annotated[Target, Depends(_place)]
@@ -109,6 +94,13 @@ class Edit:
     if_match: str | None
     op_id: str
     repeats: bool = False
+
+    async def expected_etag(self) -> str | None:
+        """Return the etag that the content must still have in the commit; None: any.
+
+        Raises PlaybookChanged where it is another one already.
+        """
+        return None if self.if_match is None or self.repeats else (await self.load()).version.etag
 
     async def load(self) -> Snapshot:
         """Return the present content. Raises PlaybookChanged where the change is for another one."""
@@ -160,49 +152,48 @@ class Edit:
         return change_reply(version, report)
 
 
-async def _edit(
-    request: Request,
-    response: Response,
-    target: Place,
-    learner: Learner,
-    user: User,
-    services: ServicesDep,
-    if_match: IfMatch = None,
-    idempotency_key: IdempotencyKey = None,
-) -> Edit:
-    await require(target, Right.WRITE)
-    key = key_of(idempotency_key, learner)
-    if key is None:
-        return Edit(services, learner, user, target, response, if_match, f"http-{uuid4().hex}")
-    op_id = f"{key}-{await request_id_of(request)}"
-    versions = await target.store.versions(target.key)
-    under_key = {version.op_id for version in versions if version.op_id.startswith(key)}
-    if under_key and not any(each.startswith(op_id) for each in under_key):
-        raise RequestRefused(409, "key_used", "this Idempotency-Key was used for another request")
-    return Edit(services, learner, user, target, response, if_match, op_id, repeats=bool(under_key))
+_MakeEdit = Callable[..., Coroutine[None, None, Edit]]
 
 
-PlaybookEdit = Annotated[Edit, Depends(_edit)]
-"""The change that a request asks for, as an argument of a route."""
+def _edit_with(needed: Right | None) -> _MakeEdit:
+    """Return what makes the edit of somebody with this right; None: of whose playbook it is."""
+
+    async def edit(
+        request: Request,
+        response: Response,
+        target: Place,
+        learner: Learner,
+        user: User,
+        services: ServicesDep,
+        if_match: IfMatch = None,
+        idempotency_key: IdempotencyKey = None,
+    ) -> Edit:
+        if needed is None:
+            check_owner(target)
+        else:
+            await require(target, needed)
+        key = key_of(idempotency_key, learner)
+        if key is None:
+            return Edit(services, learner, user, target, response, if_match, f"http-{uuid4().hex}")
+        op_id = f"{key}-{await request_id_of(request)}"
+        versions = await target.store.versions(target.key)
+        under_key = [version for version in versions if version.op_id.startswith(key)]
+        first = next((each for each in under_key if each.op_id.startswith(op_id)), None)
+        if under_key and first is None:
+            raise RequestRefused(409, "key_used", "this Idempotency-Key was used for another request")
+        return Edit(services, learner, user, target, response, if_match, op_id, repeats=first is not None)
+
+    return edit
 
 
-def key_of(idempotency_key: str | None, learner: str) -> str | None:
-    """Return the beginning of all op ids under this key of a learner, None without one."""
-    if idempotency_key is None:
-        return None
-    return f"http-{_digest(json.dumps([learner, idempotency_key]).encode())}"
+PlaybookEdit = Annotated[Edit, Depends(_edit_with(Right.WRITE))]
+"""The change of a playbook that its caller may write, as an argument of a route."""
 
+OwnerEdit = Annotated[Edit, Depends(_edit_with(Right.OWN))]
+"""The change of a playbook by one of its owners."""
 
-async def request_id_of(request: Request) -> str:
-    """Return what is the same for the same method, path and body."""
-    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode()
-    return _digest(asked + await request.body())
-
-
-async def op_id_of(request: Request, idempotency_key: str | None, learner: str) -> str | None:
-    """Return the op id of what a learner's request asks for under its key, None without one."""
-    key = key_of(idempotency_key, learner)
-    return None if key is None else f"{key}-{await request_id_of(request)}"
+OwnEdit = Annotated[Edit, Depends(_edit_with(None))]
+"""The change of a playbook by whom it belongs to."""
 
 
 def tag_version(response: Response, version: Version) -> None:
@@ -224,7 +215,3 @@ def _check_matches(if_match: str, present: Version) -> None:
     asked = {each.strip() for each in if_match.split(",")}
     if "*" not in asked and f'"{present.etag}"' not in asked:
         raise PlaybookChanged("the playbook has another version by now")
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:40]

@@ -14,14 +14,14 @@ from pydantic.alias_generators import to_camel
 from ace_graph.memory.evidence import Verdict
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
+from ace_graph.server.keyed import IdempotencyKey, KeyedRoute, op_id_of
 from ace_graph.server.routes.change_reply import ChangeReply, change_reply
-from ace_graph.server.routes.edit import IdempotencyKey, op_id_of
 from ace_graph.server.schemas import Text
 from ace_graph.trajectories.feedback import give_feedback
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/api", tags=["feedback"])
+routes = APIRouter(prefix="/api", tags=["feedback"], route_class=KeyedRoute)
 
 
 class FeedbackRequest(BaseModel):

@@ -33,17 +33,19 @@ from ace_graph.memory.views.strategy import StrategyEntry, entry_of
 from ace_graph.playbooks.worth import read_worth
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
+from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.routes.change_reply import ChangeReply
-from ace_graph.server.routes.edit import Place, PlaybookEdit, declare_playbook_id, tag_version
+from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
 from ace_graph.server.schemas import Text
 
 __all__ = ["BulletId", "named", "own"]
 
-own = APIRouter(prefix="/api/playbook", tags=["playbook"])
+own = APIRouter(prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute)
 named = APIRouter(
     prefix="/api/playbooks/{playbook_id}/bullets",
     tags=["playbooks"],
-    dependencies=[Depends(declare_playbook_id)],
+    route_class=KeyedRoute,
+    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 BulletId = Annotated[str, Path(min_length=1, max_length=128, examples=["fil-00042"])]

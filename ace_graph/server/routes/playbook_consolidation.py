@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,15 +20,22 @@ from ace_graph.consolidation import (
 from ace_graph.errors import ChangeRefused, PlaybookChanged, PlaybookExists, PlaybookNotFound, RequestRefused
 from ace_graph.memory.bullet import Share
 from ace_graph.memory.views.kinds import BulletKind
+from ace_graph.playbooks.target import check_owner
 from ace_graph.server.background import learning_mode
-from ace_graph.server.dependencies import Learner, ServicesDep, User
+from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.edit import PlaybookId, own_playbook
+from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.routes.edit import OwnEdit, Place, PlaybookId, checked_place, declare_playbook_id
 from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/api/playbooks", tags=["playbooks"])
+routes = APIRouter(
+    prefix="/api/playbooks/{playbook_id}",
+    tags=["playbooks"],
+    route_class=KeyedRoute,
+    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
+)
 
 _BELOW = 0.5
 _WITH_AN_OWN_STATUS = (PlaybookNotFound, PlaybookChanged, PlaybookExists)
@@ -112,21 +119,21 @@ class UndoneReply(_Body):
 
 
 @routes.post(
-    "/{playbook_id}/consolidate",
+    "/consolidate",
     response_model=ConsolidationReply,
     responses={
         202: {"model": RunReply, "description": "A worker does it; ask for the run under its id"},
-        **error_responses(404, 408, 409, 413),
+        **error_responses(404, 408, 409, 412, 413),
     },
 )
 async def consolidate_playbook(
-    playbook_id: PlaybookId, body: ConsolidateBody, learner: Learner, user: User, services: ServicesDep
+    playbook_id: PlaybookId, body: ConsolidateBody, edit: OwnEdit
 ) -> ConsolidationReply | JSONResponse:
     """Merge bullets that say the same, or with `dry_run` say which. It can be taken back.
 
     Where the server learns in the background, a worker does it, and the reply is the run to ask for.
     """
-    target = await own_playbook(services.store, playbook_id, user)
+    target, services, etag = edit.target, edit.services, await edit.expected_etag()
     now, below = services.clock.now(), min(_BELOW, body.keep_above)
     if not body.dry_run and services.settings.consolidates_later(learning_mode(services.settings)):
         work = ConsolidationWork(
@@ -136,23 +143,32 @@ async def consolidate_playbook(
             section=body.section,
             below=below,
             keep_above=body.keep_above,
+            expected_etag=etag,
         )
-        run_id = await enqueue(services.store, learner, work, now=now)
+        run_id = await enqueue(services.store, edit.learner, work, now=now)
         reply = RunReply(run_id=run_id, status="pending", groups=[], error=None)
-        where = f"{routes.prefix}/{playbook_id}/consolidations/{run_id}"
+        where = f"/api/playbooks/{playbook_id}/consolidations/{run_id}"
         return JSONResponse(reply.model_dump(), status_code=202, headers={"Location": where})
     batch = services.store.policy.consolidate_batch
     options = Options(body.kind, body.topic, body.section, below, body.keep_above, batch)
-    done = await consolidate(services.store, target.ref.name, learner, options, dry_run=body.dry_run, now=now)
+    done = await consolidate(
+        services.store,
+        target.ref.name,
+        edit.learner,
+        options,
+        dry_run=body.dry_run,
+        now=now,
+        expected_etag=etag,
+    )
     return _reply(done)
 
 
-@routes.get("/{playbook_id}/consolidations/{run_id}", responses=error_responses(404))
+@routes.get("/consolidations/{run_id}", responses=error_responses(404))
 async def consolidation_run(
-    playbook_id: PlaybookId, run_id: RunId, learner: Learner, user: User, services: ServicesDep
+    target: Place, run_id: RunId, learner: Learner, services: ServicesDep
 ) -> RunReply:
     """What became of a run. One that merged nothing is known until the next run ends."""
-    target = await own_playbook(services.store, playbook_id, user)
+    check_owner(target)
     found = await run_state(services.store, learner, run_id, target.ref.name, now=services.clock.now())
     if found is None:
         raise RequestRefused(404, "not_found", "there is no such run of a consolidation")
@@ -160,15 +176,18 @@ async def consolidation_run(
     return RunReply(run_id=found.run_id, status=found.status, groups=groups, error=found.error)
 
 
-@routes.post("/{playbook_id}/consolidate/undo", responses=error_responses(404, 408, 409, 413))
-async def undo_consolidation(
-    playbook_id: PlaybookId, body: UndoBody, learner: Learner, user: User, services: ServicesDep
-) -> UndoneReply:
+@routes.post("/consolidate/undo", responses=error_responses(404, 408, 409, 412, 413))
+async def undo_consolidation(body: UndoBody, edit: OwnEdit) -> UndoneReply:
     """Take back a run. Refused, with the ids, where one of its bullets has changed since."""
-    target = await own_playbook(services.store, playbook_id, user)
+    etag = await edit.expected_etag()
     try:
         done = await undo(
-            services.store, target.ref.name, learner, run_id=body.run_id, now=services.clock.now()
+            edit.services.store,
+            edit.target.ref.name,
+            edit.learner,
+            run_id=body.run_id,
+            now=edit.services.clock.now(),
+            expected_etag=etag,
         )
     except _WITH_AN_OWN_STATUS:
         raise

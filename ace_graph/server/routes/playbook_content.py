@@ -15,18 +15,28 @@ from ace_graph.memory.formats.base import Refusal
 from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.playbooks.importing import import_bullets
 from ace_graph.playbooks.rescreening import rescreen, rescreened
-from ace_graph.playbooks.target import check_owner
 from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
+from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.routes.change_reply import ChangeReply
-from ace_graph.server.routes.edit import Place, PlaybookEdit, declare_playbook_id, tag_version
+from ace_graph.server.routes.edit import (
+    OwnEdit,
+    Place,
+    PlaybookEdit,
+    checked_place,
+    declare_playbook_id,
+    tag_version,
+)
 from ace_graph.server.schemas import Text
 
 __all__ = ["named"]
 
 named = APIRouter(
-    prefix="/api/playbooks/{playbook_id}", tags=["playbooks"], dependencies=[Depends(declare_playbook_id)]
+    prefix="/api/playbooks/{playbook_id}",
+    tags=["playbooks"],
+    route_class=KeyedRoute,
+    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 FormatName = Literal["json", "text", "ace", "ace-plain", "kayba", "kayba-v1", "lmb"]
@@ -147,9 +157,8 @@ async def clear(edit: PlaybookEdit) -> ChangeReply:
 
 
 @named.post("/rescreen", responses=error_responses(404, 408, 409, 412, 413))
-async def screen_again(body: RescreenBody, edit: PlaybookEdit) -> RescreenReply:
+async def screen_again(body: RescreenBody, edit: OwnEdit) -> RescreenReply:
     """Screen all bullets again by the present rules. What a person has decided stays."""
-    check_owner(edit.target)
     base = await edit.load()
     if (before := await edit.before(base)) is not None:
         done = rescreened(before)

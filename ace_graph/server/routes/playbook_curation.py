@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Response
+from fastapi import APIRouter, Depends, HTTPException
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
@@ -20,17 +20,17 @@ from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Distinguish, Merge, Quarantine, Release, Supersede, Tag
 from ace_graph.memory.delta.rollback import archived
 from ace_graph.playbooks.bullets import restore_bullet
-from ace_graph.playbooks.target import check_owner
 from ace_graph.playbooks.versions import restore_target, version_number
-from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
+from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import (
     AUTHOR,
     Edit,
-    Place,
+    OwnEdit,
     PlaybookEdit,
     PlaybookId,
+    checked_place,
     declare_playbook_id,
     refused,
     tag_version,
@@ -40,9 +40,12 @@ from ace_graph.server.schemas import Text, VersionName
 
 __all__ = ["RollbackBody", "go_back", "named", "own"]
 
-own = APIRouter(prefix="/api/playbook", tags=["playbook"])
+own = APIRouter(prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute)
 named = APIRouter(
-    prefix="/api/playbooks/{playbook_id}", tags=["playbooks"], dependencies=[Depends(declare_playbook_id)]
+    prefix="/api/playbooks/{playbook_id}",
+    tags=["playbooks"],
+    route_class=KeyedRoute,
+    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
@@ -130,14 +133,14 @@ async def merge(body: MergeBody, edit: PlaybookEdit) -> ChangeReply:
 
 
 @named.post("/distinct", responses=error_responses(404, 408, 409, 412, 413))
-async def distinct(body: DistinctBody, edit: PlaybookEdit) -> ChangeReply:
+async def distinct(body: DistinctBody, edit: OwnEdit) -> ChangeReply:
     """Say that bullets mean different things, so that no consolidation merges them or proposes it."""
     wanted = Distinguish(bullet_ids=tuple(body.ids))
     return await edit.commit(await edit.load(), [wanted], "called distinct over HTTP")
 
 
 @own.post("/rollback", responses=error_responses(404, 408, 409, 412, 413))
-async def rollback(body: RollbackBody, edit: PlaybookEdit) -> ChangeReply:
+async def rollback(body: RollbackBody, edit: OwnEdit) -> ChangeReply:
     """Go back to an earlier version, votes and all. That is a new version, and can be undone too."""
     done = await go_back(edit, body.version)
     return edit.reply(done.version, done.report)
@@ -156,9 +159,8 @@ async def no_bullet() -> None:
 
 @named.post("/bullets/{bullet_id}/restore", responses=error_responses(404, 408, 409, 412))
 @own.post("/{bullet_id}/restore", responses=error_responses(404, 408, 409, 412))
-async def restore(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
+async def restore(bullet_id: BulletId, edit: OwnEdit) -> ChangeReply:
     """Bring back a bullet that was removed, merged away, replaced or archived, as it was."""
-    check_owner(edit.target)
     base = await edit.load()
     done = await edit.before(base)
     if done is None:
@@ -203,27 +205,21 @@ async def release(bullet_id: BulletId, edit: PlaybookEdit) -> ChangeReply:
     return await edit.commit(await edit.load(), [wanted], "released over HTTP")
 
 
-@named.post("/curate", responses=error_responses(404, 408, 409, 413))
-async def curate(
-    playbook_id: PlaybookId,
-    body: CurateBody,
-    target: Place,
-    learner: Learner,
-    services: ServicesDep,
-    response: Response,
-) -> CuratedReply:
+@named.post("/curate", responses=error_responses(404, 408, 409, 412, 413))
+async def curate(playbook_id: PlaybookId, body: CurateBody, edit: OwnEdit) -> CuratedReply:
     """Take what reflections found into a playbook, in one version. The same ones again change nothing."""
-    check_owner(target)
+    etag = await edit.expected_etag()
     done = await curate_target(
-        services.store,
-        target,
-        learner,
+        edit.services.store,
+        edit.target,
+        edit.learner,
         body.reflections,
-        resources=services.resources,
+        resources=edit.services.resources,
         author=AUTHOR,
-        clock=services.clock.now,
+        clock=edit.services.clock.now,
+        expected_etag=etag,
     )
-    tag_version(response, done.version)
+    tag_version(edit.response, done.version)
     return CuratedReply(
         playbook_id=playbook_id,
         status=done.status,
@@ -238,8 +234,7 @@ async def curate(
 
 
 async def go_back(edit: Edit, version: int | str) -> Commit:
-    """Roll the playbook back to a version. Raises PlaybookForbidden for somebody else's."""
-    check_owner(edit.target)
+    """Roll the playbook back to a version."""
     base = await edit.load()
     done = await edit.before(base)
     if done is not None:

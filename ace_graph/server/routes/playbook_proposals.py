@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS
@@ -19,14 +19,20 @@ from ace_graph.playbooks.proposing import (
     refuse_target,
 )
 from ace_graph.playbooks.withdrawing import withdraw_target
-from ace_graph.server.dependencies import Learner, ServicesDep, User
+from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.edit import PlaybookId, playbook_of, tag_version
+from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
 from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/api/playbooks", tags=["sharing"])
+routes = APIRouter(
+    prefix="/api/playbooks/{playbook_id}",
+    tags=["sharing"],
+    route_class=KeyedRoute,
+    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
+)
 
 ProposalId = Annotated[str, Path(min_length=1, max_length=128, description="A proposal.")]
 Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
@@ -97,69 +103,50 @@ class WithdrawnReply(_Body):
     removed: list[str]
 
 
-@routes.get("/{playbook_id}/proposals", responses=error_responses(404, 409))
-async def list_proposals(playbook_id: PlaybookId, user: User, services: ServicesDep) -> ProposalsReply:
+@routes.get("/proposals", responses=error_responses(404, 409))
+async def list_proposals(target: Place, services: ServicesDep) -> ProposalsReply:
     """Return the proposals that can be decided."""
-    target = await playbook_of(services.store, playbook_id, user)
     found = await proposals_target(target, now=services.clock.now())
     return ProposalsReply(proposals=[_reply(each) for each in found])
 
 
-@routes.post("/{playbook_id}/proposals", status_code=201, responses=error_responses(404, 408, 409, 413))
-async def propose(
-    playbook_id: PlaybookId, body: ProposeBody, learner: Learner, user: User, services: ServicesDep
-) -> ProposalReply:
+@routes.post("/proposals", status_code=201, responses=error_responses(404, 408, 409, 413))
+async def propose(target: Place, body: ProposeBody, learner: Learner, services: ServicesDep) -> ProposalReply:
     """Propose what the learner's memory has found. What is about the learner is refused."""
-    target = await playbook_of(services.store, playbook_id, user)
     made = await propose_target(
         services.store, target, body.bullets, learner, body.replaces, services.clock.now()
     )
     return _reply(made)
 
 
-@routes.post("/{playbook_id}/proposals/collect", responses=error_responses(404, 409))
-async def collect(playbook_id: PlaybookId, user: User, services: ServicesDep) -> ProposalsReply:
+@routes.post("/proposals/collect", responses=error_responses(404, 409))
+async def collect(target: Place, services: ServicesDep) -> ProposalsReply:
     """Propose what at least five of those who may propose have found. For owners; nobody is named."""
-    target = await playbook_of(services.store, playbook_id, user)
     made = await collect_target(services.store, target, services.clock.now())
     return ProposalsReply(proposals=[] if made is None else [_reply(made)])
 
 
-@routes.post(
-    "/{playbook_id}/proposals/{proposal_id}/accept", responses=error_responses(404, 408, 409, 412, 413)
-)
-async def accept(
-    playbook_id: PlaybookId,
-    proposal_id: ProposalId,
-    body: AcceptBody,
-    user: User,
-    services: ServicesDep,
-    response: Response,
-) -> AcceptedReply:
+@routes.post("/proposals/{proposal_id}/accept", responses=error_responses(404, 408, 409, 412, 413))
+async def accept(proposal_id: ProposalId, body: AcceptBody, edit: PlaybookEdit) -> AcceptedReply:
     """Take a proposal into the playbook. It is 409 where a bullet that it corrects was changed since."""
-    target = await playbook_of(services.store, playbook_id, user)
-    done = await accept_target(target, proposal_id, body.texts, services.clock.now())
-    tag_version(response, done.version)
+    etag, now = await edit.expected_etag(), edit.services.clock.now()
+    done = await accept_target(edit.target, proposal_id, body.texts, now, expected_etag=etag)
+    tag_version(edit.response, done.version)
     bullets = [*done.report.added, *done.report.reinforced]
     return AcceptedReply(version=done.version.n, label=str(done.version.label), bullets=bullets)
 
 
-@routes.post("/{playbook_id}/proposals/{proposal_id}/refuse", responses=error_responses(404, 409))
-async def refuse(
-    playbook_id: PlaybookId, proposal_id: ProposalId, user: User, services: ServicesDep
-) -> ProposalReply:
+@routes.post("/proposals/{proposal_id}/refuse", responses=error_responses(404, 409))
+async def refuse(target: Place, proposal_id: ProposalId, services: ServicesDep) -> ProposalReply:
     """Refuse a proposal."""
-    target = await playbook_of(services.store, playbook_id, user)
     return _reply(await refuse_target(target, proposal_id, services.clock.now()))
 
 
-@routes.post("/{playbook_id}/withdraw", responses=error_responses(404, 408, 409, 413))
-async def withdraw(
-    playbook_id: PlaybookId, body: WithdrawBody, user: User, services: ServicesDep
-) -> WithdrawnReply:
+@routes.post("/withdraw", responses=error_responses(404, 408, 409, 412, 413))
+async def withdraw(body: WithdrawBody, edit: PlaybookEdit) -> WithdrawnReply:
     """Remove what came by a user's proposals, in one version."""
-    target = await playbook_of(services.store, playbook_id, user)
-    done = await withdraw_target(target, body.by, services.clock.now())
+    etag, now = await edit.expected_etag(), edit.services.clock.now()
+    done = await withdraw_target(edit.target, body.by, now, expected_etag=etag)
     return WithdrawnReply(removed=[] if done is None else list(done.report.removed))
 
 

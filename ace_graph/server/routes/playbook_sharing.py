@@ -5,20 +5,26 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
 from ace_graph.memory.sharing.grant import Grant, Relation
 from ace_graph.playbooks.sharing import grant_target, grants_target, revoke_target
-from ace_graph.server.dependencies import ServicesDep, User
+from ace_graph.server.dependencies import ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.edit import PlaybookId, playbook_of
+from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.routes.edit import Place, checked_place, declare_playbook_id
 from ace_graph.server.schemas import Text
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/api/playbooks", tags=["sharing"])
+routes = APIRouter(
+    prefix="/api/playbooks/{playbook_id}",
+    tags=["sharing"],
+    route_class=KeyedRoute,
+    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
+)
 
 Kind = Annotated[Literal["user", "team"], Field(description="A user is a learner.")]
 Name = Annotated[
@@ -69,34 +75,24 @@ class GrantsReply(_Body):
     next: str | None
 
 
-@routes.get("/{playbook_id}/grants", responses=error_responses(404, 409))
-async def list_grants(
-    playbook_id: PlaybookId,
-    user: User,
-    services: ServicesDep,
-    page_query: Annotated[GrantsQuery, Query()],
-) -> GrantsReply:
+@routes.get("/grants", responses=error_responses(404, 409))
+async def list_grants(target: Place, page_query: Annotated[GrantsQuery, Query()]) -> GrantsReply:
     """Return the grants of a playbook, in the order of the subjects. Its owners only."""
-    target = await playbook_of(services.store, playbook_id, user)
     found = await grants_target(target, page_query.limit + 1, page_query.after)
     page = found[: page_query.limit]
     following = str(page[-1].subject) if len(found) > len(page) else None
     return GrantsReply(grants=[_reply(each) for each in page], next=following)
 
 
-@routes.post("/{playbook_id}/grants", status_code=201, responses=error_responses(404, 408, 409, 413))
-async def grant(playbook_id: PlaybookId, body: GrantBody, user: User, services: ServicesDep) -> GrantReply:
+@routes.post("/grants", status_code=201, responses=error_responses(404, 408, 409, 413))
+async def grant(target: Place, body: GrantBody, services: ServicesDep) -> GrantReply:
     """Share a playbook with a user or a team. It takes the place of the grant that the subject had."""
-    target = await playbook_of(services.store, playbook_id, user)
     return _reply(await grant_target(target, f"{body.kind}:{body.name}", body.relation, services.clock.now()))
 
 
-@routes.delete("/{playbook_id}/grants", status_code=204, responses=error_responses(404, 409))
-async def revoke(
-    playbook_id: PlaybookId, user: User, services: ServicesDep, whose: Annotated[SubjectQuery, Query()]
-) -> None:
+@routes.delete("/grants", status_code=204, responses=error_responses(404, 409))
+async def revoke(target: Place, whose: Annotated[SubjectQuery, Query()]) -> None:
     """Take a grant away. It holds from the next request on; one that is not there is 404."""
-    target = await playbook_of(services.store, playbook_id, user)
     if not await revoke_target(target, f"{whose.kind}:{whose.name}"):
         raise RequestRefused(404, "not_found", "there is no such grant")
 

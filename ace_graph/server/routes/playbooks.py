@@ -30,17 +30,18 @@ from ace_graph.playbooks.templates import TemplateName
 from ace_graph.playbooks.versions import list_target
 from ace_graph.server.dependencies import Learner, ServicesDep, User
 from ace_graph.server.errors import error_responses
+from ace_graph.server.keyed import IdempotencyKey, KeyedRoute, key_of, request_id_of
 from ace_graph.server.routes.edit import (
     AUTHOR,
     Absent,
     Edit,
-    IdempotencyKey,
+    OwnEdit,
+    OwnerEdit,
     Place,
     PlaybookEdit,
     PlaybookId,
+    checked_place,
     declare_playbook_id,
-    key_of,
-    request_id_of,
     tag_version,
 )
 from ace_graph.server.routes.playbook_curation import RollbackBody, go_back
@@ -48,10 +49,13 @@ from ace_graph.server.schemas import PLAYBOOK_NAME, Text
 
 __all__ = ["named", "own", "routes"]
 
-routes = APIRouter(prefix="/api/playbooks", tags=["playbooks"])
-own = APIRouter(prefix="/api/playbook", tags=["playbook"])
+routes = APIRouter(prefix="/api/playbooks", tags=["playbooks"], route_class=KeyedRoute)
+own = APIRouter(prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute)
 named = APIRouter(
-    prefix="/api/playbooks/{playbook_id}", tags=["playbooks"], dependencies=[Depends(declare_playbook_id)]
+    prefix="/api/playbooks/{playbook_id}",
+    tags=["playbooks"],
+    route_class=KeyedRoute,
+    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 RightName = Literal["read", "propose", "write", "own"]
@@ -278,7 +282,7 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
 
 
 @named.patch("", responses=error_responses(404, 408, 409, 412, 413))
-async def edit_about(body: AboutPatch, edit: PlaybookEdit) -> EntryReply:
+async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     """Give a named playbook another description or scope. That makes no version."""
     base = await edit.load()
     entry = await edit_target(edit.target, body.description, body.scope)
@@ -287,7 +291,7 @@ async def edit_about(body: AboutPatch, edit: PlaybookEdit) -> EntryReply:
 
 
 @named.delete("", status_code=204, responses=error_responses(404, 409, 412))
-async def delete(playbook_id: PlaybookId, edit: PlaybookEdit) -> None:
+async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
     """Delete a named playbook for good. The own memory is deleted with the learner only."""
     etag = None if edit.if_match is None else (await edit.load()).version.etag
     key = DEFAULT if edit.target.entry is None else edit.target.key
@@ -317,7 +321,7 @@ async def versions(target: Place) -> VersionsReply:
 
 
 @named.post("/rollback", responses=error_responses(404, 408, 409, 412, 413))
-async def rollback(playbook_id: PlaybookId, body: RollbackBody, edit: PlaybookEdit) -> WrittenReply:
+async def rollback(playbook_id: PlaybookId, body: RollbackBody, edit: OwnEdit) -> WrittenReply:
     """Go back to a version. That is a new major version, and can be undone too."""
     return _written(playbook_id, Written(await go_back(edit, body.version)), edit)
 

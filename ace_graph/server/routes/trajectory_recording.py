@@ -19,7 +19,7 @@ from ace_graph.memory.bullet import Share
 from ace_graph.memory.turn import MAX_TASK_CHARS, StepKind, TurnStatus
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
-from ace_graph.server.routes.edit import IdempotencyKey, op_id_of
+from ace_graph.server.keyed import IdempotencyKey, KeyedRoute, op_id_of
 from ace_graph.server.routes.trajectories import TrajectoryId
 from ace_graph.server.schemas import Text
 from ace_graph.trajectories.feedback import queue_reflection
@@ -33,7 +33,7 @@ from ace_graph.trajectories.recording import (
 
 __all__ = ["routes"]
 
-routes = APIRouter(prefix="/api/trajectories", tags=["trajectories"])
+routes = APIRouter(prefix="/api/trajectories", tags=["trajectories"], route_class=KeyedRoute)
 
 Id = Annotated[Text, Field(min_length=1, max_length=256)]
 Values = Annotated[dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=50)]
