@@ -175,7 +175,7 @@ def references(delta: Delta, current: Snapshot, record: TurnRecord | None) -> fr
     if not named:
         return frozenset()
     known = {turn.turn_id for turn in current.access.recent_turns}
-    return frozenset(named - known - {record.turn_id if record else ""})
+    return frozenset(named - known - ({record.turn_id} if record else set()))
 
 
 def plan(

@@ -151,7 +151,7 @@ def _pattern(attempt: Attempt, run: Run) -> tuple[Lesson, ...]:
     if run.context.reflect_when == "never" or not attempt["tool_calls"]:
         return ()
     pattern = ExecutionReflector(min_confidence=PATTERN_CONFIDENCE).reflect(
-        "", attempt["tool_calls"], "partial" if attempt["problem"] else "success"
+        "", attempt["tool_calls"], "success"
     )
     if pattern is None:
         return ()

@@ -45,8 +45,8 @@ class Subject(NamedTuple):
     @classmethod
     def parse(cls, text: object) -> Subject:
         """Return the subject of `user:NAME` or `team:NAME`. Raises InvalidGrant."""
-        kind, colon, name = text.partition(":") if isinstance(text, str) else ("", "", "")
-        if not colon or kind not in get_args(SubjectKind):
+        kind, colon, name = str(text).partition(":")
+        if not isinstance(text, str) or not colon or kind not in get_args(SubjectKind):
             raise InvalidGrant("a subject is written user:NAME or team:NAME")
         if kind == "team":
             return cls("team", checked_team(name))

@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
     """
 
     guard: str | None
-    rival: bool
+    rival: bool = False
     typos: int = 0
 
 
@@ -61,11 +61,11 @@ def check_claims(a: Claim, b: Claim) -> Verdict:
     if words:
         return _check_words(a, b, difference)
     if {a.first, b.first} == {"", "inside"}:
-        return Verdict("words", rival=False)
+        return Verdict("words")
     if a.particles - b.particles and b.particles - a.particles:
-        return Verdict("words", rival=False)
+        return Verdict("words")
     if _sequence_differs(a, b):
-        return Verdict("order", rival=False)
+        return Verdict("order")
     return _check_order(a, b, difference)
 
 
@@ -83,7 +83,7 @@ def _check_words(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     if single and a.copular and b.copular:
         named = only_a[0] in a.exact and only_b[0] in b.exact
         return Verdict("words", named) if in_claim and _same_subject(a, b) else Verdict("subject", False)
-    return Verdict("words", rival=False)
+    return Verdict("words")
 
 
 def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
@@ -95,7 +95,7 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
         swapped = changed <= {"before", "after", "until", "above", "below", "over", "under"}
         return Verdict("direction", reversed_ or swapped)
     if a.symbols != b.symbols:
-        return Verdict("symbol", rival=False)
+        return Verdict("symbol")
     first = _compounded(a.words, difference.compound)
     second = _compounded(_renamed_words(b.words, difference.respelled), difference.compound)
     if "then" in a.particles & b.particles and first != second:
@@ -108,7 +108,7 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     free = all(joined) and (a.clauses or b.clauses)
     if not (moved or free or _order_kept(first, second, any(joined))):
         return Verdict("order", rival=True)
-    return Verdict(None, rival=False, typos=difference.typos)
+    return Verdict(None, typos=difference.typos)
 
 
 def _ordered(claim: Claim) -> bool:

@@ -48,6 +48,10 @@ def learn(*calls: ToolCallRecord, outcome: SequenceOutcome = "success") -> tuple
         ([call("bash", "npm ci && npm start"), call("bash", "true")], ("shell_commands", 0.80)),
         ([call("bash", "cargo build"), call("bash", "cargo test")], ("shell_commands", 0.75)),
         ([call("bash", "git status"), call("bash", "git commit -m x")], ("shell_commands", 0.75)),
+        *(
+            ([call("bash", "pip install x"), call("bash", command)], ("shell_commands", 0.80))
+            for command in ("java -jar a.jar", "node a.js", "flask run", "uvicorn a:app", "gunicorn a", "./a")
+        ),
         ([call("read_file", "nope", "not found")], ("error_handling", 0.70)),
         ([call("list_files", "."), call("read_file", "nope", "not found")], ("error_handling", 0.70)),
         ([call("bash", "frobnicate", "exit 127")], ("error_handling", 0.65)),

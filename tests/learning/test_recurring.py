@@ -32,6 +32,12 @@ def test_two_wordings_in_three_of_five_runs_are_one_pattern() -> None:
     assert [each.frequency for each in found] == [3, 1, 1]
 
 
+def test_the_runs_of_a_pattern_come_in_the_order_of_time() -> None:
+    reflections = [_reflection(run, n, successes=(FIRST,)) for n, run in enumerate(("c", "a", "b", "a"))]
+    (found,) = extract_patterns(reflections)
+    assert found.trajectory_ids == ("c", "a", "b")
+
+
 def test_several_reflections_on_one_run_count_once() -> None:
     found = extract_patterns(
         [_reflection("t", n, successes=(text,)) for n, text in enumerate([FIRST, AGAIN])]

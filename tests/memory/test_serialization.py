@@ -24,6 +24,7 @@ from ace_graph.memory.serialization import (
     load_effect,
     load_playbook,
     load_record,
+    load_report,
 )
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.turn import PlaybookRead, Step, TurnRecord
@@ -100,6 +101,30 @@ def test_a_newer_format_is_refused(load: Callable[[str], object], stored: Access
     newer = json.loads(text) | {"format": 4, "unheard of": True}
     with pytest.raises(NewerFormat, match="format 4, this version of ace-graph reads up to 3: upgrade"):
         load(json.dumps(newer))
+
+
+@pytest.mark.parametrize(
+    ("load", "what"),
+    [
+        (load_playbook, "playbook"),
+        (load_access, "access part"),
+        (load_effect, "history entry"),
+        (load_record, "turn record"),
+        (load_report, "report"),
+    ],
+)
+def test_a_broken_part_is_named_and_said_to_be_left_alone(load: Callable[[str], object], what: str) -> None:
+    left = "can't be read and was left as it is .*: restore it from a backup"
+    for text in ('{"format": "x", "op_id": 1, "turn_id": 1, "added": 1}', "{", "[]"):
+        with pytest.raises(CorruptPayload, match=f"^the stored {what} {left}"):
+            load(text)
+
+
+def test_a_playbook_with_one_id_twice_is_broken() -> None:
+    stored = json.loads(dump_playbook(Playbook.of([bullet(1)])))
+    stored["bullets"] *= 2
+    with pytest.raises(CorruptPayload, match=r"^the stored playbook can't .*two bullets have one id"):
+        load_playbook(json.dumps(stored))
 
 
 _TURN = "0123456789abcdef0123456789abcdef"

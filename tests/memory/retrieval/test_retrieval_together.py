@@ -74,6 +74,14 @@ def test_a_core_bullet_wins_over_its_rival() -> None:
     assert (core(found), ids(found)) == (["said"], [])
 
 
+def test_of_two_values_of_one_slot_the_newer_is_injected_whatever_their_words() -> None:
+    old = bullet("a", "Ada Lovelace", section="profile", slot="name")
+    new = bullet("b", "Grace Hopper", section="profile", slot="name", updated_at=NOW)
+    goal = bullet("c", "Wants to learn fractions", section="profile", slot="goal")
+    for order in ([old, new, goal], [goal, new, old]):
+        assert sorted(core(ask(order))) == ["b", "c"]
+
+
 def test_complementary_facts_are_both_injected() -> None:
     facts = [bullet("a", "The LCM of 4 and 6 is 12"), bullet("b", "The LCM of 4 and 10 is 20")]
     assert sorted(ids(ask(facts, "What is the LCM?"))) == ["a", "b"]

@@ -214,6 +214,13 @@ def test_a_long_question_still_finds_its_lesson() -> None:
     assert ids(ask(SCHOOL, f"{story} {ADD}"))[:1] == ["lcd"]
 
 
+def test_every_sentence_is_read_in_the_language_of_the_whole_question() -> None:
+    german = bullet("a", "Brüche vor dem Addieren auf einen Nenner bringen")
+    other = bullet("b", "Dreiecke und die Schule")
+    for question in ("Was ist das mit der Schule? Brüche addieren!", "Brüche addieren!\nWie geht das denn?"):
+        assert "a" in ids(ask([german, other], question))
+
+
 def test_a_very_long_question_is_answered() -> None:
     assert ask(SCHOOL, " ".join(f"word{n}" for n in range(20_000))) == Retrieval()
 
