@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 from ace_graph.arithmetic import NoValue
-from ace_graph.offline_tutor.advice import caution_for, explain_idea, followed_advice, method_for
-from ace_graph.offline_tutor.memory_changes import checked_calculation, defend_answer, read_memory_changes
-from ace_graph.offline_tutor.number_forms import find_restatement, format_as
 from ace_graph.offline_tutor.parser import Problem, find_problem, unanswered
 from ace_graph.offline_tutor.pictures import draw
-from ace_graph.offline_tutor.preferences import read_preferences
+from ace_graph.offline_tutor.preferences import find_restatement, format_as, read_preferences
 from ace_graph.offline_tutor.prompt_reader import Prompt, statements
-from ace_graph.offline_tutor.small_talk import is_approval, is_statement, reply_without_problem
-from ace_graph.offline_tutor.solver import WorkedSolution, solve
-from ace_graph.offline_tutor.why import asked_number, explain_number
+from ace_graph.offline_tutor.small_talk import (
+    checked_calculation,
+    defend_answer,
+    is_statement,
+    leaves_problem,
+    memory_changes,
+    reply_without_problem,
+)
+from ace_graph.offline_tutor.solver import WorkedSolution, asked_number, explain_number, solve
+from ace_graph.offline_tutor.teaching import caution_for, followed_advice, teaching
 from ace_graph.tools.calculator import parse_result
 
 __all__ = ["Answer", "answer", "problem_of"]
 
-_CLOSE = Fraction(1, 10**9)
 _MAX_CAUTIONS = 2
 _GOES_ON = re.compile(
     r"\b(?:it|that|this|again|draw|picture|explain|sure|shorter|why|how come|steps?|the same)\b",
@@ -54,9 +56,8 @@ def problem_of(prompt: Prompt) -> Problem | None:
     lost = _LOST.search(question) is not None
     if len(question.split()) > _GOES_ON_WORDS or not (lost or _GOES_ON.search(question)):
         return None
-    other = is_statement(question) or is_approval(question) or explain_idea(question) is not None
-    if other and asked_number(question) is None and not lost:
-        return None  # a wish for the future, praise, or a question about the idea: not about that problem
+    if leaves_problem(question) and asked_number(question) is None and not lost:
+        return None
     for earlier in prompt.earlier_questions:
         found = find_problem(earlier)
         if found is not None or (earlier.rstrip().endswith("?") and not _GOES_ON.search(earlier)):
@@ -66,83 +67,76 @@ def problem_of(prompt: Prompt) -> Problem | None:
 
 def answer(prompt: Prompt) -> Answer:
     """Return the answer to `prompt`. Every question has one; some say that the tutor can not help."""
-    writer, problem = _Writer(prompt), problem_of(prompt)
+    problem = problem_of(prompt)
     if problem is None:
-        return writer.without_problem()
+        return _Writer(prompt).without_problem()
     try:
         solution = solve(problem)
     except NoValue as reason:
-        return writer.without_value(str(reason))
-    follows_up = find_problem(prompt.question) is None
-    number = asked_number(prompt.question) if follows_up else None
-    origin = explain_number(solution, number) if number is not None else None
-    if origin is not None:
-        return writer.origin(origin, f"{number} in {solution.question}")
-    return writer.solved(solution, follows_up=follows_up)
+        return _Writer(prompt).without_value(str(reason))
+    return _Writer(prompt).solved(solution)
 
 
 class _Writer:
     """Writes one answer for this learner, and notes the ids of the items that it follows."""
 
     def __init__(self, prompt: Prompt) -> None:
+        said = (*prompt.items, *statements(prompt.question))
         self._prompt = prompt
-        self._wishes = read_preferences(
-            (*prompt.items, *statements(prompt.question)), prompt.blocks.get("voice", "")
-        )
+        self._wishes = read_preferences(said, prompt.blocks.get("voice", ""))
         self._used: list[str] = []
+        voice, language = self._wishes.voice, self._wishes.language
+        self._farewell = [voice.closing] if voice is not None else []
+        self._language = [f"(I can only write English, not {language}.)"] if language else []
 
     def without_problem(self) -> Answer:
         """The answer to a message without a problem: what was checked, stored or forgotten, or small talk."""
-        changes = read_memory_changes(self._prompt.blocks)
-        text = " ".join((*defend_answer(self._prompt.blocks), *changes.sentences))
+        changes = memory_changes(self._prompt.blocks)
+        text = " ".join((*defend_answer(self._prompt.blocks), *changes.values()))
         if not text:
             text, ids = reply_without_problem(self._prompt, self._wishes)
             self._used += ids
-        greeting = [] if changes.forgot else self._greeting()
+        greeting = [] if "forgotten" in changes else self._greeting()
         return self._answer(
-            [*greeting, text, *self._language()], "There is nothing to calculate in this message."
+            [*greeting, text, *self._language], "There is nothing to calculate in this message."
         )
 
     def without_value(self, reason: str) -> Answer:
         """The answer to a problem that has no value here; the calculator may have found one."""
-        calculated = self._prompt.calculated
+        text, calculated = f"{reason[0].upper()}{reason[1:]}.", self._prompt.calculated
         if calculated is not None and not calculated.startswith("Error"):
             text = f"I used the calculator for this. The answer is {calculated.strip()}."
-        else:
-            text = f"{reason[0].upper()}{reason[1:]}."
         return self._answer([*self._greeting(), text], reason)
 
-    def origin(self, explained: str, working: str) -> Answer:
-        """The answer to a question about one number of an earlier solution."""
-        return self._answer([*self._greeting(), explained, *self._language(), *self._farewell()], working)
-
-    def solved(self, solution: WorkedSolution, *, follows_up: bool) -> Answer:
-        """The answer to a problem; `follows_up` is whether an earlier message posed it."""
-        wishes, prompt, changes = self._wishes, self._prompt, read_memory_changes(self._prompt.blocks)
-        checked = _compare_with_calculator(prompt.calculated, solution)
-        cautions = self._cautions(solution)
-        steps = () if wishes.short else solution.steps
-        self._used += wishes.source_of("short" if wishes.short else "steps")
-        again = _other_words(prompt.question, solution) if follows_up else []
-        picture = draw(solution) if wishes.pictures or again else None
-        if picture is not None and wishes.pictures:
-            self._used += wishes.source_of("pictures")
-        self._used += followed_advice(prompt.items, solution)
+    def solved(self, solution: WorkedSolution) -> Answer:
+        """The answer to a problem, which this message or an earlier one posed."""
+        prompt, question = self._prompt, self._prompt.question
+        follows_up = find_problem(question) is None
+        number = asked_number(question) if follows_up else None
+        origin = explain_number(solution, number) if number is not None else None
+        if origin is not None:
+            lines = [*self._greeting(), origin, *self._language, *self._farewell]
+            return self._answer(lines, f"{number} in {solution.question}")
+        changes = memory_changes(prompt.blocks)
+        if not is_statement(question):
+            changes.pop("kept", None)
+        again = _in_other_words(question, solution) if follows_up else []
         result, correction = self._result(solution, follows_up=follows_up)
-        left_open = unanswered(prompt.question)
+        left_open = unanswered(question)
+        self._used += followed_advice(prompt.items, solution)
         lines = [
             *self._greeting(),
-            *(changes.sentences if is_statement(prompt.question) else changes.beside),
+            *changes.values(),
             *defend_answer(prompt.blocks),
             *correction,
             *again,
-            *cautions,
-            *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
-            *([picture] if picture is not None else ()),
-            *(() if wishes.short else checked),
-            *self._language(),
-            " ".join([f"The answer is {result}.", *self._farewell()]),
-            *([left_open] if left_open is not None else ()),
+            *self._cautions(solution),
+            *self._steps(solution),
+            *self._picture(solution, anyway=bool(again)),
+            *([] if self._wishes.short else _compare_with_calculator(prompt.calculated, solution)),
+            *self._language,
+            " ".join([f"The answer is {result}.", *self._farewell]),
+            *([left_open] if left_open is not None else []),
         ]
         return self._answer(lines, f"{solution.kind}: {solution.question} = {solution.answer}.")
 
@@ -161,33 +155,36 @@ class _Writer:
         self._used += self._wishes.source_of("voice")
         return [voice.opening.format(name=name or voice.friend)]
 
-    def _farewell(self) -> list[str]:
-        return [self._wishes.voice.closing] if self._wishes.voice is not None else []
-
-    def _language(self) -> list[str]:
-        language = self._wishes.language
-        return [f"(I can only write English, not {language}.)"] if language else []
-
     def _cautions(self, solution: WorkedSolution) -> list[str]:
-        cautions: list[str] = []
+        cautions: dict[str, None] = {}
         for item in self._wishes.misconceptions:
             caution = caution_for(item, solution)
-            if caution is None or len(cautions) == _MAX_CAUTIONS:
-                continue
-            if caution not in cautions:
-                cautions.append(caution)
-            if item.id is not None:
-                self._used.append(item.id)
-        return cautions
+            if caution is not None and len(cautions) < _MAX_CAUTIONS:
+                cautions[caution] = None
+                self._used += [item.id] if item.id is not None else []
+        return list(cautions)
+
+    def _steps(self, solution: WorkedSolution) -> list[str]:
+        self._used += self._wishes.source_of("short" if self._wishes.short else "steps")
+        return [] if self._wishes.short else [f"{n}. {step}" for n, step in enumerate(solution.steps, 1)]
+
+    def _picture(self, solution: WorkedSolution, *, anyway: bool) -> list[str]:
+        picture = draw(solution) if self._wishes.pictures or anyway else None
+        if picture is None:
+            return []
+        self._used += self._wishes.source_of("pictures") if self._wishes.pictures else ()
+        return [picture]
 
     def _result(self, solution: WorkedSolution, *, follows_up: bool) -> tuple[str, list[str]]:
         """The result in the form that is wanted, and a line where the learner corrected that form."""
         if solution.symbol is None:  # a comparison, or a conversion, which names its form itself
             return solution.answer, []
         corrected = find_restatement(self._prompt.question, solution.value) if follows_up else None
-        if corrected is not None and corrected.written != solution.answer:
-            if format_as(solution.value, corrected.form) is None:
-                return solution.answer, []
+        if (
+            corrected is not None
+            and corrected.written != solution.answer
+            and format_as(solution.value, corrected.form)
+        ):
             line = f"You are right, {solution.answer} should be written {corrected.written} here."
             return corrected.written, [line]
         form = self._wishes.form
@@ -198,14 +195,13 @@ class _Writer:
         return wanted, []
 
 
-def _other_words(question: str, solution: WorkedSolution) -> list[str]:
+def _in_other_words(question: str, solution: WorkedSolution) -> list[str]:
     """What to say before the steps to a learner who did not follow them; no line for others."""
     if not _LOST.search(question):
         return []
-    step = _STEP.search(question)
+    step, method = _STEP.search(question), teaching().methods.get(solution.kind)
     at = int(step[1]) if step is not None else 0
     asked = [f"Step {at} says: {solution.steps[at - 1]}"] if 0 < at <= len(solution.steps) else []
-    method = method_for(solution.kind)
     return [*asked, f"In other words: {method}" if method else "Let us look at it once more, slowly."]
 
 
@@ -216,7 +212,6 @@ def _compare_with_calculator(calculated: str | None, solution: WorkedSolution) -
     text = calculated.strip()
     if text.startswith("Error"):
         return ["The calculator could not help here, so this is my own working."]
-    value = parse_result(text)
-    if value is None or abs(value - solution.value) > _CLOSE * (1 + abs(solution.value)):
+    if parse_result(text) != solution.value:
         return [f"The calculator says {text[:80]}, which differs from my own working; check the question."]
     return [f"The calculator agrees: {solution.question} = {solution.answer}."]

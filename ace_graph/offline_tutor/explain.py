@@ -34,73 +34,67 @@ class Working:
         left, right = self.evaluate(tree.left), self.evaluate(tree.right)
         value = apply(tree.symbol, left, right)
         if isinstance(tree.left, Number) and tree.left.is_percent:
-            self.features.add("percent")
-            self.lines.append(f"{tree.left.text} means {left * 100} out of 100, so {left}.")
+            self._explain(f"{tree.left.text} means {left * 100} out of 100, so {left}.", "percent")
         whole = left.denominator == right.denominator == 1
+        fractions = not whole and not self._decimal
         match tree.symbol:
-            case "+" | "-" if not whole and not self._decimal:
+            case "+" | "-" if fractions:
                 self._sum_of_fractions(tree.symbol, left, right, value)
-            case "×" if not whole and not self._decimal:
+            case "×" if fractions:
                 self._product_of_fractions(left, right, value)
-            case "÷" if not whole and not self._decimal:
+            case "÷" if fractions:
                 flipped = 1 / right
-                self.features.add("reciprocal")
-                self.lines.append(
-                    f"Dividing by {right} is multiplying by its reciprocal "
-                    f"{flipped.numerator}/{flipped.denominator}."
+                upside_down = f"{flipped.numerator}/{flipped.denominator}"
+                self._explain(
+                    f"Dividing by {right} is multiplying by its reciprocal {upside_down}.", "reciprocal"
                 )
                 self._product_of_fractions(left, flipped, value)
             case "×" if whole and (split := _split(int(left), int(right))) is not None:
-                self.features.add("splitting")
-                self.lines.append(split)
+                self._explain(split, "splitting")
             case symbol:
                 if symbol == "÷" and whole and value.denominator != 1:
                     quotient, rest = divmod(abs(int(left)), abs(int(right)))
-                    self.lines.append(f"{abs(left)} ÷ {abs(right)} is {quotient} with remainder {rest}.")
-                inside = f"{self._in_brackets(left)} {symbol} {self._in_brackets(right)}"
-                self.lines.append(f"{inside} = {format_number(value, decimal=self._decimal)}.")
+                    self._explain(f"{abs(left)} ÷ {abs(right)} is {quotient} with remainder {rest}.")
+                result = format_number(value, decimal=self._decimal)
+                self._explain(f"{self._signed(left)} {symbol} {self._signed(right)} = {result}.")
         return value
+
+    def _explain(self, line: str, *features: Feature) -> None:
+        self.lines.append(line)
+        self.features.update(features)
 
     def _sum_of_fractions(self, symbol: Symbol, left: Fraction, right: Fraction, value: Fraction) -> None:
         common, first, second = over_common_denominator(left, right)
         top = first + second if symbol == "+" else first - second
-        self.features.add("tops_only")
         if left.denominator == right.denominator:
-            self.lines.append(f"Both have the denominator {common}, so it stays as it is.")
+            self._explain(f"Both have the denominator {common}, so it stays as it is.")
         else:
-            self.features.add("common_denominator")
-            rewritten = [
+            both = f"{left.denominator} and {right.denominator}"
+            self._explain(f"The smallest common denominator of {both} is {common}.", "common_denominator")
+            rewritten = (
                 f"{part} = {over}/{common}"
                 for part, over in ((left, first), (right, second))
                 if part.denominator != common
-            ]
-            self.lines += [
-                f"The smallest common denominator of {left.denominator} and {right.denominator} is {common}.",
-                " and ".join(rewritten) + ".",
-            ]
-        verb = "Add" if symbol == "+" else "Subtract"
-        self.lines.append(
-            f"{verb} the tops only: {first} {symbol} {_signed(second)} = {top}, which gives {top}/{common}."
-        )
+            )
+            self._explain(f"{' and '.join(rewritten)}.")
+        verb, tops = "Add" if symbol == "+" else "Subtract", f"{first} {symbol} {self._signed(second)}"
+        self._explain(f"{verb} the tops only: {tops} = {top}, which gives {top}/{common}.", "tops_only")
         self._lowest_terms(top, common, value)
 
     def _product_of_fractions(self, left: Fraction, right: Fraction, value: Fraction) -> None:
         top, bottom = left.numerator * right.numerator, left.denominator * right.denominator
-        self.lines += [
-            f"Multiply the tops: {left.numerator} × {_signed(right.numerator)} = {top}.",
-            f"Multiply the bottoms: {left.denominator} × {right.denominator} = {bottom}. "
-            f"That is {top}/{bottom}.",
-        ]
+        bottoms = f"{left.denominator} × {right.denominator} = {bottom}"
+        self._explain(f"Multiply the tops: {left.numerator} × {self._signed(right.numerator)} = {top}.")
+        self._explain(f"Multiply the bottoms: {bottoms}. That is {top}/{bottom}.")
         self._lowest_terms(top, bottom, value)
 
     def _lowest_terms(self, top: int, bottom: int, value: Fraction) -> None:
         if bottom != value.denominator:
-            self.features.add("simplify")
-            shared = gcd(top, bottom)
-            self.lines.append(f"In lowest terms, dividing both by {shared}: {top}/{bottom} = {value}.")
+            by = gcd(top, bottom)
+            self._explain(f"In lowest terms, dividing both by {by}: {top}/{bottom} = {value}.", "simplify")
 
-    def _in_brackets(self, value: Fraction) -> str:
-        text = format_number(value, decimal=self._decimal)
+    def _signed(self, value: Fraction | int) -> str:
+        text = format_number(Fraction(value), decimal=self._decimal)
         return f"({text})" if value < 0 else text
 
 
@@ -113,8 +107,9 @@ def over_common_denominator(left: Fraction, right: Fraction) -> tuple[int, int, 
 def format_mixed(value: Fraction) -> str:
     """Return `value` as a mixed number: 1 1/2."""
     whole, rest = divmod(abs(value.numerator), value.denominator)
-    part = f"{rest}/{value.denominator}" if rest else ""
-    return ("-" if value < 0 else "") + (f"{whole} {part}" if whole and part else part or str(whole))
+    parts = [str(whole)] if whole or not rest else []
+    parts += [f"{rest}/{value.denominator}"] if rest else []
+    return ("-" if value < 0 else "") + " ".join(parts)
 
 
 def _split(left: int, right: int) -> str | None:
@@ -125,7 +120,3 @@ def _split(left: int, right: int) -> str | None:
         return None
     parts = f"{tens} × {small} = {tens * small} and {ones} × {small} = {ones * small}"
     return f"{left} × {right}: {parts}, together {big * small}."
-
-
-def _signed(value: int) -> str:
-    return f"({value})" if value < 0 else str(value)

@@ -6,8 +6,8 @@ A small, fixed set of patterns. What they do not cover is no problem that the tu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import partial, reduce
+from collections.abc import Iterator
+from fractions import Fraction
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -15,7 +15,7 @@ from ace_graph.arithmetic import Expression, Number, Operation, Symbol, numbers_
 from ace_graph.numerals import Form
 from ace_graph.spelled_numbers import normalize
 
-__all__ = ["Compare", "Compute", "Convert", "Factor", "Problem", "Simplify", "find_problem", "unanswered"]
+__all__ = ["Compare", "Compute", "Convert", "Factor", "Problem", "find_problem", "unanswered"]
 
 
 class Compute(NamedTuple):
@@ -32,15 +32,8 @@ class Compare(NamedTuple):
     asked: Literal["larger", "smaller"]
 
 
-class Simplify(NamedTuple):
-    """Bring a fraction to lowest terms."""
-
-    top: int
-    bottom: int
-
-
 class Convert(NamedTuple):
-    """Write a number in another form."""
+    """Write a number in another form; a fraction into "fraction" is brought to lowest terms."""
 
     number: Number
     into: Form
@@ -53,7 +46,7 @@ class Factor(NamedTuple):
     kind: Literal["multiple", "divisor"]
 
 
-Problem = Compute | Compare | Simplify | Convert | Factor
+Problem = Compute | Compare | Convert | Factor
 
 _MAX_STARTS = 8
 _MAX_TRIES = 30
@@ -63,16 +56,17 @@ _NUM = r"-?(?:\d+ \d+/0*[1-9]\d*|\d+/0*[1-9]\d*|(?:\d+(?:\.\d+)?|\.\d+) ?%?)"
 _LEFT, _RIGHT = rf"(?P<left>{_NUM})", rf"(?P<right>{_NUM})"
 _BETWEEN = r"[^\d.(-]{0,30}?"
 _AND = r"\s*,?\s*(?:and|to|with|by|,|&)\s*(?:the\s+)?"
+_ALL = rf"(?P<all>{_NUM}(?:{_AND}{_NUM})+)"
 _ASKS = re.compile(r"\b(?:what|how much|calculate|compute|evaluate|solve|work out|find)\b|=|\?")
 _RUN = re.compile(r"(?:mod\b|[\d\s.+\-*/^÷×()%])+")
 _RUN_STARTS = re.compile(r"(?<=\s)[(\d-]")
 _DATE_LIKE = re.compile(r"\b\d{1,4}-\d{1,2}-\d{1,4}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}\b")
 _BARE_DASH = re.compile(r"\d+-\d+")
 _VERBS: tuple[tuple[re.Pattern[str], Symbol], ...] = (
-    (re.compile(rf"\b(?:add|sum of|sum|total of){_BETWEEN}{_LEFT}{_AND}{_RIGHT}"), "+"),
+    (re.compile(rf"\b(?:add|sum of|sum|total of){_BETWEEN}{_ALL}"), "+"),
     (re.compile(rf"\b(?:subtract|take){_BETWEEN}{_RIGHT}\s*(?:away\s+)?from\s*{_LEFT}"), "-"),
     (re.compile(rf"\bdifference (?:between|of){_BETWEEN}{_LEFT}{_AND}{_RIGHT}"), "-"),
-    (re.compile(rf"\b(?:multiply|product of){_BETWEEN}{_LEFT}{_AND}{_RIGHT}"), "×"),
+    (re.compile(rf"\b(?:multiply|product of){_BETWEEN}{_ALL}"), "×"),
     (re.compile(rf"\bdivide{_BETWEEN}{_LEFT}\s*by\s*{_RIGHT}"), "÷"),
     (re.compile(rf"\b(?:what is|what's|find)\s*{_RIGHT} more than {_LEFT}"), "+"),
     (re.compile(rf"\b(?:what is|what's|find)\s*{_RIGHT} less than {_LEFT}"), "-"),
@@ -80,12 +74,12 @@ _VERBS: tuple[tuple[re.Pattern[str], Symbol], ...] = (
 _GOES_ON = re.compile(
     r"\s*[-+*/^÷]\s*[\d(]|\s*,?\s*(?:and|then)\s+(?:then\s+)?(?:add|subtract|multiply|divide|take)"
 )
-_ANOTHER = re.compile(rf"{_AND}({_NUM})")
+_EACH = re.compile(_NUM)
 _PAIR = re.compile(rf"{_LEFT}\s*,?\s*(?:[a-z' ]{{0,30}}\bthan|or|and|vs\.?|versus|,|to|with)\s*{_RIGHT}")
 _LARGER = re.compile(r"\b(?:bigger|biggest|larger|largest|greater|greatest|more|higher|compare|same|equal)\b")
 _SMALLER = re.compile(r"\b(?:smaller|smallest|less|lower|lesser|least|fewer)\b")
 _SIMPLIFY = re.compile(r"\b(?:simplif\w*|reduce|lowest terms|simplest form)\b")
-_FRACTION = r"(?<![\d./-])(?<!\d )(?P<top>\d+)/(?P<bottom>0*[1-9]\d*)"
+_FRACTION = r"(?<![\d./-])(?<!\d )(?P<fraction>\d+/0*[1-9]\d*)"
 _ANY_FRACTION = re.compile(rf"{_FRACTION}(?![\d/])")
 _ONLY_FRACTION = re.compile(
     rf"(?:what is|what's|how much is|calculate|compute|evaluate|solve|work out)?\s*{_FRACTION}\W*"
@@ -94,40 +88,38 @@ _FORMS: tuple[Form, ...] = ("decimal", "percent", "fraction", "mixed")
 _FORM = rf"(?P<form>{'|'.join(_FORMS)})"
 _CONVERT = re.compile(rf"(?P<number>{_NUM})\s*(?:as|to|into|in)\s+(?:an?\s+)?(?:improper\s+)?{_FORM}")
 _WHAT_FORM = re.compile(rf"\bwhat\s+{_FORM}\w*\s+is\s+(?P<number>{_NUM})")
-_MULTIPLE = re.compile(
-    r"\b(?:lcm|lcd|(?:least|lowest|smallest) common (?:multiple|denominator)|common denominator)\b(.*)"
+_COMMON = re.compile(
+    r"\b(?:(?P<multiple>lcm|lcd|(?:least|lowest|smallest) common (?:multiple|denominator)|common denominator)"
+    r"|gcd|gcf|hcf|(?:greatest|highest|largest) common (?:divisor|factor))\b(?P<numbers>.*)"
 )
-_DIVISOR = re.compile(r"\b(?:gcd|gcf|hcf|(?:greatest|highest|largest) common (?:divisor|factor))\b(.*)")
 
 
 def find_problem(text: str) -> Problem | None:
     """Return the first problem in `text` that the tutor knows how to solve, or None."""
-    words = _DATE_LIKE.sub(" ", normalize(text))
-    for pattern, _ in _VERBS:
-        verb = pattern.search(words)
-        if verb is not None and _GOES_ON.match(words, verb.end()):
-            return None  # words and signs are mixed, "add 1/2 and 1/3 * 4": it can be read in two ways
-    return next((problem for finder in _FINDERS if (problem := finder(words)) is not None), None)
+    words = _with_signs(_DATE_LIKE.sub(" ", normalize(text)))
+    finders = (_factor, _convert, _simplify, _compare, _compute)
+    return next((problem for finder in finders if (problem := finder(words)) is not None), None)
+
+
+def _with_signs(words: str) -> str:
+    """The words with signs for the first verb: (1/2 + 1/3) for "add 1/2 and 1/3".
+
+    Nothing is left where signs go on ("add 1/2 and 1/3 * 4"), which can be read in two ways.
+    """
+    for pattern, symbol in _VERBS:
+        if (found := pattern.search(words)) is None:
+            continue
+        if _GOES_ON.match(words, found.end()):
+            return ""
+        parts = found.groupdict()
+        numbers = _EACH.findall(parts["all"]) if "all" in parts else [parts["left"], parts["right"]]
+        return f"{words[: found.start()]}({symbol.join(numbers)}){words[found.end() :]}"
+    return words
 
 
 def _numbers(*texts: str) -> list[Number]:
     """The numbers that the texts are, without texts that are none."""
     return [tree for text in texts if isinstance(tree := parse(text), Number)]
-
-
-def _verb(words: str) -> Compute | None:
-    for pattern, symbol in _VERBS:
-        if (match := pattern.search(words)) is None:
-            continue
-        texts, end = [match["left"], match["right"]], match.end()
-        if symbol in ("+", "×") and match.start("left") < match.start("right"):
-            while (another := _ANOTHER.match(words, end)) is not None:
-                texts.append(another[1])
-                end = another.end()
-        trees: list[Expression] = [*_numbers(*texts)]
-        joined = reduce(partial(Operation, symbol), trees)
-        return Compute(joined) if isinstance(joined, Operation) else None
-    return None
 
 
 def _compute(words: str) -> Compute | None:
@@ -150,20 +142,16 @@ def _in_run(run: str) -> Operation | None:
 
 def _longest(run: str) -> Expression | None:
     """The run without what prose leaves at its ends: a full stop, a hyphen, a bracket."""
-    text = run.strip()
+    text = run.rstrip(_OPEN_ENDS).lstrip()
     for _ in range(_MAX_TRIES):
         tree = parse(text)
         if tree is not None or not text:
             return tree
-        head, tail = text[0], text[-1]
-        if tail in _OPEN_ENDS:
-            text = text.rstrip(_OPEN_ENDS)
-        elif tail == "%":
-            text = text[:-1].rstrip()
-        elif head in "+*/^÷×.)%":
+        unbalanced = text.count("(") != text.count(")")
+        if text[-1] == "%" or (unbalanced and text[-1] == ")"):
+            text = text[:-1].rstrip(_OPEN_ENDS)
+        elif text[0] in "+*/^÷×.)%" or (unbalanced and text[0] == "("):
             text = text[1:].lstrip()
-        elif text.count("(") != text.count(")"):
-            text = text[1:].lstrip() if head == "(" else text[:-1].rstrip() if tail == ")" else ""
         else:
             return None
     return None
@@ -177,13 +165,13 @@ def _compare(words: str) -> Compare | None:
     return Compare(left, right, "smaller" if smaller and not larger else "larger")
 
 
-def _simplify(words: str) -> Simplify | None:
+def _simplify(words: str) -> Convert | None:
     word = _SIMPLIFY.search(words)
     if word is None:
-        fraction = _ONLY_FRACTION.fullmatch(words.strip())
+        found = _ONLY_FRACTION.fullmatch(words.strip())
     else:
-        fraction = _ANY_FRACTION.search(words, word.end()) or _ANY_FRACTION.search(words, 0, word.start())
-    return Simplify(int(fraction["top"]), int(fraction["bottom"])) if fraction is not None else None
+        found = _ANY_FRACTION.search(words, word.end()) or _ANY_FRACTION.search(words, 0, word.start())
+    return Convert(Number(Fraction(found["fraction"]), found["fraction"]), "fraction") if found else None
 
 
 def _convert(words: str) -> Convert | None:
@@ -195,21 +183,16 @@ def _convert(words: str) -> Convert | None:
 
 
 def _factor(words: str) -> Factor | None:
-    multiple = _MULTIPLE.search(words)
-    match = multiple or _DIVISOR.search(words)
-    values = (
-        [number.value for number in _numbers(*re.findall(_NUM, match[1])[:6])] if match is not None else []
-    )
+    found = _COMMON.search(words)
+    if found is None:
+        return None
+    values = [number.value for number in _numbers(*_EACH.findall(found["numbers"])[:6])]
     # a whole number itself; of a fraction its denominator, which is what a common one is sought for
     wholes = tuple(value.numerator if value.denominator == 1 else value.denominator for value in values)
     if len(wholes) < 2 or not all(0 < whole <= 10**6 for whole in wholes):
         return None
-    return Factor(wholes, "multiple" if multiple else "divisor")
+    return Factor(wholes, "multiple" if found["multiple"] else "divisor")
 
-
-_FINDERS: tuple[Callable[[str], Problem | None], ...] = (
-    *(_factor, _convert, _simplify, _verb, _compare, _compute),
-)
 
 _SENTENCE_END = re.compile(r"(?<=\?)|(?<=[.!;]) |\n")
 _REQUEST = (
@@ -238,15 +221,13 @@ def unanswered(message: str) -> str | None:
     None where nothing is left: a question about that problem ("can you draw it?") is none of its own.
     """
     solved = find_problem(message)
-    if solved is None:
-        return None
-    asked = [(part, find_problem(part)) for part in _parts(message)]
+    asked = {part: find_problem(part) for part in _parts(message)}
     open_ones = [
         f'"{part}"'
-        for part, problem in asked
+        for part, problem in asked.items()
         if problem != solved and (problem is not None or not _REFERS_BACK.search(part))
     ]
-    if not open_ones or all(problem != solved for _, problem in asked):
+    if solved is None or solved not in asked.values() or not open_ones:
         return None
     more = len(open_ones) - _MAX_NAMED
     named = " and ".join(open_ones[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
@@ -260,7 +241,7 @@ def _parts(message: str) -> Iterator[str]:
             pieces = [piece for piece in part.split(" and ") if isinstance(find_problem(piece), Compute)]
             if len(pieces) > 1:
                 yield from (piece.strip(" ?.") for piece in pieces)
-            elif (asked := part.strip(" ,;:.-")).strip("?!") and (
-                asked.endswith("?") or _ASKS_FOR.match(asked)
-            ):
+                continue
+            asked = part.strip(" ,;:.-")
+            if asked.strip("?!") and (asked.endswith("?") or _ASKS_FOR.match(asked)):
                 yield asked

@@ -5,7 +5,7 @@ All bars of a picture have cells of one size, so that they can be compared by ey
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -34,23 +34,19 @@ def draw(solution: WorkedSolution) -> str | None:
     return _bars(shown, lcm(*(number.denominator for _, number in shown))) if shown else None
 
 
-def _bars(shown: Iterable[tuple[str, Fraction]], cells: int) -> str | None:
+def _bars(shown: Sequence[tuple[str, Fraction]], cells: int) -> str | None:
     """A bar of `cells` cells to the whole for each labelled number, or None when one does not fit."""
-    rows = list(shown)
-    if cells > _MAX_CELLS or any(not 0 <= value <= _MAX_WHOLES for _, value in rows):
+    if cells > _MAX_CELLS or any(not 0 <= value <= _MAX_WHOLES for _, value in shown):
         return None
-    width = max(len(label) for label, _ in rows)
-    return "\n".join(f"{label.rjust(width)} {_bar(value, max(cells, 4))}" for label, value in rows)
+    width = max(len(label) for label, _ in shown)
+    return "\n".join(f"{label.rjust(width)} {_bar(value, max(cells, 4))}" for label, value in shown)
 
 
 def _bar(value: Fraction, cells: int) -> str:
     filled = round(value * cells)
     wholes = max(1, -(-filled // cells))
-    return "".join(
-        f"[{'#' * full}{'.' * (cells - full)}]"
-        for whole in range(wholes)
-        for full in [min(cells, max(0, filled - whole * cells))]
-    )
+    row = "#" * filled + "." * (wholes * cells - filled)
+    return "".join(f"[{row[start : start + cells]}]" for start in range(0, len(row), cells))
 
 
 def _dots(solution: WorkedSolution) -> str | None:

@@ -7,36 +7,20 @@ at hand comes last. An item that no rule knows is not used.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from fractions import Fraction
+from typing import TypeVar
 
-from ace_graph.numerals import Form
-from ace_graph.offline_tutor.number_forms import requested_form
+from ace_graph.arithmetic import format_number
+from ace_graph.numerals import Form, Numeral, numerals
+from ace_graph.offline_tutor.explain import format_mixed
 from ace_graph.offline_tutor.prompt_reader import Item
+from ace_graph.offline_tutor.teaching import Voice, teaching
 
-__all__ = ["Preferences", "read_preferences"]
+__all__ = ["Preferences", "find_restatement", "format_as", "read_preferences", "requested_form"]
 
-
-class Voice(NamedTuple):
-    """A greeting with a place for a name, what to call a learner without one, and a farewell."""
-
-    opening: str
-    friend: str
-    closing: str
-
-
-_VOICES: Mapping[str, Voice] = {
-    "pirate": Voice("Arr, {name}!", "matey", "Fair winds to ye!"),
-    "robot": Voice("Beep. Input received, {name}.", "human", "Computation complete."),
-    "wizard": Voice("By my staff, {name}!", "young apprentice", "Such is the magic of numbers."),
-}
-_NAMED = re.compile(rf"\b({'|'.join(_VOICES)})s?\b", re.IGNORECASE)
-
-
-def _voice_in(text: str) -> Voice | None:
-    found = _NAMED.search(text)
-    return _VOICES[found[1].lower()] if found is not None else None
+_T = TypeVar("_T")
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -56,24 +40,25 @@ _SHORT = _words(
 )
 _STEPS = _words("step[- ]by[- ]step|in steps|(?:every|each|all|all the|the|show) steps?|in detail|detailed")
 _VOICE = _words("like|as|be|voice|persona|style|talks?|speak|sound|answers?|characters?")
+_WORD = re.compile(r"\w+")
 _NAME = re.compile(
     r"\b(?i:calls? me|called me|my name(?: is|'s)|i am called|i'?m called|goes by|name (?:is|:)|name:"
     r"|(?:wants|likes|prefers) to be called)\s+[\"'“]?([^\W\d_][\w'’-]*(?:\s[A-Z][\w'’-]*)?)"
+)
+_FORM = re.compile(
+    r"\b(?:as|prefers?|wants?)\s+(?:an?\s+)?(?:plain |improper )?(mixed|decimal|percent|fraction)"
+    r"(?:\s+number|age)?s?\b(?! (?:circle|bar|strip))",
+    re.IGNORECASE,
 )
 _NO_NAMES = {"a", "an", "back", "by", "if", "in", "later", "not", "on", "that", "the", "this", "when"}
 _MISCONCEPTION = _words(
     r"mix(?:es|ing|ed)?(?: them)? up|confus\w+|mess(?:es|ing|ed)? up|struggl\w+|trouble with",
     r"forget(?:s|ting)?|get(?:s|ting)? \w+(?: \w+){0,3} wrong|mistak\w+|misconception|wrongly",
-    "add(?:s|ing) (?:the |both )?(?:denominators|bottoms|numerators and denominators|tops and bottoms)",
-)
-_NEVER_ADD = _words("(?:never|don'?t|do not|avoid:?) add(?:ing)? (?:the )?(?:denominators|bottoms)")
-_LANGUAGES = (
-    "arabic|bengali|chinese|czech|danish|dutch|finnish|french|german|greek|hebrew|hindi|italian|japanese"
-    "|korean|norwegian|polish|portuguese|russian|spanish|swedish|turkish|ukrainian|urdu|vietnamese"
+    "add(?:s|ing)? (?:the |both )?(?:denominators|bottoms|numerators and denominators|tops and bottoms)",
 )
 _LANGUAGE = re.compile(
     r"\b(?:(?:talk|speak|write|answer|reply|respond)s?(?: to me)? in|(?:language|tongue)(?: is|:)|prefers?)"
-    rf"\s+({_LANGUAGES})\b",
+    r"\s+([a-z]+)",
     re.IGNORECASE,
 )
 
@@ -98,38 +83,33 @@ class Preferences:
     def read(self, item: Item) -> None:
         """Take up what `item` says."""
         text = item.text
-        name, picture, language = (pattern.search(text) for pattern in (_NAME, _PICTURES, _LANGUAGE))
-        if name is not None and name[1].casefold() not in _NO_NAMES:
-            self.name = name[1].strip()
-            self._set_source("name", item)
+        if (name := _NAME.search(text)) is not None and name[1].casefold() not in _NO_NAMES:
+            self.name = self._from(item, "name", name[1].strip())
         if _VOICE.search(text) and (voice := _voice_in(text)) is not None:
-            self.voice = None if _AGAINST.search(text) else voice
-            self._set_source("voice", item)
-        if picture is not None:
-            self.pictures = _AGAINST.search(text[: picture.start()]) is None
-            self._set_source("pictures", item)
+            self.voice = self._from(item, "voice", None if _AGAINST.search(text) else voice)
+        if (picture := _PICTURES.search(text)) is not None:
+            self.pictures = self._from(item, "pictures", _AGAINST.search(text[: picture.start()]) is None)
         if _SHORT.search(text):
-            self.short = True
-            self._set_source("short", item)
+            self.short = self._from(item, "short", True)
         elif _STEPS.search(text):
-            self.short = False
-            self._set_source("steps", item)
+            self.short = self._from(item, "steps", False)
         if (form := requested_form(text)) is not None:
-            self.form = form
-            self._set_source("form", item)
-        if language is not None:
-            self.language = language[1].capitalize()
-        if _MISCONCEPTION.search(text) or _NEVER_ADD.search(text):
+            self.form = self._from(item, "form", form)
+        named = (word.capitalize() for word in _LANGUAGE.findall(text))
+        self.language = next((word for word in named if word in teaching().languages), self.language)
+        if _MISCONCEPTION.search(text):
             self.misconceptions.append(item)
 
     def source_of(self, wish: str) -> tuple[str, ...]:
         """Return the id of the item that says so, nothing where there is none."""
         return (self.sources[wish],) if wish in self.sources else ()
 
-    def _set_source(self, wish: str, item: Item) -> None:
+    def _from(self, item: Item, wish: str, value: _T) -> _T:
+        """Return the value of a wish, and note the item that it is from."""
         self.sources.pop(wish, None)
         if item.id is not None:
             self.sources[wish] = item.id
+        return value
 
 
 def read_preferences(items: Iterable[Item], voice_asked: str = "") -> Preferences:
@@ -142,3 +122,44 @@ def read_preferences(items: Iterable[Item], voice_asked: str = "") -> Preference
         preferences.voice = asked
         preferences.sources.pop("voice", None)
     return preferences
+
+
+def _voice_in(text: str) -> Voice | None:
+    """The voice that the text names first, in the singular or the plural."""
+    voices = teaching().voices
+    words = (word.casefold().removesuffix("s") for word in _WORD.findall(text))
+    return next((voices[word] for word in words if word in voices), None)
+
+
+def requested_form(text: str) -> Form | None:
+    """Return the form that an item of the playbook, or a sentence, asks for; None where it asks for none."""
+    wish = _FORM.search(text)
+    if wish is None or _AGAINST.search(text[: wish.start()]):
+        return None
+    return next(form for form in teaching().forms if form == wish[1].casefold())
+
+
+def format_as(value: Fraction, form: Form | None) -> str | None:
+    """Return `value` in that form; None where it has none of its own: a whole number, an endless decimal."""
+    if value.denominator == 1:
+        return None
+    match form:
+        case "mixed":
+            return format_mixed(value) if abs(value) > 1 else None
+        case "decimal":
+            text = format_number(value, decimal=True)
+            return text if "/" not in text else None
+        case "percent":
+            text = format_number(value * 100, decimal=True)
+            return f"{text}%" if "/" not in text else None
+        case "fraction":
+            return str(value)
+        case "whole" | None:
+            return None
+
+
+def find_restatement(text: str, value: Fraction) -> Numeral | None:
+    """Return the first number of a text that is this value, which is no whole number, in some form."""
+    if value.denominator == 1:
+        return None
+    return next((number for number in numerals(text) if number.value == value), None)

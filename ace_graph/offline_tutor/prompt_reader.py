@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -22,7 +23,7 @@ _DATA = (
     "|earlier_answer|lessons|new_answer|new_evidence|memory_changes|check"
 )
 # A block's tags stand at the beginning of a line; a prompt may name one in the middle of a sentence.
-_OPENING = re.compile(rf"^<({_DATA})>\n", re.MULTILINE)
+_OPENING = re.compile(rf"<({_DATA})>")
 _TASK = re.compile(r"<task>\s*(\w+)\s*</task>")
 _LINE = re.compile(r"\d+\.\s+\[([^\]]+)\]\s+\[\+\d+/-\d+\]\s+(\S.*)")
 _ATTRIBUTION = re.compile(r"^(?:learner says|the learner (?:said|says))\s*:\s*", re.IGNORECASE)
@@ -66,9 +67,8 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
     system = "\n\n".join(message.text for message in messages if isinstance(message, SystemMessage))
     instructions, blocks = _take_apart(system)
     named = _TASK.search(instructions)
-    positions = [n for n, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    questions = [messages[n] for n in positions]
-    since = messages[positions[-1] + 1 :] if positions else messages
+    questions = [message for message in messages if isinstance(message, HumanMessage)]
+    since = list(takewhile(lambda message: not isinstance(message, HumanMessage), reversed(messages)))
     results = [message.text for message in since if isinstance(message, ToolMessage)]
     lessons = blocks.get("lessons", "").splitlines()
     return Prompt(
@@ -81,7 +81,7 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
             *(Item(None, line.removeprefix("- ")[:_MOST_CHARS]) for line in lessons),
         ),
         earlier_questions=tuple(message.text[:_MOST_CHARS] for message in reversed(questions[:-1])),
-        calculated=results[-1] if results else None,
+        calculated=results[0] if results else None,
         tool_called=any(isinstance(message, AIMessage) and message.tool_calls for message in since),
         wants_tags="<final>" in instructions,
         has_picture=bool(questions) and _has_other_parts(questions[-1]),
@@ -89,23 +89,21 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
 
 
 def _take_apart(text: str) -> tuple[str, dict[str, str]]:
-    """Return the words outside the data blocks of `text`, and the content of the first block of each name.
+    """Return the lines outside the data blocks of `text`, and the content of the first block of each name.
 
-    What looks like a block inside another one is that one's content.
+    What looks like a block inside another one is that one's content, as is all behind one that never ends.
     """
-    outside, blocks, never_closed = list[str](), dict[str, str](), set[str]()
-    end = position = 0
-    while (opening := _OPENING.search(text, position)) is not None:
-        name, closing = opening[1], f"\n</{opening[1]}>"
-        position = opening.end()
-        closes_at = -1 if name in never_closed else text.find(closing, position - 1)
-        if closes_at < 0:
-            never_closed.add(name)
-            continue
-        outside.append(text[end : opening.start()])
-        blocks.setdefault(name, text[position : closes_at + 1].strip())
-        end = position = closes_at + len(closing)
-    return "".join((*outside, text[end:])), blocks
+    outside, inside, blocks = list[str](), list[str](), dict[str, str]()
+    name: str | None = None
+    for line in text.split("\n"):
+        if name is None and (opening := _OPENING.fullmatch(line)) is not None:
+            name, inside = opening[1], []
+        elif name is not None and line.startswith(f"</{name}>"):
+            blocks.setdefault(name, "\n".join(inside).strip())
+            name = None
+        else:
+            (outside if name is None else inside).append(line)
+    return "\n".join(outside), blocks
 
 
 def statements(text: str) -> list[Item]:
@@ -129,5 +127,4 @@ def _bullets(playbook: str) -> Iterator[Item]:
 
 
 def _has_other_parts(message: BaseMessage) -> bool:
-    content: object = message.content  # pyright: ignore[reportUnknownMemberType]  # LangChain: list[str | dict]
-    return isinstance(content, list) and message.text.strip() != "" and len(message.content_blocks) > 1
+    return message.text.strip() != "" and len(message.content_blocks) > 1

@@ -290,8 +290,8 @@ def _formats() -> Iterator[Reader]:
 
 
 _TUTOR_MODULES = (
-    *("advice", "answer", "number_forms", "parser", "preferences"),
-    *("prompt_reader", "reflect", "small_talk", "thoughts", "tutor", "why"),
+    *("answer", "parser", "preferences", "prompt_reader"),
+    *("reflect", "small_talk", "solver", "teaching", "tutor"),
 )
 _TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.spelled_numbers")
 

@@ -11,7 +11,8 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from ace_graph.numerals import Form
 from ace_graph.offline_tutor import OfflineTutor
-from ace_graph.offline_tutor.number_forms import ADVICE, find_restatement, format_as, requested_form
+from ace_graph.offline_tutor.preferences import find_restatement, format_as, requested_form
+from ace_graph.offline_tutor.teaching import teaching
 from ace_graph.prompts import data_block
 
 HALF_MORE = Fraction(3, 2)
@@ -48,14 +49,14 @@ def test_the_form_of_a_written_value_is_recognized(text: str, form: Form | None)
         ("I prefer fraction bars", None),
         ("Rewrite both fractions with their smallest common denominator", None),
         ("I keep making mistakes in fractions", None),
-        *((advice, form) for form, advice in ADVICE.items()),
+        *((advice, form) for form, advice in teaching().forms.items()),
     ],
 )
 def test_a_requested_form_is_recognized(text: str, form: Form | None) -> None:
     assert requested_form(text) == form
 
 
-@given(st.fractions(-50, 50, max_denominator=60), st.sampled_from(list(ADVICE)))
+@given(st.fractions(-50, 50, max_denominator=60), st.sampled_from(list(teaching().forms)))
 def test_a_form_never_changes_the_value(value: Fraction, form: Form) -> None:
     told = format_as(value, form)
     if told is not None:
@@ -69,7 +70,7 @@ def ask(*texts: str, playbook: str = "") -> str:
 
 
 def test_the_playbook_decides_the_form_of_a_result() -> None:
-    item = f"## Relevant Strategies\n1. [str-1] [+0/-0] {ADVICE['mixed']}"
+    item = f"## Relevant Strategies\n1. [str-1] [+0/-0] {teaching().forms['mixed']}"
     assert ask("What is 7/8 + 1/2?").endswith("The answer is 11/8.")
     assert ask("What is 7/8 + 1/2?", playbook=item).endswith("The answer is 1 3/8.")
     assert ask("What is 1/8 + 1/2?", playbook=item).endswith("The answer is 5/8.")
@@ -92,5 +93,5 @@ def test_praise_is_not_a_question_about_the_problem(praise: str) -> None:
 
 
 def test_lessons_of_a_retry_are_followed_like_the_playbook() -> None:
-    system = SystemMessage(data_block("lessons", f"- {ADVICE['mixed']}"))
+    system = SystemMessage(data_block("lessons", f"- {teaching().forms['mixed']}"))
     assert OfflineTutor().invoke([system, HumanMessage("What is 7/8 + 1/2?")]).text.endswith(" 1 3/8.")

@@ -139,7 +139,7 @@ async def test_a_demanding_schema_is_filled_with_what_it_allows() -> None:
     ("evidence", "said"),
     [
         ('{"source": "evaluator", "verdict": "success", "text": "the bars helped"}', "the bars helped"),
-        ("source: evaluator, verdict: failure, text: the sign was wrong", "the sign was wrong"),
+        ('{"source": "evaluator", "verdict": "failure", "text": "the sign was wrong"}', "the sign was wrong"),
     ],
 )
 async def test_a_lesson_says_what_the_evidence_shows(evidence: str, said: str) -> None:

@@ -27,9 +27,8 @@ BOUNDED = {
     "ace_graph.memory.similarity.normalize:_TOKEN": 4_000,
     "ace_graph.offline_tutor.parser:_CONVERT": 2_000,
     "ace_graph.offline_tutor.parser:_GOES_ON": 2_000,
-    "ace_graph.offline_tutor.parser:_NUM": 2_000,
+    "ace_graph.offline_tutor.parser:_EACH": 2_000,
     "ace_graph.offline_tutor.parser:_PAIR": 2_000,
-    "ace_graph.offline_tutor.parser:_ANOTHER": 2_000,
     "ace_graph.offline_tutor.parser:_VERBS": 2_000,
 }
 """Where a pattern is, and how many characters it is shown at most: bullets and the tutor's questions."""

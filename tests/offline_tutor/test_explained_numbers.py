@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ace_graph.offline_tutor.parser import find_problem
-from ace_graph.offline_tutor.solver import WorkedSolution, solve
-from ace_graph.offline_tutor.why import asked_number, explain_number
+from ace_graph.offline_tutor.solver import WorkedSolution, asked_number, explain_number, solve
 
 
 def _solution(question: str) -> WorkedSolution:
