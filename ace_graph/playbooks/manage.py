@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from ace_graph.errors import ChangeRefused, InvalidPlaybook, LearnerForgotten
+from ace_graph.memory.bullet import Danger
 from ace_graph.memory.catalogue.entry import PlaybookEntry, checked_entry
 from ace_graph.memory.catalogue.name import DEFAULT, PlaybookRef
 from ace_graph.memory.clock import utc_now
@@ -15,6 +16,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Delta, Operation
 from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.sharing.grant import Grant, Subject
 from ace_graph.memory.sharing.outgoing import outgoing_text
@@ -111,11 +113,13 @@ async def create(
     Only the owner can read it, unless `visibility` is shared and `scope` is tenant: then the teams that the
     owner is in now can, each by a grant as viewer. Their names are those of `user`, else of the store's
     table. Raises PlaybookExists for a name that the owner has, InvalidPlaybook for a field
-    that can't be used, ChangeRefused when all of the content is refused; then nothing is written.
+    that can't be used, ChangeRefused for a name or a description that the screen refuses, and when all of
+    the content is refused; then nothing is written.
     """
     change, ref = change or Change(reason="created"), PlaybookRef(_checked_owner(owner), name)
     fields = {"description": description, "scope": scope, "visibility": visibility}
     entry = checked_entry(new_id(), ref, change.now or utc_now(), **fields)
+    _check_shown(entry.name, description)
     playbooks, adds = naming(store).playbooks, adds_of(content)
     unknown = await unknown_examples(naming(store), entry.owner, adds)
     first = replacement(adds, Playbook(), store.policy, entry.created_at, unknown)
@@ -215,7 +219,7 @@ async def edit_fields(
     """Give a playbook another description or scope, which makes no version; return its entry.
 
     Raises PlaybookNotFound, PlaybookForbidden for a `user` who does not own it, InvalidPlaybook for a field
-    that can't be used, and for `default`, which has none.
+    that can't be used, and for `default`, which has none, ChangeRefused for what the screen refuses.
     """
     return await edit_target(await target_of(store, name, owner, user), description, scope)
 
@@ -225,6 +229,7 @@ async def edit_target(target: Target, description: str | None, scope: str | None
     if target.entry is None or target.named is None:
         raise InvalidPlaybook("the own memory has no description and no scope: name a playbook")
     held = target.entry
+    _check_shown("", description)
     wanted = checked_entry(
         held.playbook_id,
         held.ref,
@@ -254,6 +259,17 @@ async def delete(
     if user is not None:
         stored = _for_caller(await target_by_id(store, playbook_id, user), stored)
     return await stored.forget(playbook_id, expected_etag)
+
+
+def _check_shown(name: str, description: str | None) -> None:
+    """Raise ChangeRefused for a name or a description that the screen refuses: others and models read them.
+
+    A description may hold a link; others don't see it then.
+    """
+    vouched: tuple[Danger, ...] = ("link",)
+    for field, why in (("name", screen(name)), ("description", screen(description or "", vouched))):
+        if why is not None:
+            raise ChangeRefused(f"the {field} can't be shown to others and to models: {why}; use other words")
 
 
 def _for_caller(target: Target, stored: PlaybookStore) -> PlaybookStore:

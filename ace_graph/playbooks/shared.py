@@ -45,7 +45,7 @@ class SharedPlaybook:
         """Commit what the caller may change. Raises PlaybookForbidden, PlaybookNotFound, ChangeRefused."""
         unread = Snapshot(version=Version(epoch=base.version.epoch))
         done = await self._checked.commit(learner_id, delta, unread)
-        report = reported(done.report, done.snapshot.playbook)
+        report = reported(done.report, done.snapshot.playbook, base.playbook.entries)
         return replace(done, report=report, snapshot=await _seen(done.snapshot))
 
     async def history(self, learner_id: str) -> History:

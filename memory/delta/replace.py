@@ -16,6 +16,7 @@ def reset(draft: Draft, operation: Reset) -> None:
     """Archive every bullet, delete all links, votes and insights, and add the operation's bullets."""
     draft.changes.append(Cleared())
     wanted = {bullet.id for bullet in operation.bullets}
+    held_back = {bullet.id for bullet in draft.entries.values() if bullet.status == "quarantined"}
     for bullet in list(draft.entries.values()):
         draft.archive(Archived(bullet=bullet, why="reset"))
         if bullet.id not in wanted:
@@ -29,6 +30,8 @@ def reset(draft: Draft, operation: Reset) -> None:
         added[bullet.id] = bullet
         draft.put(bullet)
         draft.note("restored", bullet.id)
+        if bullet.status == "quarantined" and bullet.id not in held_back:
+            draft.note("quarantined", bullet.id)
     draft.reserve(max(map(id_number, added), default=0))
     draft.access_reset = not added
 

@@ -7,7 +7,7 @@ the core, is the owner's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from ace_graph.errors import ChangeRefused, PlaybookForbidden
 from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
@@ -49,16 +49,19 @@ def permitted(delta: Delta, playbook: Playbook) -> Delta:
     return delta.model_copy(update={"operations": operations, "author": EDITOR, "apart": apart})
 
 
-def reported(report: Report, playbook: Playbook) -> Report:
+def reported(report: Report, playbook: Playbook, seen_before: Collection[str]) -> Report:
     """Return the report of such a change without the ids of bullets that its author does not see.
 
-    What the author added or changed, and the screen holds back, is named: they don't see it from now on.
+    What the author added or changed, and the screen holds back, is named: they don't see it from now on. Of
+    the bullets that made room only those are named that the author saw before.
     """
     known = {*report.added, *report.quarantined}
     hidden = {
         key for key, bullet in playbook.entries.items() if key not in known and not leaves_owner(bullet)
     }
-    return report.model_copy(update={name: _without(getattr(report, name), hidden) for name in _IDS})
+    shown = {name: _without(getattr(report, name), hidden) for name in _IDS}
+    pruned = tuple(each for each in report.pruned if each.id in known or each.id in seen_before)
+    return report.model_copy(update={**shown, "pruned": pruned})
 
 
 _IDS = (

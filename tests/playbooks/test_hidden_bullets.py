@@ -10,6 +10,7 @@ import pytest
 from ace_graph import playbooks
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.base import Reading
+from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
@@ -70,3 +71,22 @@ async def test_an_import_says_what_became_of_each_bullet(store: NamingStore) -> 
         outcome, _ = await import_bullets(target, base, reading, Change())
         outcomes.append((outcome.kept, outcome.merged, len(outcome.quarantined)))
     assert outcomes == [(2, 0, 1), (2, 0, 1)]
+
+
+async def test_a_hidden_bullet_that_makes_room_is_not_named() -> None:
+    async with InMemoryStore(Policy(max_bullets=2)) as store:
+        weak = Add(content="Deployed on a Friday", memory_type="episodic", importance=0.1)
+        await shared_with_bob(store, "Use /v2", weak)
+        (hidden,) = [
+            each.id for each in (await playbooks.get_playbook(store, NAME, ADA)).playbook.bullets()
+            if each.memory_type == "episodic"
+        ]  # fmt: skip
+        target, named = await target_of(store, FULL, BOB), list[str]()
+        for text in ("Send the key in a header", "Retry after 429"):
+            base = await target.store.load(target.key)
+            done = await target.store.commit(target.key, rewriting(Add(content=text)), base)
+            named += [each.id for each in done.report.pruned]
+        left = (await playbooks.get_playbook(store, NAME, ADA)).playbook
+    assert left.get_bullet(hidden) is None
+    assert hidden not in named
+    assert len(named) == 1

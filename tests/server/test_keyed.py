@@ -39,11 +39,11 @@ class Place:
 
 
 @asynccontextmanager
-async def place(**settings: object) -> AsyncGenerator[Place]:
+async def place() -> AsyncGenerator[Place]:
     store, clock = CountingStore(), HandClock()
     overrides = Overrides(model=ScriptedModel([]), store=store)
-    given = {"learning": "background", "consolidate_async": False, **settings}
-    async with serving(settings_for(**given), overrides, clock) as served:
+    settings = settings_for(learning="background", consolidate_async=False)
+    async with serving(settings, overrides, clock) as served:
         at = Place(served, store, clock)
         at.playbook_id = await playbooks.create(store, "api", owner="alice")
         base = await store.playbooks.load(at.playbook_id)
@@ -116,7 +116,7 @@ async def test_the_etag_is_compared_in_the_commit(name: str, monkeypatch: pytest
         commit: Callable[..., Awaitable[object]] = namespace.commit
         faster = list[str]()
 
-        async def second(store: object, key: str, *more: Any, **given: Any) -> object:  # those of a commit
+        async def second(store: Any, key: str, *more: Any, **given: Any) -> object:  # those of a commit
             if not faster:
                 faster.append(key)
                 await later(at)

@@ -90,11 +90,15 @@ class ProposalsReply(_Body):
 
 
 class AcceptedReply(_Body):
-    """The version that the playbook has now, and the bullets that say what was accepted."""
+    """The version that the playbook has now, and the bullets that say what was accepted.
+
+    Those of them in `quarantined` are in no prompt.
+    """
 
     version: int
     label: str
     bullets: list[str]
+    quarantined: list[str]
 
 
 class WithdrawnReply(_Body):
@@ -133,7 +137,12 @@ async def accept(proposal_id: ProposalId, body: AcceptBody, edit: PlaybookEdit) 
     done = await accept_target(edit.target, proposal_id, body.texts, now, expected_etag=etag)
     tag_version(edit.response, done.version)
     bullets = [*done.report.added, *done.report.reinforced]
-    return AcceptedReply(version=done.version.n, label=str(done.version.label), bullets=bullets)
+    return AcceptedReply(
+        version=done.version.n,
+        label=str(done.version.label),
+        bullets=bullets,
+        quarantined=list(done.report.quarantined),
+    )
 
 
 @routes.post("/proposals/{proposal_id}/refuse", responses=error_responses(404, 409))

@@ -174,12 +174,13 @@ class ContentReply(EntryReply):
 
 
 class WrittenReply(_Body):
-    """The version after a change, and what was refused of the content."""
+    """The version after a change, what was refused of the content, and what was kept out of prompts."""
 
     playbook_id: str
     version: int
     label: str
     refused: list[Rejection]
+    quarantined: list[str]
 
 
 class VersionReply(_Body):
@@ -357,5 +358,9 @@ def _written(playbook_id: str, done: Written, edit: Edit) -> WrittenReply:
     version = done.commit.version
     tag_version(edit.response, version)
     return WrittenReply(
-        playbook_id=playbook_id, version=version.n, label=str(version.label), refused=list(done.refused)
+        playbook_id=playbook_id,
+        version=version.n,
+        label=str(version.label),
+        refused=list(done.refused),
+        quarantined=list(done.commit.report.quarantined),
     )

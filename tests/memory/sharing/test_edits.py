@@ -240,7 +240,9 @@ def test_a_report_names_no_bullet_that_its_reader_does_not_see() -> None:
         added=("gen-00006",), quarantined=held, merged=pairs, superseded=pairs, rejected=refused,
         pruned=(Pruned(id="gone", score=0.1),), refs={"n1": SEEN}, **dict.fromkeys(lists, ids),
     )  # fmt: skip
-    found = reported(given, playbook)
+    found = reported(given, playbook, {SEEN, "gone"})
+    blind = reported(given, playbook, {SEEN})
     left = dict.fromkeys(lists, (SEEN, "gen-00005", "gen-00006", "gone"))
     shown = (pairs[0], pairs[3])
     assert found == given.model_copy(update={**left, "merged": shown, "superseded": shown})
+    assert blind == found.model_copy(update={"pruned": ()})
