@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ace_graph.arithmetic import (
+    LEARNER,
+    PROGRAM,
     Expression,
     NoValue,
     Number,
@@ -121,3 +123,16 @@ def test_the_calculator_gets_an_expression_of_the_same_value(tree: Expression) -
     else:
         exact = text.partition("(exactly ")[2].rstrip(")") or text
         assert abs(Fraction(exact) - expected) <= abs(expected) / 10**9
+
+
+def test_both_sides_are_computed_in_the_notation_that_is_given() -> None:
+    one, ten = number(Fraction(1)), number(Fraction(10))
+    large = Operation("^", ten, number(Fraction(200)))
+    for tree in (
+        Operation("-", large, one),
+        Operation("-", one, large),
+        Operation("+", one, Operation("+", large, one)),
+    ):
+        with pytest.raises(NoValue):
+            compute(tree, LEARNER)
+        assert abs(compute(tree, PROGRAM)) > 10**199

@@ -182,3 +182,10 @@ def test_versions_that_are_not_known_are_errors() -> None:
         read_bullets('{"bullets": []}', "kayba")
     with pytest.raises(FormatError, match="skillbook"):
         read_bullets("[1]", "kayba-v1")
+
+
+@pytest.mark.parametrize(("size", "kept"), [(1, True), (256, True), (257, False)])
+def test_the_name_of_a_trace_is_kept_up_to_its_greatest_length(size: int, kept: bool) -> None:
+    trace = {"trace_uid": "t" * size}
+    (bullet,) = imported(json.dumps(_v2(occurrences=[trace]))).bullets()
+    assert (("t" * size) in bullet.sources) is kept

@@ -139,3 +139,11 @@ def test_a_broken_bullet_is_refused_and_the_others_kept() -> None:
     reading = read_bullets(json.dumps({"bullets": items}))
     assert [bullet.content for bullet in reading.bullets] == ["a", "b"]
     assert [refusal.what for refusal in reading.refused] == ["bullet 2", "c", "d"]
+
+
+def test_a_payload_is_written_for_people_to_read_too() -> None:
+    text = format_named("lmb").write(
+        Playbook.of([Bullet(id="a-00001", section="s", content="Brüche kürzen")])
+    )
+    assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=2) + "\n"
+    assert "Brüche" in text

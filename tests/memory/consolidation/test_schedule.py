@@ -1,0 +1,82 @@
+"""When a commit makes a consolidation due, and what is noted of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.memory.commit import CommitPlan, plan
+from ace_graph.memory.consolidation.schedule import (
+    ConsolidationWork,
+    ended_run,
+    is_run,
+    read_consolidation,
+    with_schedule,
+)
+from ace_graph.memory.delta.operations import Add, Merge, Operation, Pin, Touch
+from ace_graph.memory.pending import Pending
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Access, ConsolidationNote, Snapshot, Version
+from ace_graph.testing.conformance.writing import rewriting
+from tests.memory.store_scenario import bullet
+
+ABOVE_TWO = Policy(consolidate_above=2)
+OTHER_WORK = Pending(pending_id="p", turn_id="t", body="{}")
+
+
+def _planned(*operations: Operation, bullets: int = 3) -> CommitPlan:
+    playbook = Playbook.of(bullet(number) for number in range(1, bullets + 1))
+    access = Access(consolidation=ConsolidationNote(0, "last"))
+    snapshot = Snapshot(playbook, access, Version("e", 1, "a"))
+    return plan(snapshot, rewriting(*operations), ABOVE_TWO, None, lambda: "token")
+
+
+def test_growth_above_the_limit_stores_a_consolidation_once() -> None:
+    made = with_schedule(_planned(Add(content="Draw a bar")), ABOVE_TWO, "ada")
+    assert made.scheduled is not None
+    assert is_run(made.scheduled)
+    assert read_consolidation(made.scheduled) == ConsolidationWork()
+    assert made.commit().scheduled == made.scheduled.pending_id
+    note = made.snapshot.access.consolidation
+    assert note == ConsolidationNote(made.snapshot.playbook.next_id, "last")
+    again = with_schedule(_planned(Add(content="Draw a bar")), ABOVE_TWO, "ada")
+    other = with_schedule(_planned(Add(content="Draw a bar")), ABOVE_TWO, "bob")
+    assert again.scheduled == made.scheduled
+    assert other.scheduled is not None
+    assert other.scheduled.pending_id != made.scheduled.pending_id
+
+
+@pytest.mark.parametrize(
+    ("operation", "bullets"),
+    [(Touch(bullet_ids=("gen-00001",)), 3), (Add(content="Draw a bar"), 1)],
+    ids=["no bullet changed", "not above the limit"],
+)
+def test_other_commits_store_none(operation: Operation, bullets: int) -> None:
+    made = _planned(operation, bullets=bullets)
+    assert with_schedule(made, ABOVE_TWO, "ada") is made
+    assert with_schedule(made, ABOVE_TWO, "ada", OTHER_WORK) is made
+    assert with_schedule(_planned(Add(content="Draw a bar")), Policy(), "ada").scheduled is None
+
+
+def test_a_merge_is_noted_and_makes_nothing_due() -> None:
+    merge = Merge(bullet_ids=("gen-00001", "gen-00002"), force=True)
+    made = with_schedule(_planned(merge, Pin(bullet_id="gen-00003"), bullets=5), ABOVE_TWO, "ada")
+    assert made.scheduled is None
+    assert made.snapshot.access.consolidation == ConsolidationNote(made.snapshot.playbook.next_id, "last")
+
+
+@pytest.mark.parametrize(("name", "noted"), [("default", True), ("api", False)])
+def test_a_run_that_is_stored_counts_where_it_is_of_the_memory(name: str, noted: bool) -> None:
+    work = ConsolidationWork(name=name).as_pending("run")
+    planned = _planned(Add(content="Draw a bar"))
+    made = with_schedule(planned, ABOVE_TWO, "ada", work)
+    assert made.scheduled is None
+    next_id = planned.snapshot.playbook.next_id if noted else 0
+    assert made.snapshot.access.consolidation == ConsolidationNote(next_id, "last")
+
+
+def test_a_run_is_named_with_its_playbook_unless_that_is_the_memory() -> None:
+    assert ended_run("run", "default") == "run"
+    assert ended_run("run", "api") == "run api"
+    assert not is_run(OTHER_WORK)
+    assert read_consolidation(OTHER_WORK) is None
