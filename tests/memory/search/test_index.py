@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ace_graph.memory import Bullet
 from ace_graph.memory.search.index import Index, idf, topic_term
+from ace_graph.memory.search.tokenize import terms
 
 WORDS = [
     "fraction",
@@ -168,3 +169,13 @@ def test_at_most_limit_are_nominated_in_a_fixed_order() -> None:
 def test_a_text_without_content_nominates_nothing() -> None:
     assert Index.build([bullet("a", "What is it?")]).nominate("What is it?") == ()
     assert Index().nominate("Find the denominator") == ()
+
+
+def test_labels_are_read_in_the_language_of_the_text() -> None:
+    content = "Vereinfache die Brüche vor dem Rechnen"
+    labelled = Bullet(id="a-00001", section="s", content=content, keywords=("addieren",), tags=("Nenner",))
+    index = Index.build([labelled])
+    for word in ("addieren", "Nenner", "Brüche"):
+        (term,) = terms(word, "german")
+        assert list(index.postings[term]) == ["a-00001"]
+    assert terms("addieren", "english") != terms("addieren", "german")
