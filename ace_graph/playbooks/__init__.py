@@ -36,6 +36,7 @@ from ace_graph.playbooks.manage import (
     update_playbook,
 )
 from ace_graph.playbooks.observed import VersionOutcome, observe_versions
+from ace_graph.playbooks.own_proposals import own_proposals
 from ace_graph.playbooks.proposing import accept, proposals, propose, refuse
 from ace_graph.playbooks.sharing import (
     SharedEntry,
@@ -81,6 +82,7 @@ __all__ = [
     "list_playbooks",
     "list_versions",
     "observe_versions",
+    "own_proposals",
     "proposals",
     "propose",
     "refuse",

@@ -30,6 +30,7 @@ from ace_graph.memory.sharing.proposal import (
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.playbooks import PlaybookStore
+from ace_graph.playbooks.closing import LOST_RIGHT, entitling, may_still_propose
 from ace_graph.playbooks.target import Target, User, checked_playbooks, not_found, target_of
 from ace_graph.playbooks.versions import drop_old_versions
 from ace_graph.telemetry import audit_sharing
@@ -38,7 +39,6 @@ __all__ = [
     "EXPIRES_DAYS",
     "accept",
     "accept_target",
-    "drop_proposals",
     "proposals",
     "proposals_target",
     "propose",
@@ -57,6 +57,7 @@ MAX_OPEN_EACH = 20
 """The most of them by one person."""
 
 MAX_BULLETS = 50
+EXPIRED = f"nobody decided about it within {EXPIRES_DAYS} days"
 _TRIES = 5
 _NEW = "new"
 
@@ -92,7 +93,7 @@ async def propose_target(
 ) -> Proposal:
     """Propose bullets to the playbook at a target; see `propose`."""
     moment = now or utc_now()
-    playbooks, _ = checked_playbooks(target)
+    playbooks, asked = checked_playbooks(target)
     await playbooks.check(target.key, Right.PROPOSE)
     bullets = _proposable((await store.load(learner)).playbook, bullet_ids)
     targets = dict[str, str]()
@@ -114,6 +115,7 @@ async def propose_target(
         by=learner,
         at=moment,
         expires=moment + timedelta(days=EXPIRES_DAYS),
+        through=await entitling(_named(target), target.key, asked.caller),
     )
     return await store_proposal(target, proposal)
 
@@ -139,22 +141,14 @@ async def store_proposal(target: Target, proposal: Proposal) -> Proposal:
     return proposal
 
 
-async def drop_proposals(target: Target, by: str, now: datetime) -> None:
-    """Refuse the open proposals of a user, for a caller who took the right to propose away."""
-    named, (_, asked) = _named(target), checked_playbooks(target)
-    for each in await named.proposals(target.key, "pending", 10 * MAX_OPEN):
-        if each.by == by:
-            gone = {"state": "refused", "decided_by": asked.caller.user or "", "decided_at": now}
-            await named.decide(each.model_copy(update=gone), "pending")
-
-
 async def _close_expired(target: Target, now: datetime) -> list[Proposal]:
     """Refuse the proposals that have expired, so that few are pending; return those that are open."""
     named = _named(target)
     pending = await named.proposals(target.key, "pending", 10 * MAX_OPEN)
     for each in pending:
         if now >= each.expires:
-            await named.decide(each.model_copy(update={"state": "refused", "decided_at": now}), "pending")
+            gone = {"state": "refused", "reason": EXPIRED, "decided_at": now}
+            await named.decide(each.model_copy(update=gone), "pending")
     return [each for each in pending if each.is_open(now)]
 
 
@@ -169,8 +163,8 @@ async def proposals(
 ) -> tuple[Proposal, ...]:
     """Return the proposals for a playbook: all for who may write, their own for others.
 
-    They come in the order of their time, of the pending ones those that can still be decided. Raises
-    PlaybookNotFound, PlaybookForbidden.
+    They come in the order of their time, of the pending ones those that can still be decided. Who decided is
+    for those who may write. Raises PlaybookNotFound, PlaybookForbidden.
     """
     return await proposals_target(await target_of(store, name, owner, user), state, now)
 
@@ -183,7 +177,7 @@ async def proposals_target(
     moment, may_write = now or utc_now(), await _may_write(target)
     found = await playbooks.proposals(target.key, state, 10 * MAX_OPEN)
     return tuple(
-        each
+        each if may_write else each.model_copy(update={"decided_by": ""})
         for each in sorted(found, key=lambda each: (each.at, each.proposal_id))
         if (may_write or each.by == asked.caller.user) and (state != "pending" or each.is_open(moment))
     )
@@ -238,15 +232,18 @@ async def refuse(
     *,
     owner: str,
     user: User = None,
+    reason: str = "",
     now: datetime | None = None,
 ) -> Proposal:
-    """Refuse a proposal. Raises as `accept` does."""
-    return await refuse_target(await target_of(store, name, owner, user), proposal_id, now)
+    """Refuse a proposal; its proposer reads the reason. Raises as `accept` does."""
+    return await refuse_target(await target_of(store, name, owner, user), proposal_id, reason, now)
 
 
-async def refuse_target(target: Target, proposal_id: str, now: datetime | None = None) -> Proposal:
+async def refuse_target(
+    target: Target, proposal_id: str, reason: str = "", now: datetime | None = None
+) -> Proposal:
     """Refuse a proposal for the playbook at a target; see `refuse`."""
-    return await _decided(target, proposal_id, "refused", now or utc_now())
+    return await _decided(target, proposal_id, "refused", now or utc_now(), reason[:500])
 
 
 def proposed_adds(bullets: Sequence[Bullet]) -> tuple[Add, ...]:
@@ -286,8 +283,13 @@ def _proposable(memory: Playbook, bullet_ids: Sequence[str]) -> list[Bullet]:
 _UNDECIDED = {"state": "pending", "decided_by": "", "decided_at": None}
 
 
-async def _decided(target: Target, proposal_id: str, state: ProposalState, now: datetime) -> Proposal:
-    """Store a decision; one that was stored before is repeated. Raises ProposalNotFound."""
+async def _decided(
+    target: Target, proposal_id: str, state: ProposalState, now: datetime, reason: str = ""
+) -> Proposal:
+    """Store a decision; one that was stored before is repeated. Raises ProposalNotFound.
+
+    A proposal whose proposer may not propose any more is not accepted: that closes it. Raises ChangeRefused.
+    """
     playbooks, asked = checked_playbooks(target)
     await playbooks.check(target.key, Right.WRITE)
     found = await playbooks.proposals(target.key, None, 100_000)
@@ -299,10 +301,14 @@ async def _decided(target: Target, proposal_id: str, state: ProposalState, now: 
             f"there is no proposal {proposal_id[:60]} to decide: share proposals lists them"
         )
     who = asked.caller.user or ""
-    decided = proposal.model_copy(update={"state": state, "decided_by": who, "decided_at": now})
+    lost = state == "accepted" and not await may_still_propose(_named(target), proposal)
+    given = {"state": "refused", "reason": LOST_RIGHT} if lost else {"state": state, "reason": reason}
+    decided = proposal.model_copy(update={**given, "decided_by": who, "decided_at": now})
     if not await playbooks.decide(decided, "pending"):
         raise ProposalNotFound(f"the proposal {proposal_id[:60]} was decided meanwhile")
-    audit_sharing(state, who, playbook=target.key, proposal=proposal_id)
+    audit_sharing(decided.state, who, playbook=target.key, proposal=proposal_id)
+    if lost:
+        raise ChangeRefused(f"{LOST_RIGHT}: the proposal is refused")
     return decided
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -12,11 +12,11 @@ from ace_graph.memory.clock import utc_now
 from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation, checked_team
 from ace_graph.memory.sharing.outgoing import outgoing_text
-from ace_graph.memory.sharing.right import Right
+from ace_graph.memory.sharing.right import RIGHTS, Right
 from ace_graph.memory.stores.base import Store, checked_learner_id
-from ace_graph.memory.stores.playbooks import naming
+from ace_graph.memory.stores.playbooks import NamingStore, naming
+from ace_graph.playbooks.closing import close_proposals
 from ace_graph.playbooks.directory import caller_of
-from ace_graph.playbooks.proposing import drop_proposals
 from ace_graph.playbooks.target import Target, User, checked_playbooks, target_of
 from ace_graph.telemetry import audit_sharing
 
@@ -79,6 +79,8 @@ async def grant_target(target: Target, to: str, relation: str, now: datetime | N
         raise InvalidGrant("the owner has every right already: name somebody else")
     made = Grant(subject, checked_relation(relation), target.key, by, now or utc_now())
     await playbooks.put_grant(made)
+    if target.named is not None and RIGHTS[made.relation] < Right.PROPOSE:
+        await close_proposals(target.named, target.key, subject, by, made.at)
     audit_sharing("grant", by, playbook=target.key, subject=str(subject), relation=relation)
     return made
 
@@ -86,7 +88,7 @@ async def grant_target(target: Target, to: str, relation: str, now: datetime | N
 async def revoke(store: Store, name: str, subject: str, *, owner: str, user: User = None) -> bool:
     """Take a subject's grant away; False where there was none. It holds from the next load on.
 
-    The open proposals of a user whose grant it was are refused.
+    The open proposals of those who may not propose any more without it are refused.
 
     The user to whom the playbook belongs can't be removed. Raises as `grant` does.
     """
@@ -101,8 +103,8 @@ async def revoke_target(target: Target, subject: str) -> bool:
     if whom == Subject("user", target.ref.owner or ""):
         raise InvalidGrant("the playbook belongs to this user, its last owner: delete the playbook instead")
     found = await playbooks.drop_grant(target.key, whom)
-    if found and whom.kind == "user":
-        await drop_proposals(target, whom.name, utc_now())
+    if found and target.named is not None:
+        await close_proposals(target.named, target.key, whom, by, utc_now())
     audit_sharing("revoke", by, playbook=target.key, subject=str(whom), found=str(found).lower())
     return found
 
@@ -160,7 +162,22 @@ async def add_to_team(store: Store, team: str, members: Collection[str], *, by: 
 async def remove_from_team(
     store: Store, team: str, members: Collection[str], *, by: str | None = None
 ) -> int:
-    """Remove users from a team; return how many were in it. Its grants end for them with the next load."""
-    removed = await naming(store).remove_members(checked_team(team), members)
+    """Remove users from a team; return how many were in it. Its grants end for them with the next load.
+
+    Their open proposals by these grants are refused.
+    """
+    named, lost = naming(store), Subject("team", checked_team(team))
+    removed = await named.remove_members(team, members)
+    async for playbook_id in _shared_by(named, lost):
+        await close_proposals(named.playbooks, playbook_id, lost, by or "", utc_now(), members=members)
     audit_sharing("team_remove", by, team=team, members=", ".join(members))
     return removed
+
+
+async def _shared_by(store: NamingStore, subject: Subject) -> AsyncIterator[str]:
+    """The ids of the playbooks with a grant to a subject."""
+    page = await store.playbooks.shared_with((str(subject),))
+    while page:
+        for entry, _ in page:
+            yield entry.playbook_id
+        page = await store.playbooks.shared_with((str(subject),), after=page[-1][0].playbook_id)

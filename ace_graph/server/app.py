@@ -62,7 +62,8 @@ _ROUTERS: tuple[APIRouter, ...] = (
     *(playbook_history.own, playbooks.own, playbook_curation.own, playbook.own),
     *(playbooks.routes, playbooks.named, playbook_content.named),
     *(playbook_history.named, playbook_curation.named, playbook.named),
-    *(playbook_consolidation.routes, playbook_sharing.routes, playbook_proposals.routes, templates.routes),
+    *(playbook_consolidation.routes, playbook_sharing.routes, templates.routes),
+    *(playbook_proposals.routes, playbook_proposals.own),
     *(trajectory_recording.routes, trajectories.routes, batch_reflection.routes),
     *(feedback.routes, learner.routes, health.routes),
 )

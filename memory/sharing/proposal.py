@@ -39,7 +39,8 @@ class Proposal(BaseModel):
     the hash of the text that it is meant for. `lineage` names the bullets of the proposer that it is from, or
     says how many learners found it; `trust` is the lowest of theirs. `by` is the proposer, '' for the owner's
     rule. After `expires` it can't be accepted. `added` are the bullets that are new by it; other texts of it
-    were known already.
+    were known already. `through` are the subjects whose grants gave the right to propose it, `reason` says
+    why it was refused.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -57,6 +58,8 @@ class Proposal(BaseModel):
     decided_by: Text = ""
     decided_at: Moment | None = None
     added: tuple[Text, ...] = ()
+    through: Annotated[tuple[Text, ...], Field(exclude_if=lambda value: not value)] = ()
+    reason: Annotated[Text, Field(max_length=500, exclude_if=lambda value: not value)] = ""
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ace_graph.errors import (
     ProposalNotFound,
 )
 from ace_graph.memory.delta.operations import Add, Update
+from ace_graph.memory.sharing.grant import Subject
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
@@ -281,3 +282,65 @@ async def test_one_person_fills_a_part_of_the_list_only(store: NamingStore) -> N
     other = await playbooks.propose(store, FULL, eves, learner=EVE, now=NOON)
     await playbooks.revoke(store, NAME, "user:bob", owner=ADA)
     assert await playbooks.proposals(store, NAME, owner=ADA, now=NOON) == (other,)
+
+
+async def _revoke_team(store: NamingStore) -> None:
+    await playbooks.revoke(store, NAME, "team:ops", owner=ADA)
+
+
+async def _lower_team(store: NamingStore) -> None:
+    await playbooks.grant(store, NAME, "team:ops", "viewer", owner=ADA)
+
+
+async def _leave_team(store: NamingStore) -> None:
+    await playbooks.remove_from_team(store, "ops", [BOB])
+
+
+async def proposed_by_team(store: NamingStore) -> Proposal:
+    """A proposal that bob makes by his team's grant alone."""
+    made = await proposed(store)
+    await playbooks.refuse(store, NAME, made.proposal_id, owner=ADA, now=NOON)
+    await playbooks.revoke(store, NAME, "user:bob", owner=ADA)
+    await playbooks.grant(store, NAME, "team:ops", "contributor", owner=ADA)
+    await playbooks.add_to_team(store, "ops", [BOB, EVE])
+    return await playbooks.propose(store, FULL, [made.lineage[0].rpartition("/")[2]], learner=BOB, now=NOON)
+
+
+@pytest.mark.parametrize("losing", [_revoke_team, _lower_team, _leave_team])
+async def test_who_loses_the_right_to_propose_loses_open_proposals(
+    store: NamingStore, losing: Callable[[NamingStore], Awaitable[None]]
+) -> None:
+    made = await proposed_by_team(store)
+    await losing(store)
+    again = await refused(playbooks.accept(store, NAME, made.proposal_id, owner=ADA, now=NOON))
+    own = await playbooks.own_proposals(store, BOB)
+    (closed,) = [each for each in own if each.proposal_id == made.proposal_id]
+    assert again is ProposalNotFound
+    assert (closed.state, closed.reason) == ("refused", "who proposed this may not propose any more")
+
+
+async def test_a_proposal_stays_open_while_another_grant_stands(store: NamingStore) -> None:
+    first = await proposed_by_team(store)
+    await playbooks.grant(store, NAME, "user:bob", "contributor", owner=ADA)
+    await playbooks.refuse(store, NAME, first.proposal_id, owner=ADA, reason="not now", now=NOON)
+    made = await playbooks.propose(
+        store, FULL, [first.lineage[0].rpartition("/")[2]], learner=BOB, now=NOON + timedelta(minutes=1)
+    )
+    await _leave_team(store)
+    await playbooks.accept(store, NAME, made.proposal_id, owner=ADA, now=NOON + timedelta(minutes=2))
+    newest, *older = await playbooks.own_proposals(store, BOB)
+    assert (newest.proposal_id, newest.state, newest.decided_by) == (made.proposal_id, "accepted", "")
+    assert {(each.state, each.reason, each.decided_by) for each in older} == {
+        ("refused", "not now", ""), ("refused", "", ""),
+    }  # fmt: skip
+    seen = await playbooks.proposals(store, NAME, owner=ADA, state="refused")
+    assert {each.decided_by for each in seen} == {ADA}
+
+
+async def test_a_lost_right_is_noticed_when_somebody_accepts(store: NamingStore) -> None:
+    made = await proposed_by_team(store)
+    await store.playbooks.drop_grant(made.playbook_id, Subject("team", "ops"))  # as a revocation that crashed
+    why = await refused(playbooks.accept(store, NAME, made.proposal_id, owner=ADA, now=NOON))
+    found = await playbooks.proposals(store, NAME, owner=ADA, state="refused")
+    (closed,) = [each for each in found if each.proposal_id == made.proposal_id]
+    assert (why, closed.reason) == (ChangeRefused, "who proposed this may not propose any more")

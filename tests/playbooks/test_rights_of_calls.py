@@ -68,7 +68,7 @@ TABLE: dict[str, tuple[int, Call]] = {
     "curate": (BELONGS, lambda store, _: curate(store, BOB, ["x"], FULL)),
 }
 WITHOUT = {"create", "list_playbooks", "shared_with", "keep_versions", "observe_versions", "template"} | {
-    *("add_to_team", "remove_from_team", "caller_of", "version_number")
+    *("add_to_team", "remove_from_team", "caller_of", "version_number", "own_proposals")
 }
 """Calls that reach nothing but the caller's own, or that only the host makes."""
 

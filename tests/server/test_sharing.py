@@ -237,6 +237,37 @@ async def test_a_chat_reads_a_shared_playbook_and_never_writes_it() -> None:
     assert (await store.playbooks.entry(playbook_id)) == before.entry
 
 
+async def test_a_proposer_sees_what_became_of_their_proposals() -> None:
+    async with shared_store() as (served, store, path):
+        await grant(served, path, "user:bob", "contributor")
+        await store.seed("bob", Add(content="Retry after 429", ref="a"), Add(content="Use gzip", ref="b"))
+        for bullet in (await store.load("bob")).playbook.bullets():
+            await call(served, "bob", "POST", f"{path}/proposals", {"bullets": [bullet.id]})
+        waiting = (await call(served, "alice", "GET", f"{path}/proposals")).json()["proposals"]
+        first = waiting[0]["proposal_id"]
+        why = {"reason": "we say this already"}
+        await call(served, "alice", "POST", f"{path}/proposals/{first}/refuse", why)
+        seen = (await call(served, "bob", "GET", f"{path}/proposals?state=refused")).json()["proposals"]
+        by_owner = (await call(served, "alice", "GET", f"{path}/proposals?state=all")).json()["proposals"]
+        await call(served, "alice", "DELETE", f"{path}/grants?kind=user&name=bob")
+        after = (await call(served, "bob", "GET", "/api/proposals")).json()["proposals"]
+        others = (await call(served, "eve", "GET", "/api/proposals")).json()["proposals"]
+        wrong = await call(served, "alice", "GET", f"{path}/proposals?state=open")
+    assert [(each["state"], each["reason"], each["decided_by"]) for each in seen] == [
+        ("refused", why["reason"], "")
+    ]
+    assert [(each["state"], each["decided_by"]) for each in by_owner] == [
+        ("refused", "alice"),
+        ("pending", ""),
+    ]
+    lost = "who proposed this may not propose any more"
+    assert {(each["state"], each["reason"]) for each in after} == {
+        ("refused", why["reason"]),
+        ("refused", lost),
+    }
+    assert (others, wrong.status_code) == ([], 422)
+
+
 async def test_an_editor_cannot_curate_with_their_own_reflections() -> None:
     async with shared_store() as (served, store, path):
         await grant(served, path, "user:bob", "editor")

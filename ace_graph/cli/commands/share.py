@@ -162,12 +162,16 @@ def accept(
 
 @share.command()
 def refuse(
-    playbook: Playbook, proposal_id: ProposalId, learner: Learner = DEFAULT_LEARNER, store: StoreUrl = None
+    playbook: Playbook,
+    proposal_id: ProposalId,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; its proposer reads it.")] = "",
+    learner: Learner = DEFAULT_LEARNER,
+    store: StoreUrl = None,
 ) -> None:
     """Refuse a proposal."""
     from ace_graph.cli.commands import share_proposals
 
-    share_proposals.refuse(store, learner, playbook, proposal_id)
+    share_proposals.refuse(store, learner, playbook, proposal_id, reason)
 
 
 @share.command()

@@ -50,6 +50,7 @@ def list_proposals(url: str | None, learner: str, name: str, *, everything: bool
     for each in found:
         who = each.by or "several learners"
         state = f"until {each.expires:%Y-%m-%d}" if each.state == "pending" else each.state
+        state += f" ({each.reason})" if each.reason else ""
         _say(f"{each.proposal_id}  by {who}  {each.trust.name.lower()}  {state}")
         for text in each.texts:
             _say(f"  {text}")
@@ -63,9 +64,9 @@ def accept(url: str | None, learner: str, name: str, proposal_id: str, texts: li
     _say(f"{name}: accepted, version {done.version.n} ({done.version.label})")
 
 
-def refuse(url: str | None, learner: str, name: str, proposal_id: str) -> None:
+def refuse(url: str | None, learner: str, name: str, proposal_id: str, reason: str) -> None:
     """Refuse a proposal."""
-    on_store(url, lambda store: playbooks.refuse(store, name, proposal_id, owner=learner))
+    on_store(url, lambda store: playbooks.refuse(store, name, proposal_id, owner=learner, reason=reason))
     _say(f"{name}: refused")
 
 
@@ -105,6 +106,8 @@ def _proposal_json(proposal: Proposal) -> dict[str, object]:
         "state": proposal.state,
         "at": proposal.at.isoformat(),
         "expires": proposal.expires.isoformat(),
+        "reason": proposal.reason,
+        "decided_by": proposal.decided_by,
     }
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.playbooks.collecting import collect_target
+from ace_graph.playbooks.own_proposals import own_proposals
 from ace_graph.playbooks.proposing import (
     MAX_BULLETS,
     accept_target,
@@ -25,7 +26,7 @@ from ace_graph.server.keyed import KeyedRoute
 from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
 from ace_graph.server.schemas import Text
 
-__all__ = ["routes"]
+__all__ = ["own", "routes"]
 
 routes = APIRouter(
     prefix="/api/playbooks/{playbook_id}",
@@ -33,6 +34,8 @@ routes = APIRouter(
     route_class=KeyedRoute,
     dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
 )
+
+own = APIRouter(prefix="/api/proposals", tags=["sharing"])
 
 ProposalId = Annotated[str, Path(min_length=1, max_length=128, description="A proposal.")]
 Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
@@ -63,6 +66,20 @@ class AcceptBody(_Body):
     ) = None
 
 
+class RefuseBody(_Body):
+    """Why; the proposer reads it."""
+
+    reason: Annotated[Text, Field(max_length=500)] = ""
+
+
+class ProposalsQuery(_Body):
+    """Which proposals."""
+
+    state: Annotated[
+        ProposalState | Literal["all"], Field(description="pending: those that can be decided.")
+    ] = "pending"
+
+
 class WithdrawBody(_Body):
     """Whose proposals."""
 
@@ -70,9 +87,13 @@ class WithdrawBody(_Body):
 
 
 class ProposalReply(_Body):
-    """A proposal. `trust` is the lowest of the bullets that it is from; `by` is empty for many learners."""
+    """A proposal. `trust` is the lowest of the bullets that it is from; `by` is empty for many learners.
+
+    `decided_by` is for those who may write; `reason` says why it was refused.
+    """
 
     proposal_id: str
+    playbook_id: str
     by: str
     texts: list[str]
     replaces: list[str]
@@ -81,10 +102,13 @@ class ProposalReply(_Body):
     state: ProposalState
     at: datetime
     expires: datetime
+    reason: str
+    decided_by: str
+    decided_at: datetime | None
 
 
 class ProposalsReply(_Body):
-    """The open proposals: all for who may write, the learner's own for others."""
+    """Proposals: all for who may write, the learner's own for others."""
 
     proposals: list[ProposalReply]
 
@@ -107,10 +131,19 @@ class WithdrawnReply(_Body):
     removed: list[str]
 
 
+@own.get("", responses=error_responses())
+async def list_own(learner: Learner, services: ServicesDep) -> ProposalsReply:
+    """Return what the learner has proposed to any playbook, the newest first, and what became of it."""
+    return ProposalsReply(proposals=[_reply(each) for each in await own_proposals(services.store, learner)])
+
+
 @routes.get("/proposals", responses=error_responses(404, 409))
-async def list_proposals(target: Place, services: ServicesDep) -> ProposalsReply:
-    """Return the proposals that can be decided."""
-    found = await proposals_target(target, now=services.clock.now())
+async def list_proposals(
+    target: Place, services: ServicesDep, query: Annotated[ProposalsQuery, Query()]
+) -> ProposalsReply:
+    """Return the proposals that can be decided, or with `state` those that were, and all."""
+    state = None if query.state == "all" else query.state
+    found = await proposals_target(target, state, services.clock.now())
     return ProposalsReply(proposals=[_reply(each) for each in found])
 
 
@@ -146,9 +179,12 @@ async def accept(proposal_id: ProposalId, body: AcceptBody, edit: PlaybookEdit) 
 
 
 @routes.post("/proposals/{proposal_id}/refuse", responses=error_responses(404, 409))
-async def refuse(target: Place, proposal_id: ProposalId, services: ServicesDep) -> ProposalReply:
+async def refuse(
+    target: Place, proposal_id: ProposalId, services: ServicesDep, body: RefuseBody | None = None
+) -> ProposalReply:
     """Refuse a proposal."""
-    return _reply(await refuse_target(target, proposal_id, services.clock.now()))
+    reason = "" if body is None else body.reason
+    return _reply(await refuse_target(target, proposal_id, reason, services.clock.now()))
 
 
 @routes.post("/withdraw", responses=error_responses(404, 408, 409, 412, 413))
@@ -162,6 +198,7 @@ async def withdraw(body: WithdrawBody, edit: PlaybookEdit) -> WithdrawnReply:
 def _reply(proposal: Proposal) -> ProposalReply:
     return ProposalReply(
         proposal_id=proposal.proposal_id,
+        playbook_id=proposal.playbook_id,
         by=proposal.by,
         texts=list(proposal.texts),
         replaces=list(proposal.targets),
@@ -170,4 +207,7 @@ def _reply(proposal: Proposal) -> ProposalReply:
         state=proposal.state,
         at=proposal.at,
         expires=proposal.expires,
+        reason=proposal.reason,
+        decided_by=proposal.decided_by,
+        decided_at=proposal.decided_at,
     )
