@@ -91,9 +91,9 @@ def choose_mode(question: str, tool_names: Iterable[str] = ()) -> Mode:
     `tool_names` are the caller's tools: a question that names what one of them is about goes to react.
     """
     parts = list(pieces(question))
-    if any(map(_ACT.search, parts)) or _names_a_tool(parts, tool_names):
+    if any(_ACT.search(part) for part in parts) or _names_a_tool(parts, tool_names):
         return "react"
-    return "tot" if any(map(_EXPLORE.search, parts)) else "cot"
+    return "tot" if any(_EXPLORE.search(part) for part in parts) else "cot"
 
 
 def _names_a_tool(parts: Iterable[str], tool_names: Iterable[str]) -> bool:

@@ -142,6 +142,8 @@ def _sentences(question: str) -> list[dict[str, None]]:
     language = language_of(question) if len(pieces) > 1 else None
     found: list[dict[str, None]] = []
     for piece in pieces:
+        if not any(map(str.isalnum, piece)):
+            continue
         own = dict.fromkeys(terms(piece, language))
         if found and (len(own) < 2 or len(found[-1]) < 2):
             found[-1].update(own)

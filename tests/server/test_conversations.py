@@ -17,7 +17,7 @@ from ace_graph import build_ace_graph
 from ace_graph.errors import ConfigurationError, NewerFormat, RequestRefused, StoreUnavailable
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.checkpointer import TurnCheckpointer
-from ace_graph.server.conversations.database import Database
+from ace_graph.server.conversations.database import Database, Execute
 from ace_graph.server.conversations.migrations import MIGRATIONS
 from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.conversations.owner import is_gone, new_owner
@@ -244,23 +244,26 @@ def old_place(request: pytest.FixtureRequest, place: str) -> str:
     return place.rpartition("/")[0] + "/old"
 
 
+async def write_version_0_1(execute: Execute) -> None:
+    """Make the tables of version 0.1, with two conversations and a turn under way in the second."""
+    for statement in MIGRATIONS[0].statements:
+        await execute(statement, ())
+    for name in ("lesson-1", "lesson-2"):
+        await execute(
+            "INSERT INTO ace_conversations (id, learner_id, created_at) VALUES (?, 'alice', '2026')", (name,)
+        )
+    await execute(
+        "INSERT INTO ace_runs (conversation_id, run_id, learner_id, asked_json, owner, lease_until, "
+        "tries) VALUES (?, 'r1', 'alice', ?, 'gone', 0, 0)",
+        ("lesson-2", '{"message": "What is two?"}'),
+    )
+
+
 async def test_conversations_of_version_0_1_go_on_and_its_turns_are_taken_up(
     old_place: str, tmp_path: Path
 ) -> None:
     async with database_at(old_place) as database:
-        async with database.transaction() as execute:
-            for statement in MIGRATIONS[0].statements:
-                await execute(statement, ())
-            for name in ("lesson-1", "lesson-2"):
-                await execute(
-                    "INSERT INTO ace_conversations (id, learner_id, created_at) VALUES (?, 'alice', '2026')",
-                    (name,),
-                )
-            await execute(
-                "INSERT INTO ace_runs (conversation_id, run_id, learner_id, asked_json, owner, lease_until, "
-                "tries) VALUES (?, 'r1', 'alice', ?, 'gone', 0, 0)",
-                ("lesson-2", '{"message": "What is two?"}'),
-            )
+        await database.transaction(write_version_0_1)
         graph = build_ace_graph(
             model=model("Hello"), store="memory://", checkpointer=TurnCheckpointer(database.saver)
         )
@@ -291,22 +294,23 @@ async def test_conversations_of_version_0_1_go_on_and_its_turns_are_taken_up(
 async def test_conversations_of_a_newer_version_are_left_alone(place: str) -> None:
     async with opened(place, HandClock()) as one:
         await clean(one)
-        async with one.database.transaction() as execute:
-            await execute("INSERT INTO ace_conversation_migrations VALUES ('9999_later', '2026')", ())
+        await one.database.execute(
+            "INSERT INTO ace_conversation_migrations VALUES ('9999_later', '2026')", ()
+        )
         try:
             with pytest.raises(NewerFormat, match="9999_later"):
                 await one.set_up()
         finally:
-            async with one.database.transaction() as execute:
-                await execute("DELETE FROM ace_conversation_migrations WHERE name = '9999_later'", ())
+            await one.database.execute(
+                "DELETE FROM ace_conversation_migrations WHERE name = '9999_later'", ()
+            )
 
 
 async def test_servers_that_start_at_once_apply_each_migration_once(old_place: str) -> None:
     async with database_at(old_place) as one, database_at(old_place) as two:
         both = [Conversations(each, HandClock(), "x") for each in (one, two)]
         await asyncio.gather(*(each.set_up() for each in both))
-        async with one.transaction() as execute:
-            names = await execute("SELECT name FROM ace_conversation_migrations ORDER BY name", ())
+        names = await one.execute("SELECT name FROM ace_conversation_migrations ORDER BY name", ())
     assert [row[0] for row in names] == [each.name for each in MIGRATIONS]
 
 

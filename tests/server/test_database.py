@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Generator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.sqlite import SqliteSaver
 
+from ace_graph.server.conversations.database import Execute
 from ace_graph.server.conversations.sqlite import SQLiteDatabase, open_sqlite
-from tests.server.serving import until
 
 
 @pytest.fixture
@@ -33,20 +35,14 @@ def elsewhere(tmp_path: Path, database: SQLiteDatabase) -> Generator[sqlite3.Con
 async def test_a_transaction_that_was_cancelled_while_it_began_leaves_none_open(
     database: SQLiteDatabase, elsewhere: sqlite3.Connection
 ) -> None:
-    async def work() -> None:
-        async with database.transaction():
-            raise AssertionError("somebody else holds the lock")
-
-    working = asyncio.create_task(work())
-    await until(database.saver.lock.locked)
+    waits = "INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id) VALUES ('t', '', '1')"
+    working = asyncio.create_task(database.execute(waits, ()))
     await asyncio.sleep(0)
     working.cancel()
-    await asyncio.sleep(0)
-    elsewhere.rollback()
     with pytest.raises(asyncio.CancelledError):
         await working
-    async with database.transaction() as execute:
-        assert await execute("SELECT 1", ()) == [(1,)]
+    elsewhere.rollback()
+    assert await database.execute("SELECT 1", ()) == [(1,)]
 
 
 async def test_a_checkpoint_whose_writing_was_cancelled_is_in_nobodys_way(
@@ -54,11 +50,39 @@ async def test_a_checkpoint_whose_writing_was_cancelled_is_in_nobodys_way(
 ) -> None:
     thread = {"thread_id": "c1", "checkpoint_ns": ""}
     writing = asyncio.create_task(database.saver.aput({"configurable": thread}, empty_checkpoint(), {}, {}))
-    await until(database.saver.lock.locked)
     await asyncio.sleep(0)
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing
     elsewhere.rollback()
-    async with database.transaction() as execute:
-        assert await execute("SELECT 1", ()) == [(1,)]
+    assert await database.execute("SELECT 1", ()) == [(1,)]
+
+
+async def test_a_transaction_that_raises_changes_nothing(database: SQLiteDatabase) -> None:
+    async def work(execute: Execute) -> None:
+        await execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES ('t', '1')", ())
+        raise KeyError("nothing more")
+
+    with pytest.raises(KeyError):
+        await database.transaction(work)
+    assert await database.execute("SELECT count(*) FROM checkpoints", ()) == [(0,)]
+
+
+async def test_a_transaction_that_waits_for_something_else_is_refused(database: SQLiteDatabase) -> None:
+    async def work(execute: Execute) -> None:
+        await execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES ('t', '1')", ())
+        await asyncio.sleep(0)
+
+    with pytest.raises(TypeError, match="awaits its statements"):
+        await database.transaction(work)
+    assert await database.execute("SELECT count(*) FROM checkpoints", ()) == [(0,)]
+
+
+async def test_a_transaction_left_open_by_a_checkpoint_is_rolled_back() -> None:
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    saver = SqliteSaver(connection)
+    saver.setup()
+    database = SQLiteDatabase(saver, ThreadPoolExecutor(1))
+    connection.execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES ('t', '1')")
+    assert await database.execute("SELECT count(*) FROM checkpoints", ()) == [(0,)]
+    await database.close()

@@ -24,6 +24,7 @@ from ace_graph.server.conversations.cleaning import (
     clean_conversations,
     count_conversations,
 )
+from ace_graph.server.conversations.database import Execute
 from ace_graph.server.conversations.migrations import MIGRATIONS
 from ace_graph.server.conversations.repository import AcceptedTurn, Conversations, UnsavedTurn
 from ace_graph.testing import ScriptedModel
@@ -145,13 +146,12 @@ async def test_without_a_limit_none_goes(place: str) -> None:
 async def test_more_than_a_page_goes_in_one_cleaning(place: str) -> None:
     clock = HandClock()
     async with opened(place, clock) as kept:
-        async with kept.database.transaction() as execute:
-            for number in range(250):
-                await execute(
-                    "INSERT INTO ace_conversations (learner_id, id, thread_id, created_at, used_at) "
-                    "VALUES ('alice', ?, ?, ?, ?)",
-                    (str(number), f"thread-{number:03}", *(clock.now().isoformat(),) * 2),
-                )
+        for number in range(250):
+            await kept.database.execute(
+                "INSERT INTO ace_conversations (learner_id, id, thread_id, created_at, used_at) "
+                "VALUES ('alice', ?, ?, ?, ?)",
+                (str(number), f"thread-{number:03}", *(clock.now().isoformat(),) * 2),
+            )
         clock.move(2 * DAY)
 
         async def at_once(_: float) -> None: ...
@@ -168,20 +168,23 @@ async def test_a_cleaning_of_conversations_is_due_once(place: str) -> None:
         assert [*told, await begin_cleaning(kept.database, clock.now(), 60)] == [True, False, True]
 
 
+async def write_second_version(execute: Execute) -> None:
+    """Make the tables as the second migration left them, with one conversation."""
+    for step in MIGRATIONS[:2]:
+        for statement in step.statements:
+            await execute(statement, ())
+    await execute(
+        "CREATE TABLE ace_conversation_migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)", ()
+    )
+    for step in MIGRATIONS[:2]:
+        await execute("INSERT INTO ace_conversation_migrations VALUES (?, '2020')", (step.name,))
+    await execute("INSERT INTO ace_conversations VALUES ('alice', 'old', 't', '2020-01-01')", ())
+
+
 async def test_conversations_of_an_older_version_count_as_used_now(tmp_path: Path) -> None:
     clock = HandClock()
     async with database_at(str(tmp_path / "old.db")) as database:
-        async with database.transaction() as execute:
-            for step in MIGRATIONS[:2]:
-                for statement in step.statements:
-                    await execute(statement, ())
-            await execute(
-                "CREATE TABLE ace_conversation_migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",
-                (),
-            )
-            for step in MIGRATIONS[:2]:
-                await execute("INSERT INTO ace_conversation_migrations VALUES (?, '2020')", (step.name,))
-            await execute("INSERT INTO ace_conversations VALUES ('alice', 'old', 't', '2020-01-01')", ())
+        await database.transaction(write_second_version)
         conversations = Conversations(database, clock, "one")
         await conversations.set_up()
         limits = ConversationLimits(days=1)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from httpx_sse import ServerSentEvent, aconnect_sse
 
 from ace_graph.memory.delta.operations import Add
 from ace_graph.server import Overrides
+from ace_graph.server.conversations.database import Database, Execute
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
@@ -30,6 +34,20 @@ async def all_events(served: Served, message: str, conversation: str | None = No
 async def learned(served: Served) -> list[str]:
     kept = (await served.client.get("/api/playbook")).json()
     return [bullet["content"] for bullet in kept["bullets"]]
+
+
+@asynccontextmanager
+async def busy(database: Database) -> AsyncGenerator[None]:
+    """Keep the database in a transaction within the block."""
+    end = threading.Event()
+
+    async def wait(_: Execute) -> None:
+        end.wait()
+
+    waiting = asyncio.create_task(database.transaction(wait))
+    yield
+    end.set()
+    await waiting
 
 
 async def test_stream_events_come_as_mode_bullets_tokens_result_done() -> None:
@@ -179,7 +197,7 @@ async def test_a_stream_ends_when_the_server_stops_during_a_failed_turn(
         services = served.app.state.services
         async with served.stream("What is one?", "c1") as events:
             await held.begun.wait()
-            async with services.conversations.database.saver.lock:
+            async with busy(services.conversations.database):
                 clock.move(services.settings.server_timeout)
                 await until(lambda: "a turn failed: timeout" in caplog.text)
                 await services.turns.drain(0)

@@ -13,7 +13,7 @@ from ace_graph.errors import ConfigurationError
 
 __all__ = ["run_server"]
 
-_NEEDED = ("fastapi", "uvicorn", "jwt", "prometheus_client", "aiosqlite", "langgraph.checkpoint.sqlite")
+_NEEDED = ("fastapi", "uvicorn", "jwt", "prometheus_client", "langgraph.checkpoint.sqlite")
 
 
 def run_server(host: str, port: int, base: Path | None) -> int:

@@ -73,7 +73,7 @@ def question_apart(sentence: Sentence) -> list[Sentence]:
     text, masked, _, cut = sentence
     requests = FORGET.match(masked, skip(FILLER, masked)) is not None
     polite = requests and _POLITE.match(masked) is not None
-    whole = sentence._replace(asks=sentence.asks and not polite)
+    whole = sentence._replace(asks=False) if sentence.asks and polite else sentence
     if not (sentence.asks or requests) or (_QUESTION.match(masked) and not polite):
         return [whole]
     joints = (joint for joint in _JOINT.finditer(masked) if _QUESTION.match(masked, joint.end()))
@@ -88,8 +88,10 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses of `sentence` that may be statements or requests, in order."""
     text, masked = sentence.text, sentence.masked
     begin, rest, unsure = skip(FILLER, masked), False, sentence.asks
-    found = rule_of(masked, begin)
+    found, found_at = None, -1
     for joint in _JOINT.finditer(masked, begin):
+        if found_at != begin:
+            found, found_at = rule_of(masked, begin), begin
         behind = skip(FILLER, masked, joint.end())
         named = found is not None and found[0].slot == "name"
         if named or _begins(masked, begin, found, joint.start(), behind):
@@ -98,7 +100,6 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
             )
             unsure = unsure or _SUBJECT.match(masked, begin) is not None
             begin, rest = behind, named
-            found = rule_of(masked, begin)
     yield from _said(Clause(text[begin:], masked[begin:], sentence.cut, rest, unsure))
 
 

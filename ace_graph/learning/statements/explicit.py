@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Literal
 
@@ -78,17 +79,20 @@ def read_statements(text: str, playbook: Playbook, source: str) -> list[Statemen
 
     `source` names the turn. The playbook is read to find what a request to forget means.
     """
-    found, own = list[Statement](), Own(playbook, ATTRIBUTION)
-    parts = [part for sentence in sentences(text) for part in question_apart(sentence)]
-    introduced = any(map(_introduces, parts))
-    reader = _Reader(own, source, introduced=introduced)
-    for part in parts:
+    found = list[Statement]()
+    reader = _Reader(text, Own(playbook, ATTRIBUTION), source)
+    for part in _parts(text):
         said = reader.read(clauses(part))
         wanted = (each for each in said if each.kind == "forget") if part.asks else said
         found += islice(wanted, MAX_STATEMENTS)
         if len(found) >= MAX_STATEMENTS:
             break
     return found[:MAX_STATEMENTS]
+
+
+def _parts(text: str) -> Iterator[Sentence]:
+    for sentence in sentences(text):
+        yield from question_apart(sentence)
 
 
 def _introduces(part: Sentence) -> bool:
@@ -101,8 +105,8 @@ def _introduces(part: Sentence) -> bool:
 class _Reader:
     """Reads the clauses of one message. Beside a statement that is kept, plain facts are kept as well."""
 
-    def __init__(self, own: Own, source: str, *, introduced: bool) -> None:
-        self._own, self._source, self._introduced = own, source, introduced
+    def __init__(self, text: str, own: Own, source: str) -> None:
+        self._text, self._own, self._source = text, own, source
         self._unnamed = False
         """A name was denied, so that a new one may follow."""
 
@@ -119,6 +123,10 @@ class _Reader:
             if statement is not None:
                 beside = beside or (statement.asked and statement.operation is not None)
                 yield statement
+
+    @cached_property
+    def _introduced(self) -> bool:
+        return any(map(_introduces, _parts(self._text)))
 
     def _denied(self, clause: Clause) -> Iterator[Statement]:
         found = rule_of(clause.masked)

@@ -105,10 +105,10 @@ def _cleaned(text: str, masked: str) -> tuple[str, str]:
 
 def _masked(line: str) -> str:
     """Return the line with MASK for every character of a quotation, its marks included."""
-    if not any(mark in line and any(map(line.__contains__, closing)) for mark, closing in _CLOSING.items()):
+    opening = _OPENING.search(line)
+    if opening is None or not _holds_quotation(line):
         return line
     parts, closing, begin = list[str](), _Positions(line), 0
-    opening = _OPENING.search(line)
     while opening is not None:
         start = opening.start()
         end = _quotation_end(line, start, closing)
@@ -117,6 +117,10 @@ def _masked(line: str) -> str:
             begin = end
         opening = _OPENING.search(line, end or start + 1)
     return "".join((*parts, line[begin:]))
+
+
+def _holds_quotation(line: str) -> bool:
+    return any(mark in line and any(map(line.__contains__, closing)) for mark, closing in _CLOSING.items())
 
 
 def _quotation_end(line: str, start: int, closing: _Positions) -> int | None:

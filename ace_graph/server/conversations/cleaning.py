@@ -14,7 +14,7 @@ from typing import Final, LiteralString
 
 from ace_graph.cleaning.schedule import INTERVAL_SECONDS, PeriodicJob
 from ace_graph.server.clock import Clock
-from ace_graph.server.conversations.database import Database, Row
+from ace_graph.server.conversations.database import Database, Execute, Row
 from ace_graph.settings import Settings
 
 __all__ = [
@@ -113,8 +113,7 @@ def _queries(limits: ConversationLimits, now: datetime) -> list[tuple[LiteralStr
 async def _matching(database: Database, query: LiteralString, bound: object) -> AsyncIterator[Row]:
     after = ""
     while True:
-        async with database.transaction() as execute:
-            rows = await execute(query, (bound, after, _PAGE))
+        rows = await database.execute(query, (bound, after, _PAGE))
         for row in rows:
             yield row
         if len(rows) < _PAGE:
@@ -124,28 +123,29 @@ async def _matching(database: Database, query: LiteralString, bound: object) -> 
 
 async def _delete(database: Database, row: Row) -> bool:
     """Delete a conversation unless it was used since it was found; return whether it was deleted."""
-    async with database.transaction() as execute:
+
+    async def delete(execute: Execute) -> bool:
         gone = await execute(_DELETE, row)
         for statement in database.thread_deletions if gone else ():
             await execute(statement, (row[2],))
-    return bool(gone)
+        return bool(gone)
+
+    return await database.transaction(delete)
 
 
 async def begin_cleaning(database: Database, now: datetime, every: float) -> bool:
     """Whether a cleaning is due: True for one caller of all servers in `every` seconds."""
     moment = now.timestamp()
-    async with database.transaction() as execute:
-        due = await execute(
-            "INSERT INTO ace_duties (name, began_at) VALUES ('cleaning', ?) ON CONFLICT (name) DO UPDATE "
-            "SET began_at = excluded.began_at WHERE abs(excluded.began_at - ace_duties.began_at) >= ? "
-            "RETURNING name",
-            (moment, every),
-        )
+    due = await database.execute(
+        "INSERT INTO ace_duties (name, began_at) VALUES ('cleaning', ?) ON CONFLICT (name) DO UPDATE "
+        "SET began_at = excluded.began_at WHERE abs(excluded.began_at - ace_duties.began_at) >= ? "
+        "RETURNING name",
+        (moment, every),
+    )
     return bool(due)
 
 
 async def count_conversations(database: Database) -> int:
     """Return how many conversations there are."""
-    async with database.transaction() as execute:
-        ((count,),) = await execute("SELECT count(*) FROM ace_conversations", ())
+    ((count,),) = await database.execute("SELECT count(*) FROM ace_conversations", ())
     return int(str(count))

@@ -5,18 +5,26 @@ Statements have `?` for a value, which `PostgresDatabase` replaces by its own pl
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import LiteralString, Protocol
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, LiteralString, Protocol, TypeVar
 
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-__all__ = ["Database", "Execute", "Row"]
+__all__ = ["Database", "Execute", "Row", "Statement", "Work"]
+
+R = TypeVar("R")
 
 Row = tuple[object, ...]
-Execute = Callable[[LiteralString, Sequence[object]], Awaitable[list[Row]]]
+Statement = tuple[LiteralString, Sequence[object]]
+"""The text of a statement, and its values."""
+
+Execute = Callable[[LiteralString, Sequence[object]], Coroutine[Any, Any, list[Row]]]  # Any: asyncio's own
 """Runs one statement in a transaction and returns its rows."""
+
+Work = Callable[[Execute], Coroutine[Any, Any, R]]  # Any: asyncio's own
+"""What a transaction does. It awaits its statements and nothing else."""
 
 
 class Database(Protocol):
@@ -27,11 +35,18 @@ class Database(Protocol):
         """LangGraph's checkpointer on the same database."""
         ...
 
-    def transaction(self) -> AbstractAsyncContextManager[Execute]:
-        """Run statements in one transaction. Raises StoreUnavailable."""
+    async def transaction(self, work: Work[R]) -> R:
+        """Run `work` in one transaction, which is rolled back when it raises; return what it returns.
+
+        Raises StoreUnavailable, and what `work` raises.
+        """
         ...
 
-    def schema_change(self) -> AbstractAsyncContextManager[Execute]:
+    async def execute(self, statement: LiteralString, values: Sequence[object]) -> list[Row]:
+        """Run one statement in a transaction of its own. Raises StoreUnavailable."""
+        ...
+
+    async def schema_change(self, work: Work[R]) -> R:
         """Run statements that change tables in one transaction, under a lock. Raises StoreUnavailable."""
         ...
 
@@ -40,10 +55,6 @@ class Database(Protocol):
 
         LangGraph's checkpointer raises them as they are.
         """
-        ...
-
-    async def delete_thread(self, thread_id: str) -> None:
-        """Delete all checkpoints of a thread. Raises StoreUnavailable."""
         ...
 
     async def messages(self, thread_id: str) -> list[AnyMessage]:
@@ -59,8 +70,8 @@ class Database(Protocol):
         """Return the bytes that conversations take. Raises StoreUnavailable."""
         ...
 
-    async def prune(self, thread_id: str, run_id: str) -> None:
-        """Delete all checkpoints of a thread but the last one of a run.
+    def prunings(self, thread_id: str, run_id: str) -> Sequence[Statement]:
+        """Return the statements that delete all checkpoints of a thread but the last one of a run.
 
         It need not be the newest by its id, which holds the time: another server's clock may be ahead.
         """

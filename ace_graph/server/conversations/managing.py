@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AnyMessage
 
 from ace_graph.errors import RequestRefused
-from ace_graph.server.conversations.database import Database
+from ace_graph.server.conversations.database import Database, Execute
 from ace_graph.server.conversations.repository import Conversation
 
 __all__ = [
@@ -60,34 +60,31 @@ async def list_conversations(
     `after` is `used_at` and id of the last one of the page before. Raises StoreUnavailable.
     """
     used_at, last_id = after or ("9999", "")
-    async with database.transaction() as execute:
-        rows = await execute(
-            "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ? "
-            "AND (used_at < ? OR (used_at = ? AND id > ?)) ORDER BY used_at DESC, id LIMIT ?",
-            (learner_id, used_at, used_at, last_id, limit),
-        )
+    rows = await database.execute(
+        "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations WHERE learner_id = ? "
+        "AND (used_at < ? OR (used_at = ? AND id > ?)) ORDER BY used_at DESC, id LIMIT ?",
+        (learner_id, used_at, used_at, last_id, limit),
+    )
     return [Conversation(*map(str, row)) for row in rows]
 
 
 async def find_conversation(database: Database, learner_id: str, conversation_id: str) -> Conversation | None:
     """Return a learner's conversation. Raises StoreUnavailable."""
-    async with database.transaction() as execute:
-        rows = await execute(
-            "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
-            "WHERE learner_id = ? AND id = ?",
-            (learner_id, conversation_id),
-        )
+    rows = await database.execute(
+        "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
+        "WHERE learner_id = ? AND id = ?",
+        (learner_id, conversation_id),
+    )
     return Conversation(*map(str, rows[0])) if rows else None
 
 
 async def rename_conversation(database: Database, learner_id: str, found: Conversation, title: str) -> bool:
     """Give a conversation another title; False if it has another one by now than `found`, or is gone."""
-    async with database.transaction() as execute:
-        renamed = await execute(
-            "UPDATE ace_conversations SET title = ? WHERE learner_id = ? AND id = ? AND thread_id = ? "
-            "AND title = ? RETURNING id",
-            (title, learner_id, found.id, found.thread_id, found.title),
-        )
+    renamed = await database.execute(
+        "UPDATE ace_conversations SET title = ? WHERE learner_id = ? AND id = ? AND thread_id = ? "
+        "AND title = ? RETURNING id",
+        (title, learner_id, found.id, found.thread_id, found.title),
+    )
     return bool(renamed)
 
 
@@ -96,7 +93,8 @@ async def delete_conversation(database: Database, learner_id: str, conversation_
 
     Raises RequestRefused (409) while a turn is under way in it, StoreUnavailable.
     """
-    async with database.transaction() as execute:
+
+    async def delete(execute: Execute) -> bool:
         gone = await execute(
             "DELETE FROM ace_conversations WHERE learner_id = ? AND id = ? AND NOT EXISTS "
             "(SELECT 1 FROM ace_runs r WHERE r.thread_id = ace_conversations.thread_id) RETURNING thread_id",
@@ -109,13 +107,16 @@ async def delete_conversation(database: Database, learner_id: str, conversation_
                 "DELETE FROM ace_given_up WHERE learner_id = ? AND conversation_id = ?",
                 (learner_id, conversation_id),
             )
+        return bool(gone)
+
+    gone = await database.transaction(delete)
     if not gone and await find_conversation(database, learner_id, conversation_id) is not None:
         raise RequestRefused(
             409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
         )
     if gone:
         await database.scrub()
-    return bool(gone)
+    return gone
 
 
 def page_of(messages: Sequence[AnyMessage], limit: int, before: str | None = None) -> MessagePage:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, LiteralString, NamedTuple
 
 from ace_graph.errors import NewerFormat
-from ace_graph.server.conversations.database import Database
+from ace_graph.server.conversations.database import Database, Execute
 
 __all__ = ["MIGRATIONS", "SchemaMigration", "migrate"]
 
@@ -105,7 +105,8 @@ async def migrate(database: Database, now: str) -> None:
 
     Raises NewerFormat for a database with migrations that are unknown here, StoreUnavailable.
     """
-    async with database.schema_change() as execute:
+
+    async def apply(execute: Execute) -> None:
         await execute(_APPLIED, ())
         rows = await execute("SELECT name FROM ace_conversation_migrations", ())
         applied = {str(row[0]) for row in rows}
@@ -123,3 +124,5 @@ async def migrate(database: Database, now: str) -> None:
                 "INSERT INTO ace_conversation_migrations (name, applied_at) VALUES (?, ?)",
                 (migration.name, now),
             )
+
+    await database.schema_change(apply)

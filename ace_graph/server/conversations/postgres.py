@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from typing import LiteralString, cast
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import LiteralString, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -14,9 +14,11 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ace_graph.errors import StoreUnavailable
-from ace_graph.server.conversations.database import Execute, Row
+from ace_graph.server.conversations.database import Execute, Row, Statement, Work
 
 __all__ = ["PostgresDatabase", "open_postgres"]
+
+R = TypeVar("R")
 
 _SECONDS = 10
 _CONNECTIONS = 16
@@ -77,9 +79,8 @@ class PostgresDatabase:
         self._pool = pool
         self.saver = saver
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncGenerator[Execute]:
-        """Run statements together on one connection."""
+    async def transaction(self, work: Work[R]) -> R:
+        """Run `work` on one connection."""
         with self.translated():
             async with self._pool.connection() as connection, connection.transaction():
 
@@ -89,7 +90,20 @@ class PostgresDatabase:
                         return []
                     return [tuple(cast("dict[str, object]", row).values()) for row in await cursor.fetchall()]
 
-                yield execute
+                return await work(execute)
+
+    async def execute(self, statement: LiteralString, values: Sequence[object]) -> list[Row]:
+        """Run one statement."""
+        return await self.transaction(lambda execute: execute(statement, values))
+
+    async def schema_change(self, work: Work[R]) -> R:
+        """Run statements that change tables, under an advisory lock."""
+
+        async def locked(execute: Execute) -> R:
+            await execute("SELECT pg_advisory_xact_lock(?)", (_SCHEMA_LOCK,))
+            return await work(execute)
+
+        return await self.transaction(locked)
 
     @contextmanager
     def translated(self) -> Generator[None]:
@@ -100,38 +114,25 @@ class PostgresDatabase:
             what = type(error).__name__
             raise StoreUnavailable(f"the conversations' PostgreSQL can't be used: {what}") from error
 
-    async def delete_thread(self, thread_id: str) -> None:
-        """Delete all checkpoints of a thread."""
-        with self.translated():
-            await self.saver.adelete_thread(thread_id)
-
-    @asynccontextmanager
-    async def schema_change(self) -> AsyncGenerator[Execute]:
-        """Run statements that change tables in one transaction, under an advisory lock."""
-        async with self.transaction() as execute:
-            await execute("SELECT pg_advisory_xact_lock(?)", (_SCHEMA_LOCK,))
-            yield execute
-
     async def messages(self, thread_id: str) -> list[AnyMessage]:
         """Return the messages of a thread's newest checkpoint."""
-        async with self.transaction() as execute:
-            rows = await execute(_NEWEST, (thread_id, thread_id))
+        rows = await self.execute(_NEWEST, (thread_id, thread_id))
         if not rows:
             return []
         kind, value = cast("tuple[str, bytes]", rows[0])
         return cast("list[AnyMessage]", await asyncio.to_thread(self.saver.serde.loads_typed, (kind, value)))
 
-    async def prune(self, thread_id: str, run_id: str) -> None:
-        """Delete all checkpoints of a thread but the last one of a run, and values that only those used."""
-        async with self.transaction() as execute:
-            for statement in _PRUNE:
-                await execute(statement, (thread_id, thread_id, run_id))
-            await execute(_PRUNE_VALUES, (thread_id, thread_id))
+    def prunings(self, thread_id: str, run_id: str) -> Sequence[Statement]:
+        """Return the statements that delete all checkpoints of a thread but the last one of a run.
+
+        The last one deletes values that only those used.
+        """
+        run = (thread_id, thread_id, run_id)
+        return [*((statement, run) for statement in _PRUNE), (_PRUNE_VALUES, (thread_id, thread_id))]
 
     async def size(self) -> int:
         """Return the bytes of our tables and LangGraph's, with their indexes."""
-        async with self.transaction() as execute:
-            ((size,),) = await execute(_SIZE, ())
+        ((size,),) = await self.execute(_SIZE, ())
         return int(cast("int", size))
 
     async def scrub(self) -> None:

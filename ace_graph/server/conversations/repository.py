@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Literal, LiteralString, cast
 
 from ace_graph.errors import RequestRefused
@@ -102,38 +103,37 @@ class Conversations:
 
         Raises RequestRefused: 409 while a turn is under way in the conversation.
         """
-        async with self._database.transaction() as execute:
-            new = await execute(
-                "INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) "
-                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
-                (
-                    turn.learner_id,
-                    turn.conversation_id,
-                    turn.thread_id,
-                    turn.title,
-                    *(self._clock.now().isoformat(),) * 2,
-                ),
-            )
-            thread = await self._thread_of(execute, new, turn)
-            begun = await execute(
-                "INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, "
-                "lease_until, tries) VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING "
-                "RETURNING run_id",
-                (
-                    thread,
-                    turn.run_id,
-                    turn.learner_id,
-                    turn.conversation_id,
-                    turn.request_json,
-                    self._owner,
-                    self._lease_end(),
-                ),
-            )
-            if not begun:
-                raise RequestRefused(
-                    409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
-                )
+        thread, new = await self._database.transaction(partial(self._accept, turn))
         return replace(turn, thread_id=thread, known="nothing" if new else "conversation")
+
+    async def _accept(self, turn: AcceptedTurn, execute: Execute) -> tuple[str, bool]:
+        """Return the thread, and whether the conversation is new."""
+        now = self._clock.now().isoformat()
+        new = await execute(
+            "INSERT INTO ace_conversations (learner_id, id, thread_id, title, created_at, used_at) "
+            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (learner_id, id) DO NOTHING RETURNING thread_id",
+            (turn.learner_id, turn.conversation_id, turn.thread_id, turn.title, now, now),
+        )
+        thread = await self._thread_of(execute, new, turn)
+        begun = await execute(
+            "INSERT INTO ace_runs (thread_id, run_id, learner_id, conversation_id, asked_json, owner, "
+            "lease_until, tries) VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (thread_id) DO NOTHING "
+            "RETURNING run_id",
+            (
+                thread,
+                turn.run_id,
+                turn.learner_id,
+                turn.conversation_id,
+                turn.request_json,
+                self._owner,
+                self._lease_end(),
+            ),
+        )
+        if not begun:
+            raise RequestRefused(
+                409, "busy", "a turn is under way in this conversation: wait for its end", retry_after=1
+            )
+        return thread, bool(new)
 
     async def _thread_of(self, execute: Execute, new: list[Row], turn: AcceptedTurn) -> str:
         rows = new or await execute(
@@ -146,81 +146,97 @@ class Conversations:
 
     async def renew(self, turn: AcceptedTurn) -> bool:
         """Extend the lease; False when the turn was taken over, or its learner forgotten."""
-        async with self._database.transaction() as execute:
-            kept = await execute(
-                "UPDATE ace_runs SET lease_until = ? WHERE thread_id = ? AND run_id = ? AND owner = ? "
-                "RETURNING run_id",
-                (self._lease_end(), turn.thread_id, turn.run_id, self._owner),
-            )
+        kept = await self._database.execute(
+            "UPDATE ace_runs SET lease_until = ? WHERE thread_id = ? AND run_id = ? AND owner = ? "
+            "RETURNING run_id",
+            (self._lease_end(), turn.thread_id, turn.run_id, self._owner),
+        )
         return bool(kept)
 
     async def is_ours(self, run_id: str) -> bool:
         """Whether this server still has the turn: no other claimed it, and its learner was not forgotten."""
-        async with self._database.transaction() as execute:
-            found = await execute(
-                "SELECT 1 FROM ace_runs WHERE run_id = ? AND owner = ?", (run_id, self._owner)
-            )
+        found = await self._database.execute(
+            "SELECT 1 FROM ace_runs WHERE run_id = ? AND owner = ?", (run_id, self._owner)
+        )
         return bool(found)
 
-    async def finish(self, turn: AcceptedTurn, unsaved: UnsavedTurn | None = None) -> bool:
+    async def finish(
+        self, turn: AcceptedTurn, unsaved: UnsavedTurn | None = None, *, answered: bool = False
+    ) -> bool:
         """End the turn; return False if it was no longer this server's.
 
-        Checkpoints that it wrote after its learner was forgotten are deleted.
+        Of the conversation's checkpoints only the last one of an answered turn stays; none where its learner
+        was forgotten meanwhile.
         """
-        async with self._database.transaction() as execute:
-            ended = await execute(
-                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
-                (turn.thread_id, turn.run_id, self._owner),
+        return await self._database.transaction(partial(self._finish, turn, unsaved, answered))
+
+    async def _finish(
+        self, turn: AcceptedTurn, unsaved: UnsavedTurn | None, answered: bool, execute: Execute
+    ) -> bool:
+        ended = await execute(
+            "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
+            (turn.thread_id, turn.run_id, self._owner),
+        )
+        if ended and unsaved is not None:
+            await execute(
+                "INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) "
+                "ON CONFLICT (turn_id) DO NOTHING",
+                (unsaved.turn_id, unsaved.learner_id, unsaved.text),
             )
-            if ended and unsaved is not None:
-                await execute(
-                    "INSERT INTO ace_unsaved (turn_id, learner_id, unsaved_json) VALUES (?, ?, ?) "
-                    "ON CONFLICT (turn_id) DO NOTHING",
-                    (unsaved.turn_id, unsaved.learner_id, unsaved.text),
-                )
-            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+        known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
         if not known:
-            await self._database.delete_thread(turn.thread_id)
+            await self._delete_threads([turn.thread_id], execute)
+        elif ended and answered:
+            for statement, values in self._database.prunings(turn.thread_id, turn.run_id):
+                await execute(statement, values)
         return bool(ended)
 
     async def abandon(self, turn: AcceptedTurn) -> None:
         """End a turn that failed, and delete the conversation that it began: nothing was said in it."""
-        async with self._database.transaction() as execute:
-            ended = await execute(
-                "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
-                (turn.thread_id, turn.run_id, self._owner),
-            )
-            if ended and turn.known == "nothing":
-                await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
-            known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+        await self._database.transaction(partial(self._abandon, turn))
+
+    async def _abandon(self, turn: AcceptedTurn, execute: Execute) -> None:
+        ended = await execute(
+            "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? RETURNING run_id",
+            (turn.thread_id, turn.run_id, self._owner),
+        )
+        if ended and turn.known == "nothing":
+            await execute("DELETE FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
+        known = await execute("SELECT 1 FROM ace_conversations WHERE thread_id = ?", (turn.thread_id,))
         if not known:
-            await self._database.delete_thread(turn.thread_id)
+            await self._delete_threads([turn.thread_id], execute)
+
+    async def _delete_threads(self, threads: Sequence[str], execute: Execute) -> None:
+        for thread in threads:
+            for statement in self._database.thread_deletions:
+                await execute(statement, (thread,))
 
     async def release(self, turn: AcceptedTurn) -> None:
         """End the lease now, so that another server can claim the turn."""
-        async with self._database.transaction() as execute:
-            await execute(
-                "UPDATE ace_runs SET lease_until = 0, tries = tries - 1 "
-                "WHERE thread_id = ? AND run_id = ? AND owner = ?",
-                (turn.thread_id, turn.run_id, self._owner),
-            )
+        await self._database.execute(
+            "UPDATE ace_runs SET lease_until = 0, tries = tries - 1 "
+            "WHERE thread_id = ? AND run_id = ? AND owner = ?",
+            (turn.thread_id, turn.run_id, self._owner),
+        )
 
     async def claim_orphans(self, busy: Collection[str] = (), most: int = 16) -> list[AcceptedTurn]:
         """Claim turns whose lease has expired or whose process has ended.
 
         `busy` are the runs that this server works on; they are not claimed even if their lease has expired.
         """
+        return await self._database.transaction(partial(self._claim_orphans, busy, most))
+
+    async def _claim_orphans(self, busy: Collection[str], most: int, execute: Execute) -> list[AcceptedTurn]:
         taken: list[AcceptedTurn] = []
-        async with self._database.transaction() as execute:
-            for row, turn in await self._orphans(execute, busy):
-                if turn.tries <= MAX_CLAIMS and len(taken) < most:
-                    mine = await execute(
-                        "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
-                        "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
-                        "RETURNING run_id",
-                        (self._owner, self._lease_end(), *row[:2], *row[4:6]),
-                    )
-                    taken += [turn] if mine else []
+        for row, turn in await self._orphans(execute, busy):
+            if turn.tries <= MAX_CLAIMS and len(taken) < most:
+                mine = await execute(
+                    "UPDATE ace_runs SET owner = ?, lease_until = ?, tries = tries + 1 "
+                    "WHERE thread_id = ? AND run_id = ? AND owner = ? AND lease_until = ? "
+                    "RETURNING run_id",
+                    (self._owner, self._lease_end(), *row[:2], *row[4:6]),
+                )
+                taken += [turn] if mine else []
         return taken
 
     async def give_up(self, busy: Collection[str] = ()) -> list[GivenUpTurn]:
@@ -228,40 +244,39 @@ class Conversations:
 
         A turn that makes its server stop would otherwise stop one server after the other.
         """
+        return await self._database.transaction(partial(self._give_up, busy))
+
+    async def _give_up(self, busy: Collection[str], execute: Execute) -> list[GivenUpTurn]:
         given_up: list[GivenUpTurn] = []
         now = self._clock.now()
-        async with self._database.transaction() as execute:
-            for row, turn in await self._orphans(execute, busy):
-                if turn.tries > MAX_CLAIMS:
-                    mine = await execute(
-                        "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? "
-                        "AND lease_until = ? RETURNING run_id",
-                        (*row[:2], *row[4:6]),
-                    )
-                    ended = GivenUpTurn(
-                        turn.run_id, turn.conversation_id, turn.learner_id, _GIVEN_UP_REASON, now.isoformat()
-                    )
-                    given_up += [ended] if mine else []
-            for each in given_up:
-                await execute(
-                    "INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) "
-                    "VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
-                    (each.run_id, each.conversation_id, each.learner_id, each.reason, each.at),
+        for row, turn in await self._orphans(execute, busy):
+            if turn.tries > MAX_CLAIMS:
+                mine = await execute(
+                    "DELETE FROM ace_runs WHERE thread_id = ? AND run_id = ? AND owner = ? "
+                    "AND lease_until = ? RETURNING run_id",
+                    (*row[:2], *row[4:6]),
                 )
-            if given_up:
-                await execute(
-                    "DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_RETENTION).isoformat(),)
+                ended = GivenUpTurn(
+                    turn.run_id, turn.conversation_id, turn.learner_id, _GIVEN_UP_REASON, now.isoformat()
                 )
+                given_up += [ended] if mine else []
+        for each in given_up:
+            await execute(
+                "INSERT INTO ace_given_up (run_id, conversation_id, learner_id, reason, at) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
+                (each.run_id, each.conversation_id, each.learner_id, each.reason, each.at),
+            )
+        if given_up:
+            await execute("DELETE FROM ace_given_up WHERE at < ?", ((now - _GIVEN_UP_RETENTION).isoformat(),))
         return given_up
 
     async def given_up(self, learner_id: str) -> list[GivenUpTurn]:
         """Return a learner's turns that were given up, the oldest first."""
-        async with self._database.transaction() as execute:
-            rows = await execute(
-                "SELECT run_id, conversation_id, learner_id, reason, at FROM ace_given_up "
-                "WHERE learner_id = ? ORDER BY at, run_id",
-                (learner_id,),
-            )
+        rows = await self._database.execute(
+            "SELECT run_id, conversation_id, learner_id, reason, at FROM ace_given_up "
+            "WHERE learner_id = ? ORDER BY at, run_id",
+            (learner_id,),
+        )
         return [GivenUpTurn(*map(str, row)) for row in rows]
 
     async def _orphans(self, execute: Execute, busy: Collection[str]) -> list[tuple[Row, AcceptedTurn]]:
@@ -279,23 +294,22 @@ class Conversations:
 
     async def unsaved(self, most: int = 16) -> list[UnsavedTurn]:
         """Return what turns could not store, the oldest first."""
-        async with self._database.transaction() as execute:
-            rows = await execute("SELECT turn_id, learner_id, unsaved_json FROM ace_unsaved LIMIT ?", (most,))
+        rows = await self._database.execute(
+            "SELECT turn_id, learner_id, unsaved_json FROM ace_unsaved LIMIT ?", (most,)
+        )
         return [UnsavedTurn(str(row[0]), str(row[1]), str(row[2])) for row in rows]
 
     async def saved(self, turn_id: str) -> None:
         """Delete what a turn could not store: it is stored now, or never will be."""
-        async with self._database.transaction() as execute:
-            await execute("DELETE FROM ace_unsaved WHERE turn_id = ?", (turn_id,))
+        await self._database.execute("DELETE FROM ace_unsaved WHERE turn_id = ?", (turn_id,))
 
     async def of(self, learner_id: str) -> list[Conversation]:
         """Return a learner's conversations, the oldest first."""
-        async with self._database.transaction() as execute:
-            rows = await execute(
-                "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
-                "WHERE learner_id = ? ORDER BY created_at, id",
-                (learner_id,),
-            )
+        rows = await self._database.execute(
+            "SELECT id, thread_id, created_at, used_at, title FROM ace_conversations "
+            "WHERE learner_id = ? ORDER BY created_at, id",
+            (learner_id,),
+        )
         return [Conversation(*map(str, row)) for row in rows]
 
     async def forget(self, learner_id: str) -> int:
@@ -303,15 +317,17 @@ class Conversations:
 
         Turns under way lose their lease first, so that none of them is claimed again.
         """
-        async with self._database.transaction() as execute:
-            for statement in _DELETE_WORK:
-                await execute(statement, (learner_id,))
-        gone = await self.of(learner_id)
-        for each in gone:
-            await self._database.delete_thread(each.thread_id)
-        async with self._database.transaction() as execute:
-            await execute("DELETE FROM ace_conversations WHERE learner_id = ?", (learner_id,))
+        gone = await self._database.transaction(partial(self._forget, learner_id))
         await self._database.scrub()
+        return gone
+
+    async def _forget(self, learner_id: str, execute: Execute) -> int:
+        for statement in _DELETE_WORK:
+            await execute(statement, (learner_id,))
+        gone = await execute(
+            "DELETE FROM ace_conversations WHERE learner_id = ? RETURNING thread_id", (learner_id,)
+        )
+        await self._delete_threads([str(row[0]) for row in gone], execute)
         return len(gone)
 
     def _lease_end(self) -> float:

@@ -1,24 +1,31 @@
-"""Conversations in a SQLite file, on one connection that LangGraph's checkpointer shares."""
+"""Conversations in a SQLite file: one connection in one thread, which LangGraph's checkpointer shares.
+
+A transaction is one job of that thread, so it costs one change of threads, however many statements it has.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import LiteralString, cast
+from typing import Any, LiteralString, TypeVar, cast
 
-import aiosqlite
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import Checkpoint
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from ace_graph.errors import StoreUnavailable
-from ace_graph.server.conversations.database import Execute, Row
+from ace_graph.server.conversations.database import Row, Statement, Work
+from ace_graph.server.conversations.thread_saver import ThreadSaver
 
 __all__ = ["SQLiteDatabase", "open_sqlite"]
+
+R = TypeVar("R")
 
 _BUSY_TIMEOUT_MS = 10_000
 # Both are LangGraph's tables; our threads have one namespace.
@@ -40,70 +47,59 @@ async def open_sqlite(path: Path | None) -> SQLiteDatabase:
 
     Raises StoreUnavailable.
     """
+    thread = ThreadPoolExecutor(1, thread_name_prefix="ace-graph-conversations")
     try:
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        connection = await aiosqlite.connect(path or ":memory:")
+        saver = await asyncio.get_running_loop().run_in_executor(thread, _open, path)
     except (OSError, sqlite3.Error) as error:
+        thread.shutdown(wait=False)
         raise StoreUnavailable(f"conversations can't be kept in {path}: {error}") from error
+    return SQLiteDatabase(saver, thread)
+
+
+def _open(path: Path | None) -> SqliteSaver:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path or ":memory:", check_same_thread=False)
     try:
         for pragma in (f"busy_timeout={_BUSY_TIMEOUT_MS}", "secure_delete=ON", "synchronous=NORMAL"):
-            await connection.execute(f"PRAGMA {pragma}")
-        saver = AsyncSqliteSaver(connection)
-        await saver.setup()
-    except sqlite3.Error as error:
-        await connection.close()
-        raise StoreUnavailable(f"conversations can't be kept in {path}: {error}") from error
-    return SQLiteDatabase(connection, saver)
+            connection.execute(f"PRAGMA {pragma}")
+        saver = SqliteSaver(connection)
+        saver.setup()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return saver
 
 
 class SQLiteDatabase:
-    """See `database.Database`. The checkpointer's lock keeps its statements and ours apart."""
+    """See `database.Database`. Statements and checkpoints are jobs of one thread, one after the other.
+
+    A job whose caller is cancelled is done all the same: its transaction is whole.
+    """
 
     thread_deletions: Sequence[LiteralString] = (
         "DELETE FROM writes WHERE thread_id = ?",
         "DELETE FROM checkpoints WHERE thread_id = ?",
     )
 
-    def __init__(self, connection: aiosqlite.Connection, saver: AsyncSqliteSaver) -> None:
-        self._connection = connection
-        self.saver = saver
+    def __init__(self, saver: SqliteSaver, thread: ThreadPoolExecutor) -> None:
+        self._connection = saver.conn
+        self._thread = thread
+        self.saver = ThreadSaver(saver, self._run)
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncGenerator[Execute]:
-        """Run statements together, with the file's write lock held."""
-        connection = self._connection
+    async def transaction(self, work: Work[R]) -> R:
+        """Run `work` with the file's write lock held."""
+        with self.translated():
+            return await self._run(partial(_transact, self._connection, work))
 
-        async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
-            # One call to the connection's thread; a cursor would take three.
-            return cast("list[Row]", list(await connection.execute_fetchall(statement, tuple(values))))
+    async def execute(self, statement: LiteralString, values: Sequence[object]) -> list[Row]:
+        """Run one statement."""
+        return await self.transaction(lambda execute: execute(statement, values))
 
-        async with self.saver.lock:
-            try:
-                await self._begin()
-                yield execute
-                await connection.commit()
-            except BaseException as error:
-                # Runs after whatever a cancelled call still does in the connection's thread.
-                await connection.rollback()
-                if isinstance(error, sqlite3.Error):
-                    raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
-                raise
-
-    def schema_change(self) -> AbstractAsyncContextManager[Execute]:
+    async def schema_change(self, work: Work[R]) -> R:
         """Run statements that change tables: a transaction holds the file's write lock anyway."""
-        return self.transaction()
-
-    async def _begin(self) -> None:
-        try:
-            await self._connection.execute_fetchall("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            if not self._connection.in_transaction:
-                raise
-            # A cancelled checkpoint was written all the same and left its transaction open.
-            await self._connection.rollback()
-            await self._connection.execute_fetchall("BEGIN IMMEDIATE")
+        return await self.transaction(work)
 
     @contextmanager
     def translated(self) -> Generator[None]:
@@ -113,45 +109,63 @@ class SQLiteDatabase:
         except sqlite3.Error as error:
             raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
 
-    async def delete_thread(self, thread_id: str) -> None:
-        """Delete all checkpoints of a thread."""
-        with self.translated():
-            await self.saver.adelete_thread(thread_id)
-
     async def messages(self, thread_id: str) -> list[AnyMessage]:
         """Return the messages of a thread's newest checkpoint."""
-        async with self.saver.lock:
-            with self.translated():
-                rows = list(await self._connection.execute_fetchall(_NEWEST, (thread_id,)))
+        rows = await self.execute(_NEWEST, (thread_id,))
         if not rows:
             return []
-        kept = await asyncio.to_thread(self.saver.serde.loads_typed, tuple(rows[0]))
+        kind, value = cast("tuple[str, bytes]", rows[0])
+        kept = await asyncio.to_thread(self.saver.serde.loads_typed, (kind, value))
         return cast("list[AnyMessage]", cast("Checkpoint", kept)["channel_values"].get("messages", []))
 
-    async def prune(self, thread_id: str, run_id: str) -> None:
-        """Delete all checkpoints of a thread but the last one of a run."""
-        values = (thread_id, thread_id, run_id)
-        async with self.transaction() as execute:
-            for statement in _PRUNE:
-                await execute(statement, values)
+    def prunings(self, thread_id: str, run_id: str) -> Sequence[Statement]:
+        """Return the statements that delete all checkpoints of a thread but the last one of a run."""
+        return [(statement, (thread_id, thread_id, run_id)) for statement in _PRUNE]
 
     async def size(self) -> int:
         """Return the bytes of the file, without its log."""
-        async with self.saver.lock:
-            try:
-                (row,) = await self._connection.execute_fetchall(
-                    "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-                )
-            except sqlite3.Error as error:
-                raise StoreUnavailable(f"conversations can't be read or written: {error}") from error
-        return int(row[0])
+        ((size,),) = await self.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", ()
+        )
+        return int(cast("int", size))
 
     async def scrub(self) -> None:
         """Empty the write-ahead log, in which deleted rows can still be read."""
-        async with self.saver.lock:
-            with suppress(sqlite3.OperationalError):  # another process reads: the log is overwritten later
-                await self._connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+        with suppress(sqlite3.OperationalError):  # another process reads: the log is overwritten later
+            await self._run(lambda: self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     async def close(self) -> None:
-        """Close the connection."""
-        await self._connection.close()
+        """Close the connection when the jobs under way have ended."""
+        await self._run(self._connection.close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, job: Callable[[], R]) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+
+
+def _transact(connection: sqlite3.Connection, work: Work[R]) -> R:
+    """Run `work` in a transaction, in the connection's thread."""
+
+    async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
+        return connection.execute(statement, tuple(values)).fetchall()
+
+    if connection.in_transaction:  # a checkpoint whose end failed, as on a full disk, has left it open
+        connection.rollback()
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        result = _result_of(work(execute))
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    return result
+
+
+def _result_of(work: Coroutine[Any, Any, R]) -> R:  # Any: asyncio's own
+    """Return what a coroutine returns that waits for nothing: its statements run within the call."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return cast("R", end.value)
+    work.close()
+    raise TypeError("a transaction awaits its statements and nothing else")

@@ -290,8 +290,7 @@ class Turns:
         """
         try:
             await trim_history(self._graph, turn, output, self._limits.messages)
-            await self._conversations.database.prune(turn.thread_id, turn.run_id)
-            ours = await self._conversations.finish(turn, unsaved_of(turn, output))
+            ours = await self._conversations.finish(turn, unsaved_of(turn, output), answered=True)
             learned = output.get("learning")
             forgotten = not ours and learned and await self._undo_if_forgotten(turn, learned["turn_id"])
         except Exception as error:
