@@ -13,7 +13,7 @@ from typing import cast
 
 from ace_graph.errors import RequestRefused
 from ace_graph.server.clock import Clock
-from ace_graph.server.conversations.database import Database
+from ace_graph.server.conversations.database import Database, Execute, Row
 
 __all__ = ["KEPT_FOR", "KeyedRequest", "Replies", "StoredReply"]
 
@@ -54,9 +54,10 @@ class Replies:
         """
         now = self._clock.now()
         at, lost = now.isoformat(), (now - _LOST_AFTER).isoformat()
-        async with self._database.transaction() as execute:
+
+        async def note(execute: Execute) -> list[Row]:
             await execute("DELETE FROM ace_replies WHERE at < ?", ((now - KEPT_FOR).isoformat(),))
-            rows = await execute(
+            return await execute(
                 "INSERT INTO ace_replies (learner_id, idempotency_key, request, at) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (learner_id, idempotency_key) DO UPDATE SET at = CASE "
                 "WHEN ace_replies.status IS NULL AND ace_replies.request = excluded.request "
@@ -64,7 +65,8 @@ class Replies:
                 "RETURNING request, at, status, headers_json, body",
                 (asked.learner_id, asked.key, asked.request, at, lost),
             )
-        request, begun, status, headers, body = rows[0]
+
+        ((request, begun, status, headers, body),) = await self._database.transaction(note)
         if request != asked.request:
             raise RequestRefused(409, "key_used", "this Idempotency-Key was used for another request")
         if status is not None:
@@ -76,24 +78,16 @@ class Replies:
 
     async def keep(self, asked: KeyedRequest, reply: StoredReply) -> None:
         """Store the reply, unless the learner was forgotten meanwhile."""
-        async with self._database.transaction() as execute:
-            await execute(
-                "UPDATE ace_replies SET status = ?, headers_json = ?, body = ? "
-                "WHERE learner_id = ? AND idempotency_key = ? AND request = ?",
-                (
-                    reply.status,
-                    json.dumps(reply.headers),
-                    reply.body,
-                    asked.learner_id,
-                    asked.key,
-                    asked.request,
-                ),
-            )
+        headers = json.dumps(reply.headers)
+        await self._database.execute(
+            "UPDATE ace_replies SET status = ?, headers_json = ?, body = ? "
+            "WHERE learner_id = ? AND idempotency_key = ? AND request = ?",
+            (reply.status, headers, reply.body, asked.learner_id, asked.key, asked.request),
+        )
 
     async def drop(self, asked: KeyedRequest) -> None:
         """Forget a request that was refused, so that it can be made again."""
-        async with self._database.transaction() as execute:
-            await execute(
-                "DELETE FROM ace_replies WHERE learner_id = ? AND idempotency_key = ? AND status IS NULL",
-                (asked.learner_id, asked.key),
-            )
+        await self._database.execute(
+            "DELETE FROM ace_replies WHERE learner_id = ? AND idempotency_key = ? AND status IS NULL",
+            (asked.learner_id, asked.key),
+        )
