@@ -19,6 +19,7 @@
     │   ├── StoreUnavailable           the server is down, the disk is full, the file is read-only
     │   ├── StoreAuthError             the user name or password is wrong
     │   ├── CorruptPayload             what is stored can't be read; it is left as it is
+    │   │   └── IncompleteState        a part of a memory is missing, or is of another history
     │   ├── NewerFormat                it was written by a newer version; it is left as it is
     │   ├── LearnerForgotten           the learner was forgotten since the turn began
     │   ├── CommitContention           other writers always won; the commit can be made again
@@ -59,6 +60,7 @@ __all__ = [
     "EnvironmentFailed",
     "FormatError",
     "HistoryTooShort",
+    "IncompleteState",
     "InvalidContext",
     "InvalidGrant",
     "InvalidMessage",
@@ -171,6 +173,10 @@ class StoreAuthError(StoreError):
 
 class CorruptPayload(StoreError):
     """The stored payload can't be read."""
+
+
+class IncompleteState(CorruptPayload):
+    """A part of a stored memory is missing or damaged, or belongs to another history."""
 
 
 class NewerFormat(StoreError):

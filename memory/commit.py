@@ -8,7 +8,7 @@ lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import Literal
@@ -19,11 +19,12 @@ from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.delta.effect import Cleared, Effect, Report, Rewound, apply
 from ace_graph.memory.delta.operations import Add, Delta, Update
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.delta.stamps import Touches, mark_after
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.snapshot import Access, Snapshot, Version, touch
+from ace_graph.memory.snapshot import Access, Snapshot, Version, touch, touches_of
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
@@ -65,11 +66,18 @@ class Commit:
 
 @dataclass(frozen=True)
 class CommitPlan:
-    """What to write: the effect, the state after it, and the work that it makes due."""
+    """What to write: the effect, the state after it, and the work that it makes due.
+
+    `parent` is the version that it was made from, `parent_mark` the mark of the access part there. `touches`
+    is None where the access part starts anew.
+    """
 
     effect: Effect
     snapshot: Snapshot
     content_changed: bool
+    parent: Version
+    parent_mark: str = ""
+    touches: Touches | None = None
     scheduled: Pending | None = None
 
     def effects_kept(self, policy: Policy) -> int:
@@ -196,7 +204,10 @@ def plan(
     changed = bool(effect.changes)
     playbook = apply(current.playbook, effect)
     today = delta.now.astimezone(UTC).date()
-    access = touched(current.access, effect, record, _verdicts_of(delta, playbook), on=today)
+    before = current.access
+    access = touched(before, effect, record, _verdicts_of(delta, playbook), on=today)
+    access = replace(access, mark=mark_after(before.mark, effect.op_id))
+    moved = None if effect.access_reset else _touches(before, effect, today)
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
@@ -204,7 +215,12 @@ def plan(
         etag=new_token() if changed or not old.etag else old.etag,
         label=_label_after(old, effect, kept=delta.keeps_label),
     )
-    return CommitPlan(effect, Snapshot(playbook, access, version), changed)
+    return CommitPlan(effect, Snapshot(playbook, access, version), changed, old, before.mark, moved)
+
+
+def _touches(access: Access, effect: Effect, on: date) -> Touches:
+    changed = bool(effect.changes)
+    return touches_of(access, effect.touched, effect.gone, effect.restamped, content_changed=changed, on=on)
 
 
 def _label_after(old: Version, effect: Effect, *, kept: bool) -> Label:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -142,13 +142,18 @@ class Playbook:
         """Content hash -> sorted ids of the bullets that have it."""
         return _rehashed({}, (), self.entries.values())
 
-    def inherit(self, parent: Playbook) -> None:
-        """Derive the index and the hash table from `parent`'s, where it has them, instead of from nothing."""
+    def inherit(self, parent: Playbook, changed: Collection[str] | None = None) -> None:
+        """Derive the index and the hash table from `parent`'s, where it has them, instead of from nothing.
+
+        `changed` names all bullets that may differ; None: any may.
+        """
         derived = vars(parent).keys() & {"index", "hashes"}
         if not derived:
             return
-        removed = [old for key, old in parent.entries.items() if self.entries.get(key) is not old]
-        added = [new for key, new in self.entries.items() if parent.entries.get(key) is not new]
+        ids = {**parent.entries, **self.entries} if changed is None else changed
+        pairs = [(parent.entries.get(key), self.entries.get(key)) for key in ids]
+        removed = [old for old, new in pairs if old is not None and old is not new]
+        added = [new for old, new in pairs if new is not None and old is not new]
         if "index" in derived:
             vars(self)["index"] = parent.index.changed(removed, added)
         if "hashes" in derived:

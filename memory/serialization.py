@@ -37,6 +37,7 @@ __all__ = [
     "load_playbook",
     "load_record",
     "load_report",
+    "read_stored",
 ]
 
 
@@ -167,7 +168,7 @@ def load_playbook(text: str | None, known: Playbook | None = None) -> Playbook:
     """
     if text is None:
         return Playbook()
-    stored = _read(_StoredPlaybook, text, "playbook")
+    stored = read_stored(_StoredPlaybook, text, "playbook")
     current = stored.format >= _EXAMPLES_SINCE["playbook"]
     bullets = stored.bullets if current else map(_with_examples, stored.bullets)
     entries = {bullet.id: bullet for bullet in bullets}
@@ -214,7 +215,7 @@ def load_access(text: str | None) -> Access:
     """
     if text is None:
         return Access()
-    stored = _read(_StoredAccess, text, "access part")
+    stored = read_stored(_StoredAccess, text, "access part")
     stamps = MappingProxyType(stored.stamps)
     earlier = MappingProxyType(stored.earlier)
     turns, days = tuple(stored.recent_turns), tuple(stored.days)
@@ -244,7 +245,7 @@ def dump_effect(effect: Effect) -> str:
 
 def load_effect(text: str) -> Effect:
     """Return the effect. Raises NewerFormat, CorruptPayload."""
-    effect = _read(Effect, text, "history entry")
+    effect = read_stored(Effect, text, "history entry")
     if effect.format >= _EXAMPLES_SINCE["effect"]:
         return effect
     return effect.model_copy(update={"changes": tuple(map(_changed_with_examples, effect.changes))})
@@ -274,7 +275,7 @@ def load_record(text: str) -> TurnRecord:
         whole = unfold_repeats(text)
     except (ValueError, LookupError, TypeError) as error:
         raise CorruptPayload(_broken("turn record", f"steps: {error}")) from error
-    return _read(TurnRecord, whole, "turn record")
+    return read_stored(TurnRecord, whole, "turn record")
 
 
 def dump_report(report: Report) -> str:
@@ -284,14 +285,18 @@ def dump_report(report: Report) -> str:
 
 def load_report(text: str) -> Report:
     """Return the report. Raises CorruptPayload."""
-    return _read(Report, text, "report")
+    return read_stored(Report, text, "report")
 
 
-def _read(model: type[M], text: str, what: str) -> M:
+def read_stored(model: type[M], text: str, what: str, newest: int | None = None) -> M:
+    """Return the value that a stored text holds; `newest` is the newest format of such texts.
+
+    Raises NewerFormat, CorruptPayload.
+    """
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        known = _newest_format(model)
+        known = newest or _newest_format(model)
         newer = _newer_format(text, known)
         if newer is not None:
             raise NewerFormat(

@@ -19,7 +19,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.catalogue.label import Label
-from ace_graph.memory.delta.uses import Uses, differences, restore_stamps
+from ace_graph.memory.delta.stamps import Stamps, Touches, after_touches, moved_stamps
+from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.trust import Trial, counted, pooled
@@ -32,13 +33,12 @@ __all__ = [
     "ConsolidationNote",
     "Snapshot",
     "Version",
-    "stamps_after",
     "touch",
+    "touches_of",
 ]
 
 
 RECENT_TURNS_KEPT = 20
-DAYS_KEPT = 1_000
 
 
 class ConsolidationNote(NamedTuple):
@@ -59,6 +59,7 @@ class Access:
     `days` holds the first clock value of each day (UTC) with a commit, oldest first, at most 1,000.
     `usage` counts the turns by the playbook that they were shown bullets of, `analyzed` the trajectories that
     were reflected on. `consolidation` says when the memory is consolidated next (consolidation/schedule.py).
+    `mark` names the commits that led here (`mark_after`); two access parts may be equal with other marks.
     """
 
     access_clock: int = 0
@@ -70,6 +71,12 @@ class Access:
     usage: Mapping[str, Usage] = field(default_factory=lambda: MappingProxyType({}))
     analyzed: int = 0
     consolidation: ConsolidationNote = ConsolidationNote()  # noqa: RUF009  a named tuple
+    mark: str = field(default="", compare=False)
+
+    @property
+    def grown(self) -> Stamps:
+        """The parts that grow with the memory."""
+        return Stamps(self.stamps, self.earlier, self.days)
 
     @property
     def own_usage(self) -> Usage:
@@ -111,7 +118,8 @@ def touch(
     """
     if reset:
         return Access(consolidation=access.consolidation._replace(next_id=0))
-    clock, stamps = stamps_after(access, ids, gone, restamped)
+    moved = touches_of(access, ids, gone, restamped, content_changed=content_changed, on=on)
+    grown = after_touches(access.grown, (moved,))
     known = tuple(_judged(turn, verdicts) for turn in access.recent_turns)
     turns = _with_turn(known, record)
     changed = _changed(access.recent_turns, (*known, *turns[-1:]) if record else known)
@@ -120,32 +128,36 @@ def touch(
     before = {turn.turn_id for turn in turns if turn.analyzed}
     count = access.analyzed + len(set(analyzed) - before)
     turns = tuple(_marked(turn, analyzed) for turn in turns)
-    earlier = {} if content_changed else {**differences(access.stamps, stamps), **access.earlier}
-    days = _with_day(access.days, clock, on)
-    stamped, moved = MappingProxyType(stamps), MappingProxyType(earlier)
-    return Access(clock, stamped, turns, trial, moved, days, usage, count, access.consolidation)
+    return Access(
+        moved.clock,
+        grown.stamps,
+        turns,
+        trial,
+        grown.earlier,
+        grown.days,
+        usage,
+        count,
+        access.consolidation,
+        access.mark,
+    )
 
 
-def stamps_after(
-    access: Access, ids: Iterable[str], gone: Iterable[str], restamped: Uses | None = None
-) -> tuple[int, dict[str, int]]:
-    """Return the clock and the stamps after one commit; the clock never goes back here."""
-    clock = max(access.access_clock, restamped.clock if restamped else 0) + 1
-    stamps = {**access.stamps, **dict.fromkeys(ids, clock)}
-    if restamped:
-        restore_stamps(stamps, restamped.stamps)
-    for bullet_id in gone:
-        stamps.pop(bullet_id, None)
-    return clock, stamps
+def touches_of(
+    access: Access,
+    ids: Iterable[str],
+    gone: Iterable[str],
+    restamped: Uses | None,
+    *,
+    content_changed: bool,
+    on: date | None,
+) -> Touches:
+    """Return what a commit moves in the access part; see `touch`. Not for one that resets it.
 
-
-def _with_day(
-    days: tuple[tuple[int, date], ...], clock: int, on: date | None
-) -> tuple[tuple[int, date], ...]:
-    """The days, with `on` at this clock value if it is after the last day; clocks of machines may differ."""
-    if on is None or (days and on <= days[-1][1]):
-        return days
-    return (*days, (clock, on))[-DAYS_KEPT:]
+    A day counts if it is after the last one; clocks of machines may differ.
+    """
+    clock, moved = moved_stamps(access.access_clock, access.stamps, ids, gone, restamped)
+    is_new = on is not None and not (access.days and on <= access.days[-1][1])
+    return Touches(clock=clock, moved=moved, content_changed=content_changed, day=on if is_new else None)
 
 
 def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict]) -> RecentTurn:

@@ -13,6 +13,7 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.delta.copies import copied
 from ace_graph.memory.delta.effect import (
     ABSORBED,
     Archived,
@@ -94,7 +95,7 @@ class Draft:
         self.now = now
         self.unknown = unknown
         self.apart = apart
-        self.entries: dict[str, Bullet] = dict(snapshot.playbook.entries)
+        self.entries: dict[str, Bullet] = copied(snapshot.playbook.entries)
         self._new = _NewBullets()
         self.changes: list[Change] = []
         self.touched: dict[str, None] = {}
@@ -107,8 +108,8 @@ class Draft:
         self._next_id = snapshot.playbook.next_id
         self._first_free = snapshot.playbook.next_id
         self._granted: set[str] = set()
-        self._aliases: dict[str, str] = dict(snapshot.playbook.aliases)
-        self._tombstones: dict[str, str] = dict(snapshot.playbook.tombstones)
+        self._aliases: dict[str, str] = copied(snapshot.playbook.aliases)
+        self._tombstones: dict[str, str] = copied(snapshot.playbook.tombstones)
         self._refs: dict[str, str] = {}
         self._lists: dict[str, dict[str, None]] = {}
         self._pairs: dict[str, list[Merged]] = {"merged": [], "superseded": []}

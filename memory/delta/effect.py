@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import Bullet, Moment
+from ace_graph.memory.delta.copies import copied
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, TurnVotes, Vote
@@ -37,6 +38,8 @@ __all__ = [
 
 REFLECTIONS_KEPT = 3
 VOTES_KEPT = 200
+"""Both act when effects are folded, so they belong to format 3 of effects: stored playbooks are folded again
+at each load. Another number needs a new format, and the old number for effects of the old ones."""
 
 ArchiveReason = Literal["removed", "harmful", "pruned", "merged", "consolidated", "superseded", "reset"]
 ABSORBED: tuple[ArchiveReason, ...] = ("merged", "consolidated")
@@ -247,13 +250,13 @@ class _Fold:
 
     def __init__(self, playbook: Playbook) -> None:
         self.playbook = playbook
-        self.entries = dict(playbook.entries)
+        self.entries = copied(playbook.entries)
         self.next_id = playbook.next_id
-        self.aliases = dict(playbook.aliases)
-        self.tombstones = dict(playbook.tombstones)
+        self.aliases = copied(playbook.aliases)
+        self.tombstones = copied(playbook.tombstones)
         self.reflections = playbook.reflections
-        self.votes: dict[str, TurnVotes] = dict(playbook.votes)
-        self.base_votes = dict(playbook.base_votes)
+        self.votes: dict[str, TurnVotes] = copied(playbook.votes)
+        self.base_votes = copied(playbook.base_votes)
         self.consolidations = playbook.consolidations
 
     def apply(self, change: Change) -> None:
@@ -337,7 +340,7 @@ def moved_last(entries: dict[str, Bullet], place: int) -> dict[str, Bullet]:
 
 
 def apply(playbook: Playbook, *effects: Effect) -> Playbook:
-    """Return the playbook after the effects. The index and the hash table, where built, are updated."""
+    """Return the playbook after the effects, in one copy. Where built, index and hash table are updated."""
     changes = [change for effect in effects for change in effect.changes]
     if not changes:
         return playbook
@@ -345,5 +348,9 @@ def apply(playbook: Playbook, *effects: Effect) -> Playbook:
     for change in changes:
         folding.apply(change)
     result = folding.result()
-    result.inherit(playbook)
+    changed = dict.fromkeys(
+        change.bullet.id for change in changes if isinstance(change, Put | Archived | Revived)
+    )
+    rewound = any(isinstance(change, Rewound) for change in changes)
+    result.inherit(playbook, None if rewound else changed)
     return result

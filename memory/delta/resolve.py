@@ -45,13 +45,14 @@ from ace_graph.memory.delta.operations import (
 from ace_graph.memory.delta.replace import reset, rollback
 from ace_graph.memory.delta.rescreen import rescreen
 from ace_graph.memory.delta.screening import bounded_reason, checked_text, screened_again
+from ace_graph.memory.delta.stamps import moved_stamps
 from ace_graph.memory.delta.turn_limits import TurnLimits
 from ace_graph.memory.delta.undo import undo
-from ace_graph.memory.delta.uses import Uses, differences
+from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.delta.votes import VoteLedger, setbacks_after
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import is_screen_reason, screen
-from ace_graph.memory.snapshot import Access, Snapshot, stamps_after
+from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.text import clean_line
 
 __all__ = ["resolve"]
@@ -104,8 +105,9 @@ def _reversible(effect: Effect, access: Access) -> Effect:
     if effect.access_reset:
         before = dict(access.stamps)
     else:
-        _, after = stamps_after(access, effect.touched, effect.gone, effect.restamped)
-        before = differences(access.stamps, after)
+        clock, stamps = access.access_clock, access.stamps
+        _, changed = moved_stamps(clock, stamps, effect.touched, effect.gone, effect.restamped)
+        before = {key: stamps.get(key, 0) for key in changed}
     moved = {"before": Uses(clock=access.access_clock, stamps=before), "earlier": dict(access.earlier)}
     return effect.model_copy(update=moved)
 

@@ -13,8 +13,7 @@ from tests.cli.commands import Commands
 def test_unreadable_memory_is_an_error_or_left_out_on_request(ace: Commands, backend: Backend) -> None:
     backend.ask(LEARNED)
     with closing(sqlite3.connect(ace.database)) as connection, connection:
-        connection.execute("UPDATE ace_playbooks SET memory_json = '{broken'")
-        connection.execute("UPDATE ace_learners SET etag = 'another'")
+        connection.execute("UPDATE ace_deltas SET effect_json = '{broken'")
     before = stored(ace)
     refused = backend.send(payload("Call me Bob."))
     assert refused.code == 1

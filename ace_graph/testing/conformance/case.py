@@ -22,6 +22,7 @@ VERBS = (
     "concurrency",
     "idempotency",
     "history",
+    "folding",
     "rollback",
     "turns",
     "forget",
@@ -70,11 +71,11 @@ class DamageableSubject(Subject, Protocol):
     """A subject with direct access to the stored content, which the verb damage needs."""
 
     async def read_content(self, learner_id: str) -> str | None:
-        """Return the learner's content exactly as it is stored, None for an absent learner."""
+        """Return the base of the learner's content exactly as it is stored, None for an absent learner."""
         ...
 
     async def write_content(self, learner_id: str, text: str) -> None:
-        """Replace the stored content of an existing learner by `text`, and nothing else."""
+        """Store `text` as the base of an existing learner's present content, with its checksum."""
         ...
 
 

@@ -15,17 +15,19 @@ from ace_graph.memory.catalogue.label import stored_label
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.serialization import dump_playbook, load_effect
+from ace_graph.memory.serialization import load_effect
 from ace_graph.memory.sharing.asked import Asked, not_found
 from ace_graph.memory.sharing.grant import Grant
 from ace_graph.memory.sharing.proposal import Proposal
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores.base_and_tail import base_checksum
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.records import ENTRY_COLUMNS, VERSION_COLUMNS, entry_of, stored_version_of
-from ace_graph.memory.stores.sqlite.rows import read_base, read_head, read_snapshot
 from ace_graph.memory.stores.sqlite.sharing import add_grants, add_proposal, list_shared_ids, read_grants
+from ace_graph.memory.stores.sqlite.state import drop_effects, read_base, read_head, read_snapshot
 from ace_graph.memory.stores.sqlite.tables import Tables
+from ace_graph.memory.stores.stored_form import dump_base
 
 __all__ = [
     "add_entry",
@@ -226,20 +228,36 @@ def keep_contents(tables: Tables, key: str, base: int, contents: Mapping[int, Pl
     head = read_head(tables, key)
     if not head.marks.base <= base <= head.version.n:
         return
-    for n in _kept(tables, key) - contents.keys():
-        tables.execute("DELETE FROM ace_bases WHERE user_id = ? AND version = ?", (key, n))
-    tables.executemany(
-        "INSERT INTO ace_bases (user_id, version, memory_json) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        [(key, n, dump_playbook(content)) for n, content in contents.items()],
-    )
+    of_state = max(head.base_n, base)
+    held = _kept(tables, key)
+    for n in held - contents.keys() - {of_state}:
+        tables.execute("DELETE FROM ace_base_contents WHERE user_id = ? AND version = ?", (key, n))
+    for n in contents.keys() - held:
+        _add_base(tables, key, n, dump_base(contents[n]))
+    drop_effects(tables, key, base)
     tables.execute(
-        "UPDATE ace_deltas SET effect_json = NULL WHERE user_id = ? AND version <= ? AND content_changed",
-        (key, base),
+        "UPDATE ace_learners SET base_version = ?2, next_base_version = NULL, content_base = ?3, "
+        "base_bytes = coalesce((SELECT length(CAST(memory_json AS BLOB)) FROM ace_base_contents "
+        "WHERE user_id = ?1 AND version = ?3), 0), "
+        "effects_bytes = (SELECT coalesce(sum(effect_bytes), 0) FROM ace_deltas "
+        "WHERE user_id = ?1 AND content_changed AND version > ?3) WHERE user_id = ?1",
+        (key, base, of_state),
     )
+
+
+def _add_base(tables: Tables, key: str, n: int, text: str) -> None:
+    """Store the content of a version; versions of before the etags of effects were stored have none."""
+    row = tables.execute(
+        "SELECT coalesce(etag, '') FROM ace_deltas WHERE user_id = ? AND version = ? AND content_changed",
+        (key, n),
+    ).fetchone()
+    etag = "" if row is None else row[0]
     tables.execute(
-        "UPDATE ace_learners SET base_version = ?, next_base_version = NULL WHERE user_id = ?", (base, key)
+        "INSERT INTO ace_base_contents (user_id, version, etag, checksum, memory_json) "
+        "VALUES (?, ?, ?, ?, ?)",
+        (key, n, etag, base_checksum(n, etag, text), text),
     )
 
 
 def _kept(tables: Tables, key: str) -> set[int]:
-    return {n for (n,) in tables.execute("SELECT version FROM ace_bases WHERE user_id = ?", (key,))}
+    return {n for (n,) in tables.execute("SELECT version FROM ace_base_contents WHERE user_id = ?", (key,))}

@@ -12,10 +12,11 @@ from ace_graph.memory.retention import Cleaned, named_turns
 from ace_graph.memory.serialization import dump_record
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
+from ace_graph.memory.stores.base_and_tail import StateHead
 from ace_graph.memory.stores.cleaning_batch import Batch, OldTurn, cleaned, next_part, with_fate
 from ace_graph.memory.stores.records import summary_of
 from ace_graph.memory.stores.sqlite.connection import writing
-from ace_graph.memory.stores.sqlite.rows import Head, read_head, read_snapshot
+from ace_graph.memory.stores.sqlite.state import read_head, read_snapshot
 from ace_graph.memory.stores.sqlite.tables import Tables
 from ace_graph.memory.trajectory import without_steps
 
@@ -57,8 +58,7 @@ def clean_batch(tables: Tables, batch: Batch) -> Cleaned:
         if batch.place.part == "deltas":
             done = _delete_deltas(tables, batch, head)
         else:
-            same = (known.version, known.access.access_clock) == (head.version, head.access_clock)
-            snapshot = known if same else _snapshot_for(tables, batch)
+            snapshot = known if head.is_of(known) else _snapshot_for(tables, batch)
             old = _old_turns(tables, batch, snapshot)
             _delete_or_empty(tables, batch, old)
             done = cleaned(batch, old)
@@ -120,7 +120,7 @@ def _delete_or_empty(tables: Tables, batch: Batch, old: list[OldTurn]) -> None:
     tables.executemany("UPDATE ace_turns SET has_steps = 0 WHERE seq = ?", none)
 
 
-def _delete_deltas(tables: Tables, batch: Batch, head: Head) -> Cleaned:
+def _delete_deltas(tables: Tables, batch: Batch, head: StateHead) -> Cleaned:
     statement = (
         "DELETE FROM ace_deltas WHERE seq IN "  # noqa: S608  constants
         f"(SELECT seq {_OLD_DELTAS} ORDER BY version, seq LIMIT :most)"

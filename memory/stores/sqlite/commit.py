@@ -11,14 +11,15 @@ from ace_graph.memory.commit import (
     check_age,
     check_expected,
     check_not_forgotten,
-    is_current,
 )
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
+from ace_graph.memory.stores.base_and_tail import StateHead
 from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.sqlite.catalogue import (
     add_entry,
     check_right,
@@ -29,18 +30,14 @@ from ace_graph.memory.stores.sqlite.catalogue import (
 from ace_graph.memory.stores.sqlite.connection import writing
 from ace_graph.memory.stores.sqlite.pending import amend_turn, check_claimed, read_items, write_pending
 from ace_graph.memory.stores.sqlite.rows import (
-    Head,
-    SerializedPlan,
     delete_learner,
-    read_head,
     read_history,
     read_report,
-    read_snapshot,
     read_turns,
     unknown_turns,
-    write,
 )
 from ace_graph.memory.stores.sqlite.sharing import add_grants, delete_sharing, forget_member, read_sharing
+from ace_graph.memory.stores.sqlite.state import read_head, read_snapshot, write
 from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = ["delete_all", "read_export", "write_commit"]
@@ -56,7 +53,10 @@ def write_commit(tables: Tables, request: CommitRequest, start: Snapshot) -> Com
     """
     learner, delta = request.learner, request.delta
     looked_up = request.asked is not None or bool(request.references(start))
-    planned = None if looked_up else SerializedPlan(request.plan(start), request.new_turn)
+    planned = None
+    if not looked_up:
+        planned = _serialized(request, start)
+        planned.prepare(read_head(tables, learner))
     with writing(tables.connection):
         if request.asked is not None:
             check_right(tables, request.asked, Right.WRITE)
@@ -69,14 +69,14 @@ def write_commit(tables: Tables, request: CommitRequest, start: Snapshot) -> Com
             check_not_forgotten(request.base.version, head.version)
             newest = read_snapshot(tables, learner, start)
             unknown = _unknown(tables, request, newest)
-            planned = SerializedPlan(request.plan(newest, unknown), request.new_turn)
+            planned = _serialized(request, newest, unknown)
         if isinstance(request.pending, PendingItem):
             check_claimed(tables, learner, request.pending)  # a stored item was never applied
         else:
             check_age(begun_at(delta, request.new_turn), head.keys_from)
         if isinstance(request.record, Amend):
             amend_turn(tables, learner, request.record)
-        write(tables, learner, planned, head.marks, planned.plan.effects_kept(request.policy))
+        write(tables, learner, planned, head)
         for work in (request.pending, planned.plan.scheduled):
             write_pending(tables, learner, work, delta.now)
         if request.entry is not None:
@@ -94,12 +94,19 @@ def _unknown(tables: Tables, request: CommitRequest, current: Snapshot) -> froze
     return unknown_turns(tables.of("learners"), (entry and entry.owner) or "", named)
 
 
-def _is_current(base: Snapshot, start: Snapshot, head: Head) -> bool:
+def _serialized(
+    request: CommitRequest, current: Snapshot, unknown: frozenset[str] = frozenset()
+) -> SerializedPlan:
+    plan = request.plan(current, unknown)
+    return SerializedPlan(plan, request.new_turn, plan.effects_kept(request.policy))
+
+
+def _is_current(base: Snapshot, start: Snapshot, head: StateHead) -> bool:
     """Whether a plan from `start` may be written onto `head`. Raises LearnerForgotten."""
     if base.absent and start.version.epoch != head.version.epoch:
         return False  # the learner that the queue knew was forgotten; this caller creates a new one
-    clock = start.access.access_clock
-    return is_current(start.version, head.version, base_clock=clock, clock=head.access_clock)
+    check_not_forgotten(start.version, head.version)
+    return head.is_of(start)
 
 
 def delete_all(

@@ -8,9 +8,12 @@ of the tables is a new one.
 from __future__ import annotations
 
 import sqlite3
+from secrets import token_hex
 
 from ace_graph.errors import NewerFormat
+from ace_graph.memory.stores.base_and_tail import base_checksum, stamps_checksum
 from ace_graph.memory.stores.namespaces import of_playbooks
+from ace_graph.memory.stores.stored_form import upgraded_access, upgraded_content, upgraded_stamps
 
 __all__ = ["MIGRATIONS", "migrate"]
 
@@ -142,6 +145,73 @@ CREATE TABLE ace_proposals (
 )
 """
 
+# Bases are never changed: a new one is added, and an old one deleted when nothing needs it any more. Stamps
+# and touches are the parts of the access part that grow with a memory. Both are in tables of their own, as
+# SQLite rewrites a row whole. The tables that held the present content before are dropped, not emptied: a
+# process of an older version that is still connected fails there, and writes nothing.
+_BASE_CONTENTS = """
+CREATE TABLE ace_base_contents (
+    user_id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    etag TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    memory_json TEXT NOT NULL,
+    PRIMARY KEY (user_id, version)
+)
+"""
+_STAMPS = """
+CREATE TABLE ace_stamps (
+    user_id TEXT NOT NULL PRIMARY KEY,
+    mark TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    stamps_json TEXT NOT NULL
+)
+"""
+_TOUCHES = """
+CREATE TABLE ace_touches (
+    user_id TEXT NOT NULL,
+    clock INTEGER NOT NULL,
+    parent TEXT NOT NULL,
+    mark TEXT NOT NULL,
+    touches_json TEXT NOT NULL,
+    PRIMARY KEY (user_id, clock)
+) WITHOUT ROWID
+"""
+_NEW_COLUMNS = (
+    "ALTER TABLE ace_deltas ADD COLUMN parent TEXT",
+    "ALTER TABLE ace_deltas ADD COLUMN etag TEXT",
+    "ALTER TABLE ace_deltas ADD COLUMN effect_bytes INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE ace_learners ADD COLUMN access_mark TEXT NOT NULL DEFAULT ''",
+    *(
+        f"ALTER TABLE ace_learners ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0"
+        for name in ("content_base", "base_bytes", "effects_bytes", "stamps_bytes", "touches_bytes")
+    ),
+)
+_BASE_AND_EFFECTS = (
+    *(_BASE_CONTENTS, _STAMPS, _TOUCHES),
+    *_NEW_COLUMNS,
+    "UPDATE ace_learners SET etag = ace_new_token(), access_mark = ace_new_token(), content_base = version",
+    "UPDATE ace_deltas SET effect_bytes = length(CAST(effect_json AS BLOB)) "
+    "WHERE content_changed AND effect_json IS NOT NULL",
+    "INSERT INTO ace_base_contents SELECT user_id, version, '', 0, ace_upgraded_content(memory_json) "
+    "FROM ace_bases",
+    "INSERT INTO ace_base_contents SELECT l.user_id, l.version, l.etag, 0, "
+    "ace_upgraded_content(coalesce(p.memory_json, '{}')) "
+    "FROM ace_learners l JOIN ace_playbooks p ON p.user_id = l.user_id WHERE true "
+    "ON CONFLICT (user_id, version) DO UPDATE SET etag = excluded.etag, memory_json = excluded.memory_json",
+    "UPDATE ace_base_contents SET checksum = ace_base_checksum(version, etag, memory_json)",
+    "INSERT INTO ace_stamps SELECT user_id, access_mark, 0, ace_upgraded_stamps(access_json) "
+    "FROM ace_learners",
+    "UPDATE ace_stamps SET checksum = ace_checksum_of_stamps(mark, stamps_json)",
+    "UPDATE ace_learners SET access_json = ace_upgraded_access(access_json), "
+    "base_bytes = coalesce((SELECT length(CAST(memory_json AS BLOB)) FROM ace_base_contents b "
+    "WHERE b.user_id = ace_learners.user_id AND b.version = content_base), 0), "
+    "stamps_bytes = (SELECT length(CAST(stamps_json AS BLOB)) FROM ace_stamps s "
+    "WHERE s.user_id = ace_learners.user_id)",
+    "DROP TABLE ace_playbooks",
+    "DROP TABLE ace_bases",
+)
+
 _OF_LEARNERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0001_learners", (_LEARNERS, _PLAYBOOKS, _BASES)),
     (
@@ -226,6 +296,7 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE INDEX ace_proposals_by_proposer ON ace_proposals (proposer)",
         ),
     ),
+    ("0010_base_and_effects", (*_BASE_AND_EFFECTS, *map(of_playbooks, _BASE_AND_EFFECTS))),
 )
 """Name and statements of every migration, in order."""
 
@@ -238,6 +309,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     """
     if not _missing(connection):
         return
+    _add_functions(connection)
     connection.execute("BEGIN IMMEDIATE")
     try:
         connection.execute(
@@ -264,3 +336,13 @@ def _missing(connection: sqlite3.Connection) -> list[tuple[str, tuple[str, ...]]
     if unknown:
         raise NewerFormat(f"the database has the migration {unknown[-1]}, unknown here: upgrade ace-graph")
     return [migration for migration in MIGRATIONS if migration[0] not in applied]
+
+
+def _add_functions(connection: sqlite3.Connection) -> None:
+    """Add what the statements of migrations call. A text that can't be read stays as it is."""
+    connection.create_function("ace_new_token", 0, lambda: token_hex(16))
+    connection.create_function("ace_base_checksum", 3, base_checksum, deterministic=True)
+    connection.create_function("ace_checksum_of_stamps", 2, stamps_checksum, deterministic=True)
+    connection.create_function("ace_upgraded_content", 1, upgraded_content, deterministic=True)
+    connection.create_function("ace_upgraded_access", 1, upgraded_access, deterministic=True)
+    connection.create_function("ace_upgraded_stamps", 1, upgraded_stamps, deterministic=True)

@@ -54,7 +54,8 @@ from ace_graph.memory.stores.sqlite.pending import (
     renew_lease,
     retry_dead,
 )
-from ace_graph.memory.stores.sqlite.rows import read_history, read_snapshot, read_turns
+from ace_graph.memory.stores.sqlite.rows import read_history, read_turns
+from ace_graph.memory.stores.sqlite.state import read_snapshot
 from ace_graph.memory.stores.sqlite.tables import Tables
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord

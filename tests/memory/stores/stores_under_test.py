@@ -10,11 +10,14 @@ from contextlib import closing
 from pathlib import Path
 
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.base_and_tail import base_checksum
 from ace_graph.memory.stores.in_memory.store import InMemoryPlaybooks, InMemoryStore, Learners
+from ace_graph.memory.stores.namespaces import Namespace
 from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.file import SQLiteFile
 from ace_graph.memory.stores.sqlite.namespace import SQLiteNamespace
 from ace_graph.memory.stores.sqlite.store import SQLitePlaybooks, SQLiteStore
+from ace_graph.memory.stores.sqlite.tables import Tables
 
 __all__ = ["MemoryPlaybooks", "MemorySubject", "SQLitePlaybooksSubject", "SQLiteSubject"]
 
@@ -42,7 +45,7 @@ class MemoryPlaybooks:
 class SQLiteSubject:
     """Stores on one file."""
 
-    content = "ace_playbooks"
+    tables: Namespace = "learners"
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -52,22 +55,37 @@ class SQLiteSubject:
 
     async def read_content(self, learner_id: str) -> str | None:
         with closing(sqlite3.connect(self.path)) as connection:
-            row = connection.execute(
-                f"SELECT memory_json FROM {self.content} WHERE user_id = ?", (learner_id,)
-            ).fetchone()
+            row = (
+                Tables(connection, self.tables)
+                .execute(
+                    "SELECT c.memory_json FROM ace_learners l JOIN ace_base_contents c "
+                    "ON c.user_id = l.user_id AND c.version = l.content_base WHERE l.user_id = ?",
+                    (learner_id,),
+                )
+                .fetchone()
+            )
         return None if row is None else row[0]
 
     async def write_content(self, learner_id: str, text: str) -> None:
         with closing(sqlite3.connect(self.path)) as connection, connection:
-            connection.execute(
-                f"UPDATE {self.content} SET memory_json = ? WHERE user_id = ?", (text, learner_id)
+            tables = Tables(connection, self.tables)
+            (n, etag) = tables.execute(
+                "UPDATE ace_learners SET content_base = version, effects_bytes = 0 WHERE user_id = ? "
+                "RETURNING version, etag",
+                (learner_id,),
+            ).fetchone()
+            tables.execute(
+                "INSERT INTO ace_base_contents (user_id, version, etag, checksum, memory_json) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
+                "SET checksum = excluded.checksum, memory_json = excluded.memory_json",
+                (learner_id, n, etag, base_checksum(n, etag, text), text),
             )
 
 
 class SQLitePlaybooksSubject(SQLiteSubject):
     """The namespaces of playbooks on one file."""
 
-    content = "ace_named_contents"
+    tables: Namespace = "playbooks"
 
     def open(self, policy: Policy | None = None) -> SQLitePlaybooks:
         file = SQLiteFile(self.path, make_folder=False, lock_timeout=LOCK_TIMEOUT)

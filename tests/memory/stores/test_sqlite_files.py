@@ -19,11 +19,13 @@ from pathlib import Path
 import pytest
 
 from ace_graph.errors import CorruptPayload, NewerFormat, StoreUnavailable
+from ace_graph.memory.delta.operations import Reset
+from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
-from ace_graph.testing.conformance.writing import adding, contents, record, write
+from ace_graph.testing.conformance.writing import adding, contents, record, rewriting, write
 from ace_graph.testing.invariants import check
 
 _NOBODY = 65534
@@ -244,12 +246,14 @@ async def test_a_file_deleted_under_an_open_store_is_created_again(tmp_path: Pat
 
 async def test_forgetting_leaves_no_row_in_any_table(tmp_path: Path) -> None:
     path = tmp_path / "ace.db"
-    async with SQLiteStore(path) as store:
+    async with SQLiteStore(path, Policy(history_kept=1)) as store:
         for learner in ("alice", "bob"):
+            await write(store, learner, rewriting(Reset()))
             await write(store, learner, adding("Draw a bar"), record())
         await store.forget("alice")
     with closing(sqlite3.connect(path)) as connection:
-        for table in ("ace_learners", "ace_playbooks", "ace_deltas", "ace_turns"):
+        tables = ("learners", "base_contents", "stamps", "touches", "deltas", "turns")
+        for table in (f"ace_{name}" for name in tables):
             owners = connection.execute(f"SELECT DISTINCT user_id FROM {table}").fetchall()
             assert owners == [("bob",)], table
 
@@ -275,8 +279,12 @@ async def test_a_turn_that_changes_no_bullet_does_not_write_the_content(tmp_path
         await write(store, "alice", adding("Draw a bar"))
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(
-                "CREATE TRIGGER ace_no_write BEFORE UPDATE ON ace_playbooks "
+                "CREATE TRIGGER ace_no_write BEFORE INSERT ON ace_deltas "
                 "BEGIN SELECT raise(ABORT, 'the content was written'); END"
+            )
+            connection.execute(
+                "CREATE TRIGGER ace_no_base BEFORE INSERT ON ace_base_contents "
+                "BEGIN SELECT raise(ABORT, 'a base was written'); END"
             )
         await write(store, "alice", adding(), record())
         with pytest.raises(StoreUnavailable, match="the content was written"):

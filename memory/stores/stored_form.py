@@ -1,0 +1,143 @@
+"""The stored form of a state: a base and effects, the small access part, stamps and touches.
+
+Effects are in `memory.serialization`, as the rest is for files. What is stored has formats of its own: a
+program from before there were bases reads these texts as newer ones, and refuses, instead of taking a base
+for the present content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from types import MappingProxyType
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ace_graph.errors import StoreError
+from ace_graph.memory.delta.stamps import Stamps, Touches
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.serialization import (
+    dump_access,
+    dump_playbook,
+    load_access,
+    load_playbook,
+    read_stored,
+)
+from ace_graph.memory.snapshot import Access
+
+__all__ = [
+    "dump_base",
+    "dump_small_access",
+    "dump_stamps",
+    "dump_touches",
+    "load_base",
+    "load_small_access",
+    "load_stamps",
+    "load_touches",
+    "upgraded_access",
+    "upgraded_content",
+    "upgraded_stamps",
+]
+
+_CONTENT, _BASE = '{"format":2,', '{"format":3,'
+_ACCESS, _SMALL_ACCESS = '{"format":3,', '{"format":4,'
+_Number = Annotated[int, Field(ge=0)]
+
+
+def dump_base(playbook: Playbook) -> str:
+    """Return the canonical JSON of a base."""
+    return _marked(dump_playbook(playbook), _CONTENT, _BASE)
+
+
+def load_base(text: str, known: Playbook | None = None) -> Playbook:
+    """Return the playbook of a base; see `load_playbook`. Raises NewerFormat, CorruptPayload."""
+    return load_playbook(_marked(text, _BASE, _CONTENT), known)
+
+
+def dump_small_access(access: Access) -> str:
+    """Return the canonical JSON of the access part without what grows with the memory."""
+    none: dict[str, int] = {}
+    return _marked(dump_access(replace(access, stamps=none, earlier=none, days=())), _ACCESS, _SMALL_ACCESS)
+
+
+def load_small_access(text: str, grown: Stamps, mark: str) -> Access:
+    """Return the access part with what grew, under its mark. Raises NewerFormat, CorruptPayload."""
+    small = load_access(_marked(text, _SMALL_ACCESS, _ACCESS))
+    return replace(small, stamps=grown.stamps, earlier=grown.earlier, days=grown.days, mark=mark)
+
+
+def _marked(text: str, old: str, new: str) -> str:
+    return f"{new}{text[len(old) :]}" if text.startswith(old) else text
+
+
+def upgraded_content(text: str) -> str:
+    """Return a content of before there were bases as one; what can't be read stays as it is."""
+    try:
+        return dump_base(load_playbook(text))
+    except StoreError:
+        return text
+
+
+def upgraded_access(text: str) -> str:
+    """Return a whole access part as a small one; what can't be read stays as it is."""
+    try:
+        return dump_small_access(load_access(text))
+    except StoreError:
+        return text
+
+
+def upgraded_stamps(text: str) -> str:
+    """Return what grew in a whole access part; nothing where that can't be read."""
+    try:
+        return dump_stamps(load_access(text).grown)
+    except StoreError:
+        return dump_stamps(Stamps())
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _StoredStamps(_Form):
+    format: Literal[1] = 1
+    stamps: dict[str, _Number]
+    earlier: dict[str, _Number]
+    days: list[tuple[_Number, date]]
+
+
+class _StoredTouches(_Form):
+    format: Literal[1] = 1
+    clock: _Number
+    moved: dict[str, _Number]
+    content_changed: bool
+    day: Annotated[date | None, Field(exclude_if=lambda value: value is None)] = None
+
+
+_NEWEST: Final = 1
+
+
+def dump_stamps(grown: Stamps) -> str:
+    """Return the canonical JSON of what grows in the access part."""
+    days = list(grown.days)
+    return _StoredStamps(stamps=dict(grown.stamps), earlier=dict(grown.earlier), days=days).model_dump_json()
+
+
+def load_stamps(text: str) -> Stamps:
+    """Return what grows in the access part. Raises NewerFormat, CorruptPayload."""
+    stored = read_stored(_StoredStamps, text, "stamps", _NEWEST)
+    stamps, earlier = MappingProxyType(stored.stamps), MappingProxyType(stored.earlier)
+    return Stamps(stamps, earlier, tuple(stored.days))
+
+
+def dump_touches(touches: Touches) -> str:
+    """Return the canonical JSON of what one commit moved."""
+    return _StoredTouches(**touches.model_dump()).model_dump_json()
+
+
+def load_touches(text: str) -> Touches:
+    """Return what one commit moved. Raises NewerFormat, CorruptPayload."""
+    stored = read_stored(_StoredTouches, text, "touches", _NEWEST)
+    return Touches(
+        clock=stored.clock, moved=stored.moved, content_changed=stored.content_changed, day=stored.day
+    )
