@@ -69,7 +69,7 @@ def audit(
 
 
 SharingAction = (
-    Literal["denied", "grant", "revoke", "team_add", "team_remove"]
+    Literal["denied", "grant", "revoke", "leave", "team_add", "team_remove"]
     | Literal["propose", "pending", "accepted", "refused", "withdraw"]
 )
 

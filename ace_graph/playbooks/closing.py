@@ -14,9 +14,10 @@ from ace_graph.memory.sharing.proposal import Proposal
 from ace_graph.memory.sharing.right import RIGHTS, Right
 from ace_graph.memory.stores.playbooks import PlaybookStore
 
-__all__ = ["LOST_RIGHT", "all_grants", "close_proposals", "entitling", "may_still_propose"]
+__all__ = ["LOST_RIGHT", "all_grants", "close_own", "close_proposals", "entitling", "may_still_propose"]
 
 LOST_RIGHT = "who proposed this may not propose any more"
+LEFT = "who proposed this has left the playbook"
 MAX_PENDING = 2_000
 _PAGE = 1_000
 
@@ -66,6 +67,14 @@ async def close_proposals(
         left = set(each.through) - ({str(lost)} if members is not None else set[str]())
         if proposing.isdisjoint(left):
             gone = {"state": "refused", "reason": LOST_RIGHT, "decided_by": by, "decided_at": now}
+            await named.decide(each.model_copy(update=gone), "pending")
+
+
+async def close_own(named: PlaybookStore, playbook_id: str, user: str, now: datetime) -> None:
+    """Close the open proposals of a user who leaves a playbook."""
+    for each in await named.proposals(playbook_id, "pending", MAX_PENDING):
+        if each.by == user:
+            gone = {"state": "refused", "reason": LEFT, "decided_by": user, "decided_at": now}
             await named.decide(each.model_copy(update=gone), "pending")
 
 

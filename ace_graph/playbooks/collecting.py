@@ -80,8 +80,12 @@ def _found_by(playbook: Playbook) -> Iterator[Bullet]:
 
 async def _contributors(store: NamingStore, target: Target) -> list[str]:
     """Who may propose, in order, the owner too."""
-    found = {target.ref.owner or ""}
-    async for grant in _contributing(target):
+    found, declined = {target.ref.owner or ""}, set[str]()
+    async for grant in _grants(target):
+        if grant.relation == "declined":
+            declined.add(grant.subject.name)
+        if RIGHTS[grant.relation] < Right.PROPOSE:
+            continue
         if grant.subject.kind == "user":
             found.add(grant.subject.name)
             continue
@@ -89,13 +93,12 @@ async def _contributors(store: NamingStore, target: Target) -> list[str]:
         while page:
             found.update(page)
             page = await store.members(grant.subject.name, _PAGE, page[-1])
-    return sorted(found - {""})
+    return sorted(found - declined - {""})
 
 
-async def _contributing(target: Target) -> AsyncIterator[Grant]:
+async def _grants(target: Target) -> AsyncIterator[Grant]:
     page = await grants_target(target, _PAGE)
     while page:
         for grant in page:
-            if RIGHTS[grant.relation] >= Right.PROPOSE:
-                yield grant
+            yield grant
         page = await grants_target(target, _PAGE, str(page[-1].subject))

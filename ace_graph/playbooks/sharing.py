@@ -15,7 +15,7 @@ from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.sharing.right import RIGHTS, Right
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import NamingStore, naming
-from ace_graph.playbooks.closing import close_proposals
+from ace_graph.playbooks.closing import all_grants, close_own, close_proposals
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.target import Target, User, checked_playbooks, target_of
 from ace_graph.telemetry import audit_sharing
@@ -28,6 +28,8 @@ __all__ = [
     "grant_target",
     "grants",
     "grants_target",
+    "leave",
+    "leave_target",
     "remove_from_team",
     "revoke",
     "revoke_target",
@@ -102,11 +104,33 @@ async def revoke_target(target: Target, subject: str) -> bool:
     whom = Subject.parse(subject)
     if whom == Subject("user", target.ref.owner or ""):
         raise InvalidGrant("the playbook belongs to this user, its last owner: delete the playbook instead")
-    found = await playbooks.drop_grant(target.key, whom)
+    found = await _holds_grant(target, whom) and await playbooks.drop_grant(target.key, whom)
     if found and target.named is not None:
         await close_proposals(target.named, target.key, whom, by, utc_now())
     audit_sharing("revoke", by, playbook=target.key, subject=str(whom), found=str(found).lower())
     return found
+
+
+async def leave(
+    store: Store, name: str, *, owner: str, user: User = None, now: datetime | None = None
+) -> None:
+    """Decline what was shared with a user, directly or by teams: it is as if it had not been granted.
+
+    A new grant to the user, or to a team of theirs, brings it back. The user's open proposals are refused.
+    Raises PlaybookNotFound, and InvalidGrant for one's own playbook, which is deleted instead.
+    """
+    await leave_target(await target_of(store, name, owner, user), now)
+
+
+async def leave_target(target: Target, now: datetime | None = None) -> None:
+    """Decline the playbook at a target; see `leave`."""
+    user = None if target.asked is None else target.asked.caller.user
+    if target.named is None or user is None:
+        raise InvalidGrant("the playbook is your own: delete it instead")
+    moment = now or utc_now()
+    await target.named.put_grant(Grant(Subject("user", user), "declined", target.key, user, moment))
+    await close_own(target.named, target.key, user, moment)
+    audit_sharing("leave", user, playbook=target.key)
 
 
 async def grants(
@@ -117,6 +141,14 @@ async def grants(
     Raises PlaybookNotFound, PlaybookForbidden for a user who does not own the playbook, InvalidGrant.
     """
     return await grants_target(await target_of(store, name, owner, user), limit, after)
+
+
+async def _holds_grant(target: Target, subject: Subject) -> bool:
+    """Whether a subject may have a grant to revoke. That a user has declined stays, whatever is revoked."""
+    if target.named is None:
+        return False
+    held = [each async for each in all_grants(target.named, target.key) if each.subject == subject]
+    return not held or held[0].relation != "declined"
 
 
 async def grants_target(target: Target, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
@@ -132,15 +164,18 @@ async def shared_with(
 
     `after` is the id of the last one of the page before.
     """
-    who = await caller(store, user)
-    found = await naming(store).playbooks.shared_with(who.subjects, limit, after)
-    return tuple(
-        SharedEntry(
-            replace(entry, description=outgoing_text(entry.description)),
-            who.right(entry, granted),
-        )
-        for entry, granted in found
-    )
+    who, named, found = await caller(store, user), naming(store).playbooks, list[SharedEntry]()
+    page = await named.shared_with(who.subjects, limit, after)
+    while page:
+        for entry, granted in page:
+            held = who.right(entry, granted)
+            if held >= Right.READ:  # not what the user has declined
+                shown = replace(entry, description=outgoing_text(entry.description))
+                found.append(SharedEntry(shown, held))
+        if len(found) >= limit or len(page) < limit:
+            break
+        page = await named.shared_with(who.subjects, limit, page[-1][0].playbook_id)
+    return tuple(found[: max(0, limit)])
 
 
 async def add_to_team(store: Store, team: str, members: Collection[str], *, by: str | None = None) -> int:

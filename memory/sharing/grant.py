@@ -17,15 +17,21 @@ from ace_graph.memory.search.normal_form import normal_form
 __all__ = [
     "MAX_TEAM_CHARS",
     "Grant",
+    "Granted",
     "Relation",
     "Subject",
     "checked_relation",
     "checked_team",
     "is_team",
+    "stored_relation",
     "team_key",
 ]
 
-Relation = Literal["viewer", "contributor", "editor", "owner"]
+Granted = Literal["viewer", "contributor", "editor", "owner"]
+Declined = Literal["declined"]
+Relation = Granted | Declined
+"""What a subject has: something granted, or that the user has declined what was."""
+
 SubjectKind = Literal["user", "team"]
 
 MAX_TEAM_CHARS = 256
@@ -61,7 +67,8 @@ class Subject(NamedTuple):
 class Grant:
     """One subject's relation to one playbook. A subject has one relation; a new grant replaces it.
 
-    `by` is the user who made it; it is '' once that user was forgotten.
+    A user who has declined has no right by grants that were made before, to teams too. `by` is the user who
+    made it; it is '' once that user was forgotten.
     """
 
     subject: Subject
@@ -71,11 +78,16 @@ class Grant:
     at: datetime
 
 
-def checked_relation(text: object) -> Relation:
-    """Return the relation. Raises InvalidGrant, naming the four."""
-    if text not in get_args(Relation):
-        raise InvalidGrant(f"a relation is one of {', '.join(get_args(Relation))}")
-    return cast("Relation", text)
+def checked_relation(text: object) -> Granted:
+    """Return the relation to grant. Raises InvalidGrant, naming the four."""
+    if text not in get_args(Granted):
+        raise InvalidGrant(f"a relation is one of {', '.join(get_args(Granted))}")
+    return cast("Granted", text)
+
+
+def stored_relation(text: str) -> Relation:
+    """Return the relation that a store holds. Raises InvalidGrant."""
+    return "declined" if text == "declined" else checked_relation(text)
 
 
 def is_team(name: object) -> bool:

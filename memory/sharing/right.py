@@ -3,7 +3,7 @@
     none < read < propose < write < own
 
 The owner owns. Others have the highest right that a grant to them or to one of their teams gives; nothing
-takes a right away but revoking the grant or leaving the team.
+takes a right away but revoking the grant, leaving the team, or declining what was granted until then.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ RIGHTS: Mapping[Relation, Right] = MappingProxyType(
         "contributor": Right.PROPOSE,
         "editor": Right.WRITE,
         "owner": Right.OWN,
+        "declined": Right.NONE,
     }
 )
 
@@ -63,5 +64,7 @@ def right(user: str | None, teams: Collection[str], playbook: Owned, grants: Ite
     if user == playbook.owner:
         return Right.OWN
     subjects = subjects_of(user, teams)
-    own = (each for each in grants if each.playbook_id == playbook.playbook_id and each.subject in subjects)
-    return max((RIGHTS[each.relation] for each in own), default=Right.NONE)
+    own = [each for each in grants if each.playbook_id == playbook.playbook_id and each.subject in subjects]
+    declined = max((each.at for each in own if each.relation == "declined"), default=None)
+    given = (each for each in own if declined is None or each.at > declined)
+    return max((RIGHTS[each.relation] for each in given), default=Right.NONE)

@@ -15,7 +15,7 @@ from ace_graph.memory.catalogue.label import stored_label
 from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.pending import Pending, PendingItem
 from ace_graph.memory.serialization import dump_record, load_effect, load_report
-from ace_graph.memory.sharing.grant import Grant, Subject, checked_relation
+from ace_graph.memory.sharing.grant import Grant, Subject, stored_relation
 from ace_graph.memory.snapshot import Version
 from ace_graph.memory.stores.base import LearnerSummary
 from ace_graph.memory.stores.playbooks import StoredVersion
@@ -102,7 +102,7 @@ def grant_of(row: Row) -> Grant:
     playbook_id, subject, relation, by, at = map(str, row)
     kind, _, name = subject.partition(":")
     whom = Subject("team" if kind == "team" else "user", name)
-    return Grant(whom, checked_relation(relation), playbook_id, by, datetime.fromisoformat(at))
+    return Grant(whom, stored_relation(relation), playbook_id, by, datetime.fromisoformat(at))
 
 
 def grant_row(grant: Grant) -> Row:

@@ -59,6 +59,7 @@ SHARED: dict[str, tuple[int, tuple[str, ...]]] = {
     "share refuse": (Right.WRITE, ("x",)),
     "share withdraw": (Right.WRITE, ("--by", "bob")),
     "share grant": (Right.OWN, ("--to", "user:zoe")),
+    "share leave": (Right.READ, ()),
     "share revoke": (Right.OWN, ("--from", "user:zoe")),
     "share list": (Right.OWN, ()),
     "share collect": (Right.OWN, ()),

@@ -61,6 +61,7 @@ ROUTES = {
     "/api/playbooks/{playbook_id}/consolidate": {"post"},
     "/api/playbooks/{playbook_id}/consolidate/undo": {"post"},
     "/api/templates": {"get"},
+    "/api/playbooks/{playbook_id}/leave": {"post"},
     "/api/proposals": {"get"},
     "/api/playbooks/{playbook_id}/consolidations/{run_id}": {"get"},
     "/api/trajectories": {"get", "post"},

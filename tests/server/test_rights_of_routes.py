@@ -32,6 +32,7 @@ TABLE: dict[tuple[str, str], tuple[int, Json | None]] = {
     ("GET", "/bullets"): (Right.READ, None),
     ("GET", f"/bullets/{FIRST}"): (Right.READ, None),
     ("GET", "/proposals"): (Right.READ, None),
+    ("POST", "/leave"): (Right.READ, None),
     ("POST", "/proposals"): (Right.PROPOSE, {"bullets": [FIRST]}),
     ("PUT", ""): (Right.WRITE, {"bullets": [{"content": "Use /v9"}]}),
     ("POST", "/import"): (Right.WRITE, {"text": "- Use /v9"}),

@@ -81,6 +81,18 @@ def revoke(
     share_playbook.revoke(store, learner, playbook, subject)
 
 
+@share.command()
+def leave(playbook: Playbook, learner: Learner = DEFAULT_LEARNER, store: StoreUrl = None) -> None:
+    """Decline a playbook that was shared with you; a new grant brings it back.
+
+    \b
+    ace-graph share leave ada/api_client --learner bob
+    """
+    from ace_graph.cli.commands import share_playbook
+
+    share_playbook.leave(store, learner, playbook)
+
+
 @share.command("list")
 def list_shared(
     playbook: Annotated[

@@ -17,6 +17,7 @@ from ace_graph.playbooks import SharedEntry
 __all__ = [
     "add_to_team",
     "grant",
+    "leave",
     "list_grants",
     "list_shared",
     "list_teams",
@@ -36,6 +37,12 @@ def revoke(url: str | None, learner: str, name: str, subject: str) -> None:
     if not on_store(url, lambda store: playbooks.revoke(store, name, subject, owner=learner)):
         raise ChangeRefused(f"{subject} has no grant on {name}: share list shows the grants")
     _say(f"{name}: {subject} has no grant any more")
+
+
+def leave(url: str | None, learner: str, name: str) -> None:
+    """Decline a playbook that was shared with the learner."""
+    on_store(url, lambda store: playbooks.leave(store, name, owner=learner))
+    _say(f"{name}: left; a new grant brings it back")
 
 
 def list_grants(url: str | None, learner: str, name: str, limit: int, after: str, *, as_json: bool) -> None:

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import RequestRefused
-from ace_graph.memory.sharing.grant import Grant, Relation
-from ace_graph.playbooks.sharing import grant_target, grants_target, revoke_target
+from ace_graph.memory.sharing.grant import Grant, Granted, Relation
+from ace_graph.playbooks.sharing import grant_target, grants_target, leave_target, revoke_target
 from ace_graph.server.dependencies import ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
@@ -41,7 +41,7 @@ class GrantBody(_Body):
 
     kind: Kind
     name: Name
-    relation: Relation = "viewer"
+    relation: Granted = "viewer"
 
 
 class SubjectQuery(_Body):
@@ -59,7 +59,7 @@ class GrantsQuery(_Body):
 
 
 class GrantReply(_Body):
-    """One grant. `by` is empty when who made it was forgotten."""
+    """One grant. `by` is empty when who made it was forgotten. `declined`: the user has left the playbook."""
 
     kind: Kind
     name: str
@@ -95,6 +95,12 @@ async def revoke(target: Place, whose: Annotated[SubjectQuery, Query()]) -> None
     """Take a grant away. It holds from the next request on; one that is not there is 404."""
     if not await revoke_target(target, f"{whose.kind}:{whose.name}"):
         raise RequestRefused(404, "not_found", "there is no such grant")
+
+
+@routes.post("/leave", status_code=204, responses=error_responses(404, 409))
+async def leave(target: Place, services: ServicesDep) -> None:
+    """Decline a playbook that was shared with the learner. A new grant brings it back."""
+    await leave_target(target, services.clock.now())
 
 
 def _reply(grant: Grant) -> GrantReply:
