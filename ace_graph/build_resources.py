@@ -28,6 +28,7 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.tables import preload
 from ace_graph.models import choose_model, make_model
+from ace_graph.playbooks.directory import Directory
 from ace_graph.prompts import Prompts
 from ace_graph.resources import Evaluator, LateTools, ModelRouter, Resources, check_learning, random_id
 from ace_graph.settings import Settings
@@ -55,6 +56,7 @@ def build_resources(
     mode_router: ModelRouter | None = None,
     system_prompt: str | None = None,
     base_playbook: Playbook | Path | str | None = None,
+    directory: Directory | None = None,
     prompts_dir: Path | str | None = None,
     learning: LearningMode | None = None,
     count_tokens: Callable[[str], int] | None = None,
@@ -85,6 +87,7 @@ def build_resources(
         mode_router=mode_router,
         system_prompt=system_prompt,
         base_playbook=None if base_playbook is None else read_base_playbook(base_playbook),
+        directory=directory,
         learning=learning or settings.learning or "inline",
         count_tokens=count_tokens or estimate_tokens,
         clock=clock or utc_now,

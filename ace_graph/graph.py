@@ -31,6 +31,7 @@ from ace_graph.nodes.critic import after_critic, critic
 from ace_graph.nodes.planner import planner
 from ace_graph.nodes.router import router
 from ace_graph.nodes.solver import solver
+from ace_graph.playbooks.directory import Directory
 from ace_graph.resources import Evaluator, ModelRouter, Resources
 from ace_graph.runtime import bind
 from ace_graph.settings import Settings, export_others
@@ -71,6 +72,7 @@ def build_ace_graph(
     mode_router: ModelRouter | None = None,
     system_prompt: str | None = None,
     base_playbook: Playbook | Path | str | None = None,
+    directory: Directory | None = None,
     prompts_dir: Path | str | None = None,
     learning: LearningMode | None = None,
     checkpointer: BaseCheckpointSaver[str] | bool | None = None,
@@ -86,7 +88,8 @@ def build_ace_graph(
     roles, `store` a store or its URL (see open_store). `tools` join the built-in ones. `embeddings` find
     bullets by meaning, too. `evaluator` judges (question, answer, context): evidence for the critic.
     `mode_router` chooses the mode instead of the rules. `system_prompt` says who the agent is; files in
-    `prompts_dir` replace built-in prompts. `base_playbook` is given to every learner, read only. `learning`
+    `prompts_dir` replace built-in prompts. `base_playbook` is given to every learner, read only. `directory`
+    names the teams of a run's learner, instead of the store's table, where the context does not. `learning`
     is what runs do whose context does not say: "inline", "background" (a worker learns, see build_worker) or
     "off". With a `checkpointer` threads keep their messages. `count_tokens`, `clock` and `new_id` replace the
     token estimate, time and ids. `snapshots`, which a worker may share, keeps playbooks between turns.
@@ -103,6 +106,7 @@ def build_ace_graph(
         mode_router=mode_router,
         system_prompt=system_prompt,
         base_playbook=base_playbook,
+        directory=directory,
         prompts_dir=prompts_dir,
         learning=learning,
         count_tokens=count_tokens,

@@ -23,6 +23,7 @@ from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.stores.base import Store, keeps_pending
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.models.structured import Schemas
+from ace_graph.playbooks.directory import Directory
 from ace_graph.prompts import Prompts
 from ace_graph.settings import Settings
 
@@ -56,7 +57,7 @@ class Resources:
     """What one graph works with. `injected_model` is the caller's; else `make_model` makes one per loop.
 
     `tools` are the tools of react, but for those of `late_tools`; `own_tool_names` names the caller's own.
-    `attached` caches named playbooks as runs read them.
+    `attached` caches named playbooks as runs read them. `directory` knows teams instead of the store's table.
     """
 
     settings: Settings
@@ -72,6 +73,7 @@ class Resources:
     mode_router: ModelRouter | None = None
     system_prompt: str | None = None
     base_playbook: Playbook | None = None
+    directory: Directory | None = None
     learning: LearningMode = "inline"
     clock: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = random_id

@@ -17,10 +17,10 @@ from ace_graph.memory.sharing.asked import Asked, Caller, not_found
 from ace_graph.memory.sharing.outgoing import outgoing
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot, Version
-from ace_graph.memory.stores.playbooks import NamingStore, naming
+from ace_graph.memory.stores.playbooks import naming
 from ace_graph.memory.turn import PlaybookRead
 from ace_graph.off_loop import read_text
-from ace_graph.playbooks.directory import caller_of, listed_teams
+from ace_graph.playbooks.directory import Directory, caller_of, listed_teams
 from ace_graph.playbooks.target import audit_denial
 from ace_graph.resources import Resources
 
@@ -33,11 +33,11 @@ async def load_attached(
     """Return the learner's snapshot, the attached playbooks and the base playbook as one, and what was read.
 
     Of somebody else's playbook the grants are read with it, each time, and only what leaves its owner is
-    kept. `teams` are the learner's; None: the store's table is asked. Raises PlaybookNotFound for what the
-    learner may not read, ConfigurationError, and what the store raises.
+    kept. `teams` are the learner's; None: the directory, or the store's table, is asked. Raises
+    PlaybookNotFound for what the learner may not read, ConfigurationError, and what the store raises.
     """
     store = naming(resources.store)
-    caller = await _caller(learner_id, wanted, store, teams)
+    caller = await _caller(learner_id, wanted, resources.directory or store, teams)
     held = {ref: resources.attached.get(_key(ref, caller)) for ref in wanted}
     asked = [
         Wanted(ref, known.version if known else Version(), _subjects(ref, caller))
@@ -53,12 +53,14 @@ async def load_attached(
 
 
 async def _caller(
-    learner_id: str, wanted: Sequence[PlaybookRef], store: NamingStore, teams: Collection[str] | None
+    learner_id: str, wanted: Sequence[PlaybookRef], directory: Directory, teams: Collection[str] | None
 ) -> Caller:
     """The learner, with teams where something of somebody else is wanted."""
     if all(ref.owner == learner_id for ref in wanted):
         return Caller(learner_id)
-    return await caller_of(learner_id, store) if teams is None else Caller(learner_id, listed_teams(teams))
+    return (
+        await caller_of(learner_id, directory) if teams is None else Caller(learner_id, listed_teams(teams))
+    )
 
 
 def _subjects(ref: PlaybookRef, caller: Caller) -> tuple[str, ...]:

@@ -94,6 +94,25 @@ async def test_the_context_names_teams_instead_of_the_table(build: Build, store:
     assert store.asked_for_teams == 0
 
 
+class StaffList:
+    """A host's own directory."""
+
+    async def teams_of(self, user: str) -> list[str]:
+        return {"bob": ["ops"]}.get(user, [])
+
+
+async def test_the_hosts_directory_is_asked_instead_of_the_table(build: Build, store: LoadingStore) -> None:
+    await playbooks.grant(store, "maths", "team:ops", owner="ada")
+    await playbooks.add_to_team(store, "ops", ["eve"])
+    model = ScriptedModel([REPLY])
+    graph = build(model, directory=StaffList())
+    await graph.ainvoke(ask(QUESTION), context=as_learner("bob"))
+    with pytest.raises(PlaybookNotFound):
+        await graph.ainvoke(ask(QUESTION), context=as_learner("eve"))
+    assert RULE in model.calls[0].prompt
+    assert store.asked_for_teams == 0
+
+
 async def test_own_playbooks_ask_for_no_team(build: Build, store: LoadingStore) -> None:
     await build(ScriptedModel([REPLY])).ainvoke(ask(QUESTION), context=as_learner("ada", names=("maths",)))
     assert (store.asked_for_teams, store.calls.loads) == (0, 1)
