@@ -10,11 +10,11 @@ lines of pytest:
     async def test_my_store(case: Case) -> None:
         await case(MySubject())
 
-The verb `damage` needs a `DamageableSubject`; `pending`, `amend`, `trajectories` and `references` need a
-store with the optional part for learning in the background (`PendingStore`), `cleaning` one that can be
-cleaned (`CleanableStore`), `playbooks`, `sharing` and `proposals` one with named playbooks (`NamingStore`;
-`store.playbooks` is a store that passes the other verbs, too). `cases(*CORE_VERBS)` leaves these out, and
-`cases("load", "commit")` takes some verbs only.
+The verb `damage` needs a `DamageableSubject`, `traffic` a `MeteredSubject`; `pending`, `amend`,
+`trajectories` and `references` need a store with the optional part for learning in the background
+(`PendingStore`), `cleaning` one that can be cleaned (`CleanableStore`), `playbooks`, `sharing` and
+`proposals` one with named playbooks (`NamingStore`; `store.playbooks` is a store that passes the other
+verbs, too). `cases(*CORE_VERBS)` leaves these out, and `cases("load", "commit")` takes some verbs only.
 
 Put `pytest.register_assert_rewrite("ace_graph.testing.conformance")` into the conftest to see values in
 failures. Without an async plugin: `asyncio.run(case(MySubject()))`. Every case uses learners of its own,
@@ -23,6 +23,24 @@ so they can share one database, one after the other or at once. They leave their
 
 from __future__ import annotations
 
-from ace_graph.testing.conformance.case import CORE_VERBS, VERBS, Case, DamageableSubject, Subject, cases
+from ace_graph.testing.conformance.case import (
+    CORE_VERBS,
+    VERBS,
+    Case,
+    DamageableSubject,
+    MeteredSubject,
+    Subject,
+    Traffic,
+    cases,
+)
 
-__all__ = ["CORE_VERBS", "VERBS", "Case", "DamageableSubject", "Subject", "cases"]
+__all__ = [
+    "CORE_VERBS",
+    "VERBS",
+    "Case",
+    "DamageableSubject",
+    "MeteredSubject",
+    "Subject",
+    "Traffic",
+    "cases",
+]

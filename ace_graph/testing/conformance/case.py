@@ -13,7 +13,17 @@ from ace_graph.errors import UsageError
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 
-__all__ = ["CORE_VERBS", "VERBS", "Case", "DamageableSubject", "Subject", "cases", "with_pending"]
+__all__ = [
+    "CORE_VERBS",
+    "VERBS",
+    "Case",
+    "DamageableSubject",
+    "MeteredSubject",
+    "Subject",
+    "Traffic",
+    "cases",
+    "with_pending",
+]
 
 VERBS = (
     "load",
@@ -29,6 +39,7 @@ VERBS = (
     "export",
     "isolation",
     "damage",
+    "traffic",
     "lifecycle",
     "pending",
     "amend",
@@ -42,6 +53,7 @@ VERBS = (
 
 OPTIONAL_VERBS = (
     "damage",
+    "traffic",
     "pending",
     "amend",
     "trajectories",
@@ -76,6 +88,24 @@ class DamageableSubject(Subject, Protocol):
 
     async def write_content(self, learner_id: str, text: str) -> None:
         """Store `text` as the base of an existing learner's present content, with its checksum."""
+        ...
+
+
+@dataclass
+class Traffic:
+    """Statements that stores ran (round trips, where there is a server), bytes that they read and wrote."""
+
+    statements: int = 0
+    read: int = 0
+    written: int = 0
+
+
+@runtime_checkable
+class MeteredSubject(Subject, Protocol):
+    """A subject that counts what its stores read and write, which the verb traffic needs."""
+
+    async def measured(self, job: Callable[[], Awaitable[None]]) -> Traffic:
+        """Run the job, and return the traffic of all stores of this subject meanwhile."""
         ...
 
 

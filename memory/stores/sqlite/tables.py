@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ace_graph.memory.stores.namespaces import Namespace, of_playbooks
 
-__all__ = ["Tables"]
+__all__ = ["Tables", "Values"]
 
 Values = Iterable[object] | Mapping[str, object]
 

@@ -6,8 +6,10 @@ Each holds learners and named playbooks; the suite runs on either, as one specif
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base_and_tail import base_checksum
@@ -17,7 +19,8 @@ from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.file import SQLiteFile
 from ace_graph.memory.stores.sqlite.namespace import SQLiteNamespace
 from ace_graph.memory.stores.sqlite.store import SQLitePlaybooks, SQLiteStore
-from ace_graph.memory.stores.sqlite.tables import Tables
+from ace_graph.memory.stores.sqlite.tables import Tables, Values
+from ace_graph.testing.conformance import Traffic
 
 __all__ = ["MemoryPlaybooks", "MemorySubject", "SQLitePlaybooksSubject", "SQLiteSubject"]
 
@@ -53,6 +56,15 @@ class SQLiteSubject:
     def open(self, policy: Policy | None = None) -> SQLiteNamespace:
         return SQLiteStore(self.path, policy)
 
+    async def measured(self, job: Callable[[], Awaitable[None]]) -> Traffic:
+        """Count statements, the bytes of rows that were fetched, and those of the write-ahead log."""
+        with closing(sqlite3.connect(self.path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            with _counted_statements() as traffic:
+                await job()
+            traffic.written = self.path.with_name(f"{self.path.name}-wal").stat().st_size
+        return traffic
+
     async def read_content(self, learner_id: str) -> str | None:
         with closing(sqlite3.connect(self.path)) as connection:
             row = (
@@ -80,6 +92,27 @@ class SQLiteSubject:
                 "SET checksum = excluded.checksum, memory_json = excluded.memory_json",
                 (learner_id, n, etag, base_checksum(n, etag, text), text),
             )
+
+
+@contextmanager
+def _counted_statements() -> Generator[Traffic]:
+    traffic, execute = Traffic(), Tables.execute
+
+    def size(value: object) -> int:
+        return len(value.encode()) if isinstance(value, str) else 8
+
+    def counted(_: sqlite3.Cursor, row: tuple[object, ...]) -> tuple[object, ...]:
+        traffic.read += sum(map(size, row))
+        return row
+
+    def counting(tables: Tables, statement: str, values: Values = ()) -> sqlite3.Cursor:
+        traffic.statements += 1
+        cursor = execute(tables, statement, values)
+        cursor.row_factory = counted
+        return cursor
+
+    with patch.object(Tables, "execute", counting):
+        yield traffic
 
 
 class SQLitePlaybooksSubject(SQLiteSubject):

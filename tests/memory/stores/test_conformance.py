@@ -14,10 +14,10 @@ from tests.memory.stores.stores_under_test import (
     SQLiteSubject,
 )
 
-_ALL_BUT_DAMAGE = [verb for verb in VERBS if verb != "damage"]  # values can't be damaged like text
+_WITHOUT_TEXT = [verb for verb in VERBS if verb not in ("damage", "traffic")]  # what is held is values
 
 
-@pytest.mark.parametrize("case", cases(*_ALL_BUT_DAMAGE), ids=str)
+@pytest.mark.parametrize("case", cases(*_WITHOUT_TEXT), ids=str)
 async def test_in_memory_store(case: Case) -> None:
     await case(MemorySubject())
 
