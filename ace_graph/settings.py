@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from dotenv import dotenv_values
 from platformdirs import user_data_path
@@ -152,9 +152,9 @@ class Settings(BaseSettings):
         """
         if env_file is not None:
             _read(env_file)  # a file that can't be read is an error; pydantic-settings would skip it
+        source: dict[str, Any] = {"_env_file": env_file, "_env_file_encoding": _ENCODING}  # Any: no fields
         try:
-            # BaseSettings takes both; the type checkers see the fields only.
-            return cls(_env_file=env_file, _env_file_encoding=_ENCODING)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+            return cls(**source)
         except ValidationError as error:
             wrong = "; ".join(_explain(detail) for detail in error.errors(include_input=False))
         raise ConfigurationError(wrong)

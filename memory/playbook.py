@@ -15,6 +15,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pydantic import BaseModel, ConfigDict
+
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.evidence import EvidenceSource, Verdict
@@ -70,8 +72,10 @@ class Consolidations(NamedTuple):
 TurnVotes = Mapping[EvidenceSource, Vote]
 
 
-class PlaybookStats(NamedTuple):
+class PlaybookStats(BaseModel):
     """Counts over the active bullets; `used` are those with at least one vote."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bullets: int
     quarantined: int

@@ -182,10 +182,10 @@ def compare(
     A side is a file in any format that import knows, the folder of an adaptation, or none, and settings after
     commas: variables of the environment, fields of the context, mode. Nothing is learned or stored.
     """
-    from ace_graph.cli.commands.compare import Asked, run_compare
+    from ace_graph.cli.commands.compare import CompareOptions, run_compare
 
-    asked = Asked(data, task.value, limit, concurrency, show)
-    raise typer.Exit(run_compare((a, b), asked, as_json=as_json, debug=debugging(ctx)))
+    options = CompareOptions(data, task.value, limit, concurrency, show)
+    raise typer.Exit(run_compare((a, b), options, as_json=as_json, debug=debugging(ctx)))
 
 
 @app.command()

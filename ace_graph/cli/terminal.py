@@ -24,6 +24,7 @@ __all__ = [
     "counted",
     "learning_summary",
     "print_json",
+    "print_line",
     "printable",
     "tolerant_streams",
 ]
@@ -50,6 +51,11 @@ def console(*, error: bool = False) -> Console:
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() else PLAIN_WIDTH
     return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+
+
+def print_line(text: str) -> None:
+    """Print text that others may have written as one line, which is never broken."""
+    console().print(printable(text), soft_wrap=True)
 
 
 def print_json(value: Mapping[str, object]) -> None:

@@ -22,7 +22,7 @@ from ace_graph.consolidation.run import (
     merge_memories,
 )
 from ace_graph.consolidation.undo_run import undo
-from ace_graph.consolidation.writer import Writer, Written, model_writer
+from ace_graph.consolidation.writer import Writer, WriterReply, model_writer
 from ace_graph.memory.consolidation.plan import Options
 from ace_graph.memory.consolidation.schedule import ConsolidationWork
 
@@ -34,7 +34,7 @@ __all__ = [
     "RunState",
     "Undone",
     "Writer",
-    "Written",
+    "WriterReply",
     "consolidate",
     "distinguish",
     "enqueue",

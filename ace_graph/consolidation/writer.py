@@ -17,7 +17,7 @@ from ace_graph.memory.consolidation.plan import Options, Outlook, Plan, RefusedG
 from ace_graph.models import OnUsage, structured_call
 from ace_graph.prompts import Prompts, data_block
 
-__all__ = ["MOST_ASKED", "Writer", "Written", "model_writer", "write_texts"]
+__all__ = ["MOST_ASKED", "Writer", "WriterReply", "model_writer", "write_texts"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -37,14 +37,14 @@ class MergedText(BaseModel):
 
 
 @dataclass(frozen=True)
-class Written:
+class WriterReply:
     """What a model replied about a group: a text, or that the bullets say different things."""
 
     text: str = ""
     distinct: bool = False
 
 
-Writer = Callable[[Group, str], Awaitable[Written | None]]
+Writer = Callable[[Group, str], Awaitable[WriterReply | None]]
 """Writes the text of a group, given what was wrong with its last one; None where it has nothing to say."""
 
 
@@ -61,7 +61,7 @@ def model_writer(
     """
     config = RunnableConfig(metadata={"ace_role": _ROLE})
 
-    async def write(group: Group, problem: str) -> Written | None:
+    async def write(group: Group, problem: str) -> WriterReply | None:
         items = "\n".join(f"{number}. {bullet.content}" for number, bullet in enumerate(group.bullets, 1))
         prompt = prompts.render(
             _ROLE,
@@ -79,7 +79,7 @@ def model_writer(
         if reply.value is None:
             logger.warning("[ACE Consolidation] no usable reply: %s", reply.problem)
             return None
-        written = Written(reply.value.content.strip(), reply.value.distinct)
+        written = WriterReply(reply.value.content.strip(), reply.value.distinct)
         return written if written.text or written.distinct else None
 
     return write

@@ -19,7 +19,7 @@ from typing import Literal
 from langchain_core.embeddings import Embeddings
 
 from ace_graph.errors import UsageError
-from ace_graph.learning.recurring import Pattern, Vectors, extract_patterns, lines_of
+from ace_graph.learning.recurring import RecurringPattern, Vectors, extract_patterns, lines_of
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta
@@ -76,7 +76,7 @@ class FoundPattern:
     """A pattern, and the id of the reflection under which it is stored, for `curate`."""
 
     memory_id: str
-    pattern: Pattern
+    pattern: RecurringPattern
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _record(
     learner_id: str,
     runs: Sequence[TurnRecord],
     reflections: Sequence[TurnReflection],
-    patterns: Sequence[Pattern],
+    patterns: Sequence[RecurringPattern],
     now: datetime,
 ) -> TurnRecord:
     """Return the trajectory of the batch, with a reflection for each pattern."""
@@ -212,11 +212,11 @@ def _record(
     )
 
 
-def _memory_id(name: str, pattern: Pattern) -> str:
+def _memory_id(name: str, pattern: RecurringPattern) -> str:
     return operation_id(name, pattern.id, "reflection")
 
 
-def _as_reflection(name: str, pattern: Pattern, now: datetime) -> TurnReflection:
+def _as_reflection(name: str, pattern: RecurringPattern, now: datetime) -> TurnReflection:
     text = (pattern.text,)
     return TurnReflection(
         turn_id=name,

@@ -23,7 +23,7 @@ from ace_graph.memory.similarity.compare import compare
 from ace_graph.memory.similarity.guards import check_claims
 from ace_graph.memory.turn import ReflectedLesson, TurnReflection
 
-__all__ = ["NEAR", "Pattern", "Vectors", "extract_patterns", "lines_of"]
+__all__ = ["NEAR", "RecurringPattern", "Vectors", "extract_patterns", "lines_of"]
 
 NEAR = 0.85
 """The cosine similarity from which two lines may be one pattern (document 004, similarity_threshold)."""
@@ -42,7 +42,7 @@ Vectors = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)
-class Pattern:
+class RecurringPattern:
     """Something that reflections on several trajectories say.
 
     `text` is its oldest wording, and `id` follows from it; `lesson` has its other fields. `frequency` counts
@@ -75,7 +75,7 @@ class _Group:
 
 def extract_patterns(
     reflections: Iterable[TurnReflection], *, similarity: float = SIMILARITY, vectors: Vectors | None = None
-) -> tuple[Pattern, ...]:
+) -> tuple[RecurringPattern, ...]:
     """Return the patterns in these reflections, the most frequent first; their order makes no difference.
 
     `similarity` (0-1) is what the comparison of two texts needs; `vectors` are embeddings by text, where
@@ -164,10 +164,12 @@ def _near(a: Bullet, b: Bullet, units: Vectors) -> bool:
     return check_claims(parse_claim(a.content), parse_claim(b.content)).guard in _TOLERATED
 
 
-def _pattern(group: _Group, lessons: Mapping[_Line, ReflectedLesson], place: Mapping[str, int]) -> Pattern:
+def _pattern(
+    group: _Group, lessons: Mapping[_Line, ReflectedLesson], place: Mapping[str, int]
+) -> RecurringPattern:
     line = _Line(group.first.polarity, group.first.content)
     frequency = len(group.trajectories)
-    return Pattern(
+    return RecurringPattern(
         id=operation_id("pattern", line.polarity, line.text),
         text=line.text,
         polarity=line.polarity,

@@ -55,8 +55,8 @@ def _bind(
     model: BaseChatModel | Runnable[LanguageModelInput, AIMessage], schema: type[BaseModel]
 ) -> Bound | None:
     try:
-        # LangChain types the result by what include_raw=False would give.
-        return model.with_structured_output(schema, include_raw=True)  # type: ignore[union-attr,return-value]
+        bind = model.with_structured_output  # type: ignore[union-attr]  # a Runnable has none: AttributeError
+        return bind(schema, include_raw=True)  # type: ignore[return-value]  # typed for include_raw=False
     except (AttributeError, NotImplementedError):
         return None
 

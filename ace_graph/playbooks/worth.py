@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue.foreign import foreign_prefix
 from ace_graph.memory.decay import mean_decay_score
+from ace_graph.memory.playbook import PlaybookStats
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
@@ -48,27 +47,15 @@ class Worth(NamedTuple):
         return EvidenceIndex(self.snapshot, self.turns)
 
 
-class PlaybookFigures(BaseModel):
-    """Counts over the active bullets, and how the playbook was used.
+class PlaybookFigures(PlaybookStats):
+    """The counts of `Playbook.stats()`, and how the playbook was used.
 
     `lift` is that of the unproven bullets with its 95 % interval, None until turns with and without them were
     judged; `withheld_share` is the share of turns without them. `core` bullets are candidates for every
     prompt. Means are None where nothing is counted.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     version: int | None
-    bullets: int
-    quarantined: int
-    sections: dict[str, int]
-    memory_types: dict[str, int]
-    helpful: int
-    harmful: int
-    neutral: int
-    used: int
-    unused: int
-    mean_reliability: float
     core: int
     mean_strength: float
     access_clock: int
@@ -122,11 +109,10 @@ async def read_worth(
 def figures_of(found: Worth, now: datetime) -> PlaybookFigures:
     """Return the figures of a playbook."""
     snapshot, policy, active = found.snapshot, found.policy, active_bullets(found.snapshot)
-    totals, evidence = snapshot.playbook.stats()._asdict(), found.evidence
-    measured = lift(snapshot.access.trial)
+    evidence, measured = found.evidence, lift(snapshot.access.trial)
     return PlaybookFigures(
         version=None if snapshot.absent else snapshot.version.n,
-        **totals | {name: dict(totals[name]) for name in ("sections", "memory_types")},
+        **snapshot.playbook.stats().model_dump(),
         core=sum(b.core for b in active),
         mean_strength=mean_decay_score(active, snapshot.access, policy.decay),
         access_clock=snapshot.access.access_clock,

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
@@ -36,7 +37,7 @@ from ace_graph.prompts import preview
 from ace_graph.settings import Settings, variable_names
 
 __all__ = [
-    "Asked",
+    "CompareOptions",
     "Compared",
     "ask_both",
     "comparison_as_json",
@@ -49,7 +50,7 @@ _NONE = "none"
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompareOptions:
     """The rows of a comparison, how they are answered and scored, and how many of them are shown."""
 
     file: Path
@@ -69,12 +70,12 @@ class Compared:
     scored: bool
 
 
-def run_compare(names: tuple[str, str], asked: Asked, *, as_json: bool, debug: bool) -> int:
+def run_compare(names: tuple[str, str], options: CompareOptions, *, as_json: bool, debug: bool) -> int:
     """Ask both sides, print both answers and the comparison; return the exit code."""
-    task_named(asked.task)
+    task_named(options.task)
     load_settings(quiet="ERROR", debug=debug)
-    first, second = (_side(name, asked.concurrency) for name in names)
-    compared = asyncio.run(ask_both(first, second, asked))
+    first, second = (_side(name, options.concurrency) for name in names)
+    compared = asyncio.run(ask_both(first, second, options))
     if as_json:
         print_json(comparison_as_json(compared))
     else:
@@ -82,10 +83,10 @@ def run_compare(names: tuple[str, str], asked: Asked, *, as_json: bool, debug: b
     return 0 if compared.comparison.finished else 1
 
 
-async def ask_both(first: Side, second: Side, asked: Asked) -> Compared:
+async def ask_both(first: Side, second: Side, options: CompareOptions) -> Compared:
     """Let both sides answer the rows, with a progress bar. Raises DatasetError, and what `compare` raises."""
-    rows, scored = _rows(asked.file, asked.task, asked.limit)
-    environment: Environment = task_named(asked.task).score if scored else _unjudged
+    rows, scored = _rows(options.file, options.task, options.limit)
+    environment: Environment = task_named(options.task).score if scored else _unjudged
     models = [make_model(side.options.settings) for side in (first, second)]
     with stop_on_interrupt(print_notice) as stopping, StepProgress() as bar:
 
@@ -95,11 +96,11 @@ async def ask_both(first: Side, second: Side, asked: Asked) -> Compared:
 
         try:
             one, other = ready(first, models[0]), ready(second, models[1])
-            found = await compare(one, other, rows, environment, shown=asked.shown)
+            found = await compare(one, other, rows, environment, shown=options.shown)
         finally:
             for model in models:
                 await close_model(model)
-    return Compared(found, rows, task_named(asked.task).unit, scored)
+    return Compared(found, rows, task_named(options.task).unit, scored)
 
 
 def _unjudged(sample: Sample, answer: str) -> Outcome:
@@ -161,13 +162,12 @@ def side_options(given: Mapping[str, str], concurrency: int) -> AdaptationOption
 
 def _settings(variables: dict[str, str]) -> Settings:
     """The settings of the environment with these variables in their place."""
-    named = {
+    named: dict[str, Any] = {  # Any: texts and a path, which Settings checks
         name if not name.startswith("ACE_") else name.removeprefix("ACE_").lower(): value
         for name, value in variables.items()
     }
-    # BaseSettings takes both; the type checkers see the fields only.
-    # The names are checked above; pydantic-settings types neither them nor its own `_env_file`.
-    return Settings(_env_file=ENV_FILE, **named)  # type: ignore[call-arg, arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    named["_env_file"] = ENV_FILE
+    return Settings(**named)
 
 
 def _value(text: str) -> object:

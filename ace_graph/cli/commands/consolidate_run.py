@@ -9,7 +9,7 @@ from dataclasses import replace
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import commit_json, on_store
-from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.cli.terminal import console, counted, print_json, print_line, printable
 from ace_graph.consolidation import (
     Consolidation,
     Options,
@@ -92,7 +92,7 @@ def run_distinct(url: str | None, which: Which, bullet_ids: Sequence[str], *, as
     if as_json:
         print_json(commit_json(done))
         return
-    console().print(printable(f"{' '.join(bullet_ids)}: never merged with each other"), soft_wrap=True)
+    print_line(f"{' '.join(bullet_ids)}: never merged with each other")
 
 
 @asynccontextmanager

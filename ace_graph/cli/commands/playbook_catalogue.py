@@ -11,7 +11,7 @@ from ace_graph.cli.commands.playbook_stats import strategies_json, worth_of
 from ace_graph.cli.commands.playbook_view import bullet_json, print_bullets
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import AUTHOR, on_playbook, on_store
-from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.cli.terminal import console, counted, print_json, print_line, printable
 from ace_graph.errors import ChangeRefused, FormatError, UsageError
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.formats.base import Reading
@@ -96,7 +96,7 @@ def create(url: str | None, which: Which, filled: Filling, fields: Fields, *, as
         print_json(entry_json(made.entry))
         return
     held = counted(len(made.playbook), "bullet")
-    _say(
+    print_line(
         f"{made.entry.name}: created, version {made.entry.version.label}, {held}; id {made.entry.playbook_id}"
     )
     _say_refused(reading, ())
@@ -121,7 +121,7 @@ def list_all(url: str | None, learner: str, *, as_json: bool) -> None:
         console(error=True).print(f"Learner {printable(learner)} has no playbook yet.")
     for entry in found:
         about = f"  {entry.description}" if entry.description else ""
-        _say(f"{entry.name}  {entry.version.label}  {entry.updated_at:%Y-%m-%d %H:%M}{about}")
+        print_line(f"{entry.name}  {entry.version.label}  {entry.updated_at:%Y-%m-%d %H:%M}{about}")
 
 
 def get(url: str | None, which: Which, *, as_json: bool) -> None:
@@ -138,7 +138,7 @@ def get(url: str | None, which: Which, *, as_json: bool) -> None:
         return
     known = {name: value for name, value in worth_of(worth).items() if value is not None}
     for name, value in {**fields, **known}.items():
-        _say(f"{name.replace('_', ' ')}: {value}")
+        print_line(f"{name.replace('_', ' ')}: {value}")
     print_bullets(found.playbook.bullets(), found.snapshot, worth.policy)
 
 
@@ -163,7 +163,7 @@ def update(url: str | None, which: Which, file: Path, how: How, *, as_json: bool
             }
         )
         return
-    _say(f"{which.name}: version {version.n} ({version.label}), {held}")
+    print_line(f"{which.name}: version {version.n} ({version.label}), {held}")
     _say_refused(reading, tuple(f"{each.id}: {each.why}" for each in done.refused))
 
 
@@ -175,7 +175,7 @@ def about(
     if as_json:
         print_json(entry_json(entry))
         return
-    _say(f"{entry.name}: scope {entry.scope}, {entry.description or 'no description'}")
+    print_line(f"{entry.name}: scope {entry.scope}, {entry.description or 'no description'}")
 
 
 def delete(url: str | None, which: Which) -> None:
@@ -187,7 +187,7 @@ def delete(url: str | None, which: Which) -> None:
 
     if not on_playbook(url, which, job):
         raise ChangeRefused(f"{which.name} was deleted by somebody else meanwhile")
-    _say(f"{which.name}: deleted")
+    print_line(f"{which.name}: deleted")
 
 
 def versions(url: str | None, which: Which, limit: int, *, as_json: bool) -> None:
@@ -198,7 +198,8 @@ def versions(url: str | None, which: Which, limit: int, *, as_json: bool) -> Non
         return
     for each in found:
         mark = " " if each.readable else "-"
-        _say(f"{each.n:>5}{mark} {each.label!s:>6}  {each.at:%Y-%m-%d %H:%M}  {each.author} {each.reason}")
+        version = f"{each.n:>5}{mark} {each.label!s:>6}"
+        print_line(f"{version}  {each.at:%Y-%m-%d %H:%M}  {each.author} {each.reason}")
 
 
 def entry_json(entry: PlaybookEntry) -> dict[str, object]:
@@ -245,8 +246,4 @@ def _refusals_json(reading: Reading) -> list[dict[str, str]]:
 
 def _say_refused(reading: Reading, refused: tuple[str, ...]) -> None:
     for line in (*(f"{each.what}: {each.why}" for each in reading.refused), *refused):
-        _say(f"  refused {line}")
-
-
-def _say(line: str) -> None:
-    console().print(printable(line), soft_wrap=True)
+        print_line(f"  refused {line}")

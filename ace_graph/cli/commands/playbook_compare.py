@@ -6,7 +6,7 @@ import asyncio
 
 from ace_graph import playbooks
 from ace_graph.cli.commands.compare import (
-    Asked,
+    CompareOptions,
     ask_both,
     comparison_as_json,
     print_comparison,
@@ -31,13 +31,19 @@ Outcomes = tuple[VersionOutcome, ...]
 
 
 def compare_versions(
-    url: str | None, which: Which, versions: tuple[str, str], asked: Asked, *, as_json: bool, debug: bool
+    url: str | None,
+    which: Which,
+    versions: tuple[str, str],
+    options: CompareOptions,
+    *,
+    as_json: bool,
+    debug: bool,
 ) -> int:
     """Ask both versions, print the comparison and the observed turns; return the exit code."""
-    task_named(asked.task)
+    task_named(options.task)
     settings = load_settings(quiet="ERROR", debug=debug)
-    (first, second), observed = asyncio.run(_read(url, which, versions, asked, settings))
-    compared = asyncio.run(ask_both(first, second, asked))
+    (first, second), observed = asyncio.run(_read(url, which, versions, options, settings))
+    compared = asyncio.run(ask_both(first, second, options))
     if as_json:
         print_json({**comparison_as_json(compared), "observed": _observed_json(observed)})
     else:
@@ -47,7 +53,7 @@ def compare_versions(
 
 
 async def _read(
-    url: str | None, which: Which, versions: tuple[str, str], asked: Asked, settings: Settings
+    url: str | None, which: Which, versions: tuple[str, str], options: CompareOptions, settings: Settings
 ) -> tuple[tuple[Side, Side], Outcomes | None]:
     """Return both versions as sides, and the turns with each; None for the own memory.
 
@@ -69,7 +75,7 @@ async def _read(
         if target.named is not None:
             observed = await playbooks.observe_versions(store, which.learner, target.key)
     one, other = (
-        Side(f"version {text}", content, side_options({}, asked.concurrency))
+        Side(f"version {text}", content, side_options({}, options.concurrency))
         for text, (_, content) in zip(versions, found, strict=True)
     )
     return (one, other), observed

@@ -326,12 +326,12 @@ def _change(url: str | None, which: Which, operation: Operation, command: str) -
 
 def _report(done: Commit, sentence: str, *, as_json: bool, new_id: str | None = None) -> None:
     from ace_graph.cli.store_access import commit_json
-    from ace_graph.cli.terminal import console, print_json, printable
+    from ace_graph.cli.terminal import print_json, print_line
 
     if as_json:
         print_json({**({"id": new_id} if new_id else {}), **commit_json(done)})
     else:
-        console().print(printable(sentence), soft_wrap=True)
+        print_line(sentence)
 
 
 def _quarantine_note(done: Commit, bullet_id: str) -> str:

@@ -10,7 +10,7 @@ from typing import cast
 from ace_graph.cli.commands.playbook_view import bullet_json
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import by_command, commit_json, on_playbook, refused
-from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.cli.terminal import console, counted, print_json, print_line, printable
 from ace_graph.errors import UsageError
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, HistoryEntry
@@ -76,7 +76,7 @@ def diff(url: str | None, which: Which, before: str, after: str, *, as_json: boo
     ]
     lines += [f"~ [{was.id}] {_changes(was, now)}" for was, now in changed]
     for line in lines or [f"Versions {before} and {after} hold the same bullets."]:
-        console().print(printable(line), soft_wrap=True)
+        print_line(line)
 
 
 def rollback(url: str | None, which: Which, version: str, *, as_json: bool) -> None:
@@ -107,7 +107,7 @@ def archive(url: str | None, which: Which, *, as_json: bool, limit: int) -> None
     for left in found:
         why = f"{left.why} (now {left.into})" if left.into else left.why
         line = f"[{left.bullet.id}] version {left.n}, {left.at:%Y-%m-%d}, {why}: {left.bullet.content}"
-        console().print(printable(line), soft_wrap=True)
+        print_line(line)
 
 
 def restore(url: str | None, which: Which, bullet_id: str, *, as_json: bool) -> None:
@@ -125,7 +125,7 @@ def restore(url: str | None, which: Which, bullet_id: str, *, as_json: bool) -> 
     hidden = "; it does more harm than good, so no prompt shows it" if bullet.harmful > bullet.helpful else ""
     if bullet.status == "quarantined":
         hidden = f", in quarantine ({bullet.quarantine_reason})"
-    console().print(printable(f"{bullet_id}: back{hidden}"), soft_wrap=True)
+    print_line(f"{bullet_id}: back{hidden}")
 
 
 def _version_from(text: str) -> int | str:

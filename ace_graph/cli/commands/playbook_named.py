@@ -238,12 +238,12 @@ def compare(
     learner's own turns with each version follows; those versions were not assigned at random.
     """
     from ace_graph.cli.commands import playbook_compare
-    from ace_graph.cli.commands.compare import Asked
+    from ace_graph.cli.commands.compare import CompareOptions
 
-    asked = Asked(data, task.value, limit, concurrency, show)
+    options = CompareOptions(data, task.value, limit, concurrency, show)
     which, debug = Which(learner, named), debugging(ctx)
     raise typer.Exit(
-        playbook_compare.compare_versions(store, which, (a, b), asked, as_json=as_json, debug=debug)
+        playbook_compare.compare_versions(store, which, (a, b), options, as_json=as_json, debug=debug)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.cli.terminal import counted, print_json, print_line
 from ace_graph.memory.bullet import AVOID
 from ace_graph.memory.delta.operations import Add
 from ace_graph.playbooks.templates import TEMPLATES, Template, template
@@ -20,7 +20,7 @@ def show(name: str | None, *, as_json: bool) -> None:
         print_json({"templates": [_summary(each) for each in found]})
         return
     for each in found:
-        _say(f"{each.name}  {counted(len(each.bullets), 'bullet')}  {each.description}")
+        print_line(f"{each.name}  {counted(len(each.bullets), 'bullet')}  {each.description}")
 
 
 def _show_one(found: Template, *, as_json: bool) -> None:
@@ -29,10 +29,10 @@ def _show_one(found: Template, *, as_json: bool) -> None:
         print_json({**_summary(found), "bullets": bullets})
         return
     for section in dict.fromkeys(bullet.section for bullet in found.bullets):
-        _say(f"## {section}")
+        print_line(f"## {section}")
         for bullet in found.bullets:
             if bullet.section == section:
-                _say(f"- {_advice(bullet)}")
+                print_line(f"- {_advice(bullet)}")
 
 
 def _summary(found: Template) -> dict[str, object]:
@@ -41,7 +41,3 @@ def _summary(found: Template) -> dict[str, object]:
 
 def _advice(bullet: Add) -> str:
     return (AVOID if bullet.polarity == "anti_pattern" else "") + bullet.content
-
-
-def _say(line: str) -> None:
-    console().print(printable(line), soft_wrap=True)

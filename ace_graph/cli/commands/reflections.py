@@ -11,7 +11,7 @@ from ace_graph.background.worker import learning_resources
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import AUTHOR, on_trajectories
-from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.cli.terminal import console, counted, print_json, print_line, printable
 from ace_graph.errors import ConfigurationError
 from ace_graph.learning.batch_reflection import (
     MIN_TRAJECTORIES,
@@ -123,7 +123,7 @@ def curate(url: str | None, which: Which, reflection_ids: list[str], *, as_json:
         *(f"- [{each.id}] {each.text}" for each in done.removed),
     ]
     for line in lines:
-        console().print(printable(line), soft_wrap=True)
+        print_line(line)
     for refusal in done.refused:
         console(error=True).print(printable(f"refused: {refusal.id}: {refusal.why}"), soft_wrap=True)
     if done.problem:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ace_graph import playbooks
 from ace_graph.cli.commands.playbook_catalogue import entry_json
 from ace_graph.cli.store_access import on_store
-from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.cli.terminal import console, counted, print_json, print_line, printable
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.sharing.grant import Grant
 from ace_graph.memory.stores.base import Store
@@ -29,14 +29,14 @@ __all__ = [
 def grant(url: str | None, learner: str, name: str, to: str, relation: str) -> None:
     """Share a playbook."""
     made = on_store(url, lambda store: playbooks.grant(store, name, to, relation, owner=learner))
-    _say(f"{name}: {made.subject} is {made.relation}")
+    print_line(f"{name}: {made.subject} is {made.relation}")
 
 
 def revoke(url: str | None, learner: str, name: str, subject: str) -> None:
     """Take a grant away. Raises ChangeRefused where there is none."""
     if not on_store(url, lambda store: playbooks.revoke(store, name, subject, owner=learner)):
         raise ChangeRefused(f"{subject} has no grant on {name}: share list shows the grants")
-    _say(f"{name}: {subject} has no grant any more")
+    print_line(f"{name}: {subject} has no grant any more")
 
 
 def leave(url: str | None, learner: str, name: str) -> None:
@@ -57,7 +57,8 @@ def list_grants(url: str | None, learner: str, name: str, limit: int, after: str
         print_json({"grants": [_grant_json(each) for each in found[:limit]], "next": following})
         return
     for each in found[:limit]:
-        _say(f"{each.subject}  {each.relation}  {each.at:%Y-%m-%d %H:%M}  by {each.by or 'a forgotten user'}")
+        by = each.by or "a forgotten user"
+        print_line(f"{each.subject}  {each.relation}  {each.at:%Y-%m-%d %H:%M}  by {by}")
     _say_more(page, following, "shared with nobody")
 
 
@@ -75,14 +76,14 @@ def list_shared(url: str | None, learner: str, limit: int, after: str, *, as_jso
         return
     for row in rows:
         about = f"  {row['description']}" if row["description"] else ""
-        _say(f"{row['owner']}/{row['name']}  {row['label']}  {row['right']}{about}")
+        print_line(f"{row['owner']}/{row['name']}  {row['label']}  {row['right']}{about}")
     _say_more(page, following, f"no playbook is shared with {learner}")
 
 
 def add_to_team(url: str | None, name: str, members: Sequence[str]) -> None:
     """Add users to a team."""
     added = on_store(url, lambda store: playbooks.add_to_team(store, name, members))
-    _say(f"{name}: {counted(added, 'user')} added")
+    print_line(f"{name}: {counted(added, 'user')} added")
 
 
 def remove_from_team(url: str | None, name: str, members: Sequence[str]) -> None:
@@ -90,7 +91,7 @@ def remove_from_team(url: str | None, name: str, members: Sequence[str]) -> None
     removed = on_store(url, lambda store: playbooks.remove_from_team(store, name, members))
     if not removed:
         raise ChangeRefused(f"none of them is in the team {name}: team list {name} shows who is")
-    _say(f"{name}: {counted(removed, 'user')} removed")
+    print_line(f"{name}: {counted(removed, 'user')} removed")
 
 
 def list_teams(url: str | None, name: str | None, limit: int, after: str, *, as_json: bool) -> None:
@@ -106,7 +107,7 @@ def list_teams(url: str | None, name: str | None, limit: int, after: str, *, as_
         print_json({"teams" if name is None else "members": page, "next": following})
         return
     for each in page:
-        _say(each)
+        print_line(each)
     _say_more(page, following, "there is no team yet" if name is None else f"nobody is in the team {name}")
 
 
@@ -129,7 +130,3 @@ def _grant_json(grant: Grant) -> dict[str, str]:
         "by": grant.by,
         "at": grant.at.isoformat(),
     }
-
-
-def _say(line: str) -> None:
-    console().print(printable(line), soft_wrap=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ace_graph import playbooks
 from ace_graph.cli.store_access import on_store
-from ace_graph.cli.terminal import console, counted, print_json, printable
+from ace_graph.cli.terminal import console, counted, print_json, print_line, printable
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.sharing.proposal import Proposal
 from ace_graph.memory.stores.base import Store
@@ -51,9 +51,9 @@ def list_proposals(url: str | None, learner: str, name: str, *, everything: bool
         who = each.by or "several learners"
         state = f"until {each.expires:%Y-%m-%d}" if each.state == "pending" else each.state
         state += f" ({each.reason})" if each.reason else ""
-        _say(f"{each.proposal_id}  by {who}  {each.trust.name.lower()}  {state}")
+        print_line(f"{each.proposal_id}  by {who}  {each.trust.name.lower()}  {state}")
         for text in each.texts:
-            _say(f"  {text}")
+            print_line(f"  {text}")
 
 
 def accept(url: str | None, learner: str, name: str, proposal_id: str, texts: list[str] | None) -> None:
@@ -61,20 +61,20 @@ def accept(url: str | None, learner: str, name: str, proposal_id: str, texts: li
     done = on_store(
         url, lambda store: playbooks.accept(store, name, proposal_id, owner=learner, texts=texts or None)
     )
-    _say(f"{name}: accepted, version {done.version.n} ({done.version.label})")
+    print_line(f"{name}: accepted, version {done.version.n} ({done.version.label})")
 
 
 def refuse(url: str | None, learner: str, name: str, proposal_id: str, reason: str) -> None:
     """Refuse a proposal."""
     on_store(url, lambda store: playbooks.refuse(store, name, proposal_id, owner=learner, reason=reason))
-    _say(f"{name}: refused")
+    print_line(f"{name}: refused")
 
 
 def collect(url: str | None, learner: str, name: str) -> None:
     """Propose what many have found."""
     made = on_store(url, lambda store: playbooks.collect(store, name, owner=learner))
     if made is None:
-        _say(f"{name}: nothing new was found by five learners")
+        print_line(f"{name}: nothing new was found by five learners")
         return
     _say_proposed(name, made)
 
@@ -85,14 +85,15 @@ def withdraw(url: str | None, learner: str, name: str, by: str, *, dry_run: bool
     if not found:
         raise ChangeRefused(f"nothing in {name} came by proposals of {by}")
     for each in found:
-        _say(f"[{each.bullet.id}] {each.bullet.content}{'' if each.came else ' (was there before: stays)'}")
+        stays = "" if each.came else " (was there before: stays)"
+        print_line(f"[{each.bullet.id}] {each.bullet.content}{stays}")
     if not dry_run:
         on_store(url, lambda store: playbooks.withdraw(store, name, by, owner=learner))
-        _say(f"{name}: {counted(sum(each.came for each in found), 'bullet')} removed")
+        print_line(f"{name}: {counted(sum(each.came for each in found), 'bullet')} removed")
 
 
 def _say_proposed(name: str, made: Proposal) -> None:
-    _say(f"{name}: proposed, {counted(len(made.texts), 'bullet')}; id {made.proposal_id}")
+    print_line(f"{name}: proposed, {counted(len(made.texts), 'bullet')}; id {made.proposal_id}")
 
 
 def _proposal_json(proposal: Proposal) -> dict[str, object]:
@@ -109,7 +110,3 @@ def _proposal_json(proposal: Proposal) -> dict[str, object]:
         "reason": proposal.reason,
         "decided_by": proposal.decided_by,
     }
-
-
-def _say(line: str) -> None:
-    console().print(printable(line), soft_wrap=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import uuid4
 
@@ -16,8 +14,9 @@ from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Add, Delta, Remove, Reset
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore, keeps_playbooks
+from ace_graph.memory.stores.playbooks import NamingStore, PlaybookStore
 from ace_graph.testing.conformance.case import Subject
+from ace_graph.testing.conformance.shared_playbooks import opened
 from ace_graph.testing.conformance.writing import (
     NOON,
     adding,
@@ -30,13 +29,6 @@ from ace_graph.testing.conformance.writing import (
 )
 
 WRITERS = 20
-
-
-@asynccontextmanager
-async def _opened(subject: Subject) -> AsyncGenerator[NamingStore]:
-    async with subject.open() as store:
-        assert keeps_playbooks(store), "the store lacks a method of NamingStore"
-        yield store
 
 
 def _entry(owner: str | None, name: str = "api_client", description: str = "") -> PlaybookEntry:
@@ -62,7 +54,7 @@ async def _labels(playbooks: PlaybookStore, playbook_id: str) -> list[str]:
 async def a_description_and_a_scope_are_replaced(subject: Subject) -> None:
     """Without a version, and for others to see at once; False where there is no such playbook."""
     owner = new_learner()
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, owner, "api_client", "Draw a bar")
         before = await store.playbooks.entry(playbook_id)
         assert await store.playbooks.set_fields(playbook_id, "how to draw", "user")
@@ -77,7 +69,7 @@ async def a_description_and_a_scope_are_replaced(subject: Subject) -> None:
 
 async def owners_are_listed_in_the_order_of_their_ids(subject: Subject) -> None:
     """Each once, without the host, page by page, whether or not there is a memory of theirs."""
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         owners = sorted(new_learner() for _ in range(3))
         for owner in (*owners, owners[0]):
             await _created(store, owner, f"n{uuid4()}")
@@ -94,7 +86,7 @@ async def owners_are_listed_in_the_order_of_their_ids(subject: Subject) -> None:
 
 async def a_playbook_is_deleted_with_the_content_that_was_read(subject: Subject) -> None:
     """With another etag it stays, whole; without one it is deleted whatever it holds."""
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, new_learner(), "api_client", "Draw a bar")
         read = (await store.playbooks.load(playbook_id)).version.etag
         await write(other.playbooks, playbook_id, adding("Estimate the result"))
@@ -114,7 +106,7 @@ async def a_playbook_is_deleted_with_the_content_that_was_read(subject: Subject)
 async def a_created_playbook_is_found(subject: Subject) -> None:
     """By owner and name, by id, and in the owner's list, with every field, also by another process."""
     owner = new_learner()
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         entry = _entry(owner, description="how to call the API")
         done = await store.playbooks.create(entry, _first("Draw a bar"))
         assert str(done.version.label) == "1.0"
@@ -135,7 +127,7 @@ async def a_created_playbook_is_found(subject: Subject) -> None:
 async def an_unknown_playbook_is_not_found(subject: Subject) -> None:
     """Neither by name nor by id, and reading it creates nothing."""
     owner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         assert await store.playbooks.find(PlaybookRef(owner, "none")) is None
         assert await store.playbooks.entry(str(uuid4())) is None
         assert await store.playbooks.entries(owner) == ()
@@ -146,7 +138,7 @@ async def a_name_is_one_playbook_of_its_owner(subject: Subject) -> None:
     """The same name again is PlaybookExists, also after changes, in another case, and without an owner."""
     for owner in (new_learner(), None):
         name = f"Größe {uuid4()}"
-        async with _opened(subject) as store:
+        async with opened(subject) as store:
             playbook_id = await _created(store, owner, name)
             await write(store.playbooks, playbook_id, adding("Draw a bar"))
             for same in (name, name.upper(), name.replace("ö", "o\u0308")):
@@ -162,7 +154,7 @@ async def two_owners_may_use_one_name(subject: Subject) -> None:
     """A name belongs to its owner: others, whose ids look alike, and the host have their own of that name."""
     one, name = new_learner(), f"shared {uuid4()}"
     owners = (one, f"{one} ", one.upper(), f"{one}/{name}", None)
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         ids = [await _created(store, owner, name, f"Fact {n} is {n * 7}") for n, owner in enumerate(owners)]
         assert len(set(ids)) == len(owners)
         for n, owner in enumerate(owners):
@@ -176,7 +168,7 @@ async def of_many_that_create_one_name_one_does(subject: Subject) -> None:
     owner = new_learner()
 
     async def create(number: int) -> str | None:
-        async with _opened(subject) as store:
+        async with opened(subject) as store:
             try:
                 return await _created(store, owner, "api_client", f"Fact {number} is about {number * 7}")
             except PlaybookExists:
@@ -184,14 +176,14 @@ async def of_many_that_create_one_name_one_does(subject: Subject) -> None:
 
     made = [each for each in await asyncio.gather(*map(create, range(WRITERS))) if each is not None]
     assert len(made) == 1
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         assert [entry.playbook_id for entry in await store.playbooks.entries(owner)] == made
 
 
 async def creating_again_under_one_op_id_is_a_repetition(subject: Subject) -> None:
     """The same entry and the same delta, as after a lost reply, change nothing."""
     entry, delta = _entry(new_learner()), _first("Draw a bar")
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         await store.playbooks.create(entry, delta)
         again = await other.playbooks.create(entry, delta)
         assert again.status == "repeated"
@@ -201,7 +193,7 @@ async def creating_again_under_one_op_id_is_a_repetition(subject: Subject) -> No
 async def the_list_is_in_order_and_paged(subject: Subject) -> None:
     """Entries come in the order of their names, whatever their case, and from a place on."""
     owner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         for name in ("beta", "Alpha", "delta", "Charlie"):
             await _created(store, owner, name)
         names = [entry.name for entry in await store.playbooks.entries(owner)]
@@ -213,7 +205,7 @@ async def the_list_is_in_order_and_paged(subject: Subject) -> None:
 async def a_deleted_playbook_is_gone(subject: Subject) -> None:
     """With its entry; a late commit does not bring it back, and its name can be used again."""
     owner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         playbook_id = await _created(store, owner, "api_client", "Draw a bar")
         base = await store.playbooks.load(playbook_id)
         assert await store.playbooks.forget(playbook_id)
@@ -230,7 +222,7 @@ async def a_deleted_playbook_is_gone(subject: Subject) -> None:
 
 async def a_learner_and_a_playbook_with_one_id_are_two(subject: Subject) -> None:
     """An id of a playbook may be a learner's id, too: neither sees or deletes what is the other's."""
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         playbook_id = await _created(store, new_learner(), "api_client", "Draw a bar")
         delta = adding("Name the unit")
         await write(store, playbook_id, delta, record())
@@ -246,7 +238,7 @@ async def forgetting_a_learner_deletes_the_playbooks(subject: Subject) -> None:
     """All that the learner owns, with or without a memory; those of others stay."""
     for has_memory in (True, False):
         owner, other = new_learner(), new_learner()
-        async with _opened(subject) as store:
+        async with opened(subject) as store:
             if has_memory:
                 await write(store, owner, adding("Draw a bar"))
             mine = [await _created(store, owner, name) for name in ("one", "two")]
@@ -261,7 +253,7 @@ async def forgetting_a_learner_deletes_the_playbooks(subject: Subject) -> None:
 async def the_export_holds_the_playbooks(subject: Subject) -> None:
     """Of a learner the owned ones with their entry, content and history; of a playbook the same alone."""
     owner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         playbook_id = await _created(store, owner, "api_client", "Draw a bar")
         await write(store.playbooks, playbook_id, adding("Name the unit"))
         (found,) = (await store.export(owner)).playbooks
@@ -273,7 +265,7 @@ async def the_export_holds_the_playbooks(subject: Subject) -> None:
 
 async def labels_count_changes_and_replacements(subject: Subject) -> None:
     """1.0 at first, a change raises the minor number, a replacement the major one; an amendment none."""
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, new_learner())
         playbooks = store.playbooks
         (bar,) = (await write(playbooks, playbook_id, adding("Draw a bar"))).report.added
@@ -293,7 +285,7 @@ async def labels_count_changes_and_replacements(subject: Subject) -> None:
 
 async def a_version_says_who_when_and_why(subject: Subject) -> None:
     """A version holds its number, author, moment, reason and op id."""
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         playbook_id = await _created(store, new_learner())
         delta = adding("Draw a bar", minute=5)
         await write(store.playbooks, playbook_id, delta)
@@ -304,7 +296,7 @@ async def a_version_says_who_when_and_why(subject: Subject) -> None:
 
 async def a_change_for_another_version_is_refused(subject: Subject) -> None:
     """A delta with an expected etag applies to that content only, also where the caller's base is older."""
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, new_learner())
         base = await store.playbooks.load(playbook_id)
         await write(other.playbooks, playbook_id, adding("Draw a bar"))
@@ -320,7 +312,7 @@ async def a_change_for_another_version_is_refused(subject: Subject) -> None:
 
 async def every_version_can_be_read(subject: Subject) -> None:
     """The content of each version is the one that its commit returned, however many there are."""
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         playbook_id = await _created(store, new_learner())
         done = [
             await write(store.playbooks, playbook_id, adding(f"Fact {n} is about {n * 7}")) for n in range(6)
@@ -334,7 +326,7 @@ async def every_version_can_be_read(subject: Subject) -> None:
 
 async def only_the_contents_that_are_kept_stay(subject: Subject) -> None:
     """A dropped version keeps author, time and reason; the kept ones and later commits stay readable."""
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, new_learner())
         done = [
             await write(store.playbooks, playbook_id, adding(f"Fact {n} is about {n * 7}")) for n in range(7)
@@ -361,7 +353,7 @@ async def only_the_contents_that_are_kept_stay(subject: Subject) -> None:
 async def playbooks_come_with_the_memory(subject: Subject) -> None:
     """One read gives a learner's memory and the playbooks wanted, in their order, None for unknown ones."""
     learner = new_learner()
-    async with _opened(subject) as store:
+    async with opened(subject) as store:
         for number, name in enumerate(("one", "two")):
             await _created(store, learner, name, f"Fact {number} is about {number * 7}")
         wanted = [Wanted(PlaybookRef(learner, name)) for name in ("TWO", "none", "one")]
@@ -379,7 +371,7 @@ async def playbooks_come_with_the_memory(subject: Subject) -> None:
 async def a_known_content_is_not_read_again(subject: Subject) -> None:
     """A playbook whose version the caller knows comes without its content, a changed one with it."""
     learner = new_learner()
-    async with _opened(subject) as store, _opened(subject) as other:
+    async with opened(subject) as store, opened(subject) as other:
         playbook_id = await _created(store, learner)
         (first,) = (await store.load_attached(learner, [Wanted(PlaybookRef(learner, "api_client"))])).attached
         assert first is not None
