@@ -57,7 +57,7 @@ def print_notice(text: str) -> None:
 
 
 def _is_for_typer(error: Exception) -> bool:
-    """Exits, aborts, wrong options, and a reader of our output that has gone."""
+    """Handles exits, aborts, wrong options, and a closed pipe."""
     if isinstance(error, OSError):
         return error.errno == errno.EPIPE
     return isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "exit_code")

@@ -71,7 +71,7 @@ def demo(
         str | None, typer.Option("--keep", metavar="FILE", help="Keep the memory in this SQLite file.")
     ] = None,
 ) -> None:
-    """See it learn: two learners, two sessions, no key, no server.
+    """A demonstration: two learners, two sessions, no key, no server.
 
     As in chat, the log stays below WARNING unless ACE_LOG_LEVEL is set.
     """
@@ -85,7 +85,7 @@ def chat(
     ctx: typer.Context,
     learner: Learner = DEFAULT_LEARNER,
     mode: Annotated[
-        str | None, typer.Option(metavar="cot|tot|react", help="Think this way about every question.")
+        str | None, typer.Option(metavar="cot|tot|react", help="The reasoning mode for every question.")
     ] = None,
     named: Annotated[
         list[str] | None,
@@ -131,9 +131,11 @@ def run(ctx: typer.Context, base: Base = None, store: StoreUrl = None) -> None:
 @app.command()
 def serve(
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than 127.0.0.1 need tokens.")
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on; any but 127.0.0.1 needs tokens.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one, and says which.")] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one and prints it.")
+    ] = 8000,
     base: Base = None,
 ) -> None:
     """Serve the agent over HTTP: JSON and server-sent events, learning after the answer.
@@ -171,7 +173,7 @@ def compare(
     show: Annotated[int, typer.Option(min=0, metavar="N", help="Rows shown with both answers.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Put two playbooks, or two settings, side by side: both answers, and who is right more often.
+    """Compare two playbooks, or two settings, on the same rows: both answers and both accuracies.
 
     \b
     ace-graph compare none run/playbook.json --task formula --data test.jsonl
@@ -194,7 +196,9 @@ def worker(
     once: Annotated[
         bool, typer.Option("--once", help="End when nothing is pending or leased, dead letters aside.")
     ] = False,
-    concurrency: Annotated[int, typer.Option(min=1, help="Turns at once, each of another learner.")] = 4,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Turns at the same time, each of another learner.")
+    ] = 4,
     store: StoreUrl = None,
 ) -> None:
     """Learn from the turns that ACE_LEARNING=background left; any number of workers may run.
@@ -213,7 +217,9 @@ def worker(
 
 @app.command()
 def gc(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would go; delete nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count what would be deleted; delete nothing.")
+    ] = False,
     learner: Annotated[
         str | None,
         typer.Option("--learner", "-l", metavar="ID", help="The memory of this learner only."),
@@ -243,7 +249,8 @@ def reflect(
         str | None, typer.Argument(metavar="ID", help="A trajectory, or the id of pending work.")
     ] = None,
     batch: Annotated[
-        bool, typer.Option("--batch", help="What many runs have in common, instead of one.")
+        bool,
+        typer.Option("--batch", help="Find what many runs have in common, instead of reflecting on one."),
     ] = False,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="NAME", help="--batch: who did them.")
@@ -253,7 +260,9 @@ def reflect(
     ] = None,
     since: Annotated[
         datetime | None,
-        typer.Option(metavar="TIME", help="--batch: completed then or later, UTC, like 2026-01-31."),
+        typer.Option(
+            metavar="TIME", help="--batch: completed on this day (UTC) or later, such as 2026-01-31."
+        ),
     ] = None,
     minimum: Annotated[
         int, typer.Option("--min", metavar="N", help="--batch: how many runs there must be, at least 2.")
@@ -303,7 +312,7 @@ def feedback(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Say what a trajectory was worth: a vote on what it followed, and a reason to learn again."""
+    """Judge a trajectory: votes on the bullets that it followed, and a reason to learn from it again."""
     from ace_graph.cli.commands.worker import feedback as run_feedback
 
     raise typer.Exit(

@@ -23,7 +23,7 @@ _NOTHING_CONFIGURED = (
     "or ACE_MODEL=offline for the rule-based tutor, or pass a chat model as model="
 )
 _ONE_ATTEMPT: Mapping[str, int] = {"max_retries": 0}
-"""For providers that count retries. Gemini's client counts attempts."""
+"""For providers whose option counts retries; Gemini's counts attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _other_provider(settings: Settings, choice: ModelChoice, temperature: float)
 
 
 def _first_that_fits(*builders: Callable[[], BaseChatModel]) -> BaseChatModel:
-    """Some providers refuse options that they do not know: ask for less then."""
+    """Some providers refuse unknown options: those are left out then."""
     for build in builders[:-1]:
         try:
             return build()

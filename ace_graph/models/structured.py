@@ -34,7 +34,7 @@ _KEPT = 8
 
 
 class Schemas:
-    """The last few models that were bound. A model is compared by identity. Safe to use from any thread."""
+    """A cache of the last bound models; a model is compared by identity. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[int, type[BaseModel]], tuple[object, Bound | None]] = {}

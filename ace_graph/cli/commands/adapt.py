@@ -33,7 +33,7 @@ class TaskName(StrEnum):
 
 
 class ModeName(StrEnum):
-    """How every sample is thought about, as a choice."""
+    """The reasoning mode of every sample, as a choice."""
 
     cot = "cot"
     tot = "tot"
@@ -54,7 +54,7 @@ Out = Annotated[
     typer.Option("--out", metavar="DIR", help="Folder for results.json, playbook.json and steps.jsonl."),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with the run in DIR where it was stopped, by whatever.")
+    bool, typer.Option("--resume", help="Resume the run in DIR where it stopped, for whatever reason.")
 ]
 Limit = Annotated[
     int | None, typer.Option("--limit", metavar="N", min=1, help="Use the first N rows of each file only.")
@@ -62,7 +62,9 @@ Limit = Annotated[
 Seed = Annotated[
     int,
     typer.Option(
-        "--seed", metavar="N", help="Decides the order of rows in each epoch, and what is withheld when."
+        "--seed",
+        metavar="N",
+        help="Seed of the order of rows in each epoch and of the turns without unproven bullets.",
     ),
 ]
 Concurrency = Annotated[
@@ -71,12 +73,12 @@ Concurrency = Annotated[
         "--concurrency",
         metavar="N",
         min=1,
-        help="Calls under way at once where nothing is learned. Learning is one step after the other.",
+        help="Rows answered at the same time where nothing is learned; learning takes one at a time.",
     ),
 ]
 Mode = Annotated[
     ModeName,
-    typer.Option("--mode", help="Think this way about every row; auto lets the router choose for each."),
+    typer.Option("--mode", help="The reasoning mode for every row; auto lets the router choose for each."),
 ]
 MaxRevisions = Annotated[
     int,
@@ -85,7 +87,7 @@ MaxRevisions = Annotated[
         metavar="N",
         min=0,
         max=3,
-        help="While learning, send a wrong answer back so often. The first answer counts all the same.",
+        help="While learning, retry a wrong answer at most this often. Only the first answer counts.",
     ),
 ]
 MaxFailures = Annotated[
@@ -94,15 +96,20 @@ MaxFailures = Annotated[
         "--max-failures",
         metavar="N",
         min=1,
-        help="Stop, resumable, after so many failed calls in a row. Single ones count as wrong answers.",
+        help="Stop after this many failed calls in a row. A single failed call counts as a wrong answer.",
     ),
 ]
 InputPrice = Annotated[
     float | None,
-    typer.Option("--input-price", metavar="X", min=0, help="Of a million input tokens, for results.json."),
+    typer.Option(
+        "--input-price", metavar="X", min=0, help="Price of a million input tokens, for results.json."
+    ),
 ]
 OutputPrice = Annotated[
-    float | None, typer.Option("--output-price", metavar="X", min=0, help="The same for output tokens.")
+    float | None,
+    typer.Option(
+        "--output-price", metavar="X", min=0, help="Price of a million output tokens, for results.json."
+    ),
 ]
 
 
@@ -116,11 +123,15 @@ def offline(
     out: Out,
     val: Annotated[
         Path | None,
-        typer.Option("--val", metavar="FILE", help="Rows that say after each epoch which playbook is best."),
+        typer.Option(
+            "--val",
+            metavar="FILE",
+            help="Rows that measure the playbook after each epoch; the best one is kept.",
+        ),
     ] = None,
     test: Annotated[
         Path | None,
-        typer.Option("--test", metavar="FILE", help="Rows for the result: asked with the best playbook."),
+        typer.Option("--test", metavar="FILE", help="Rows that measure the best playbook at the end."),
     ] = None,
     epochs: Annotated[
         int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the training rows.")

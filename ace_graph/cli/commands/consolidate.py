@@ -13,7 +13,7 @@ __all__ = ["consolidate"]
 
 consolidate = typer.Typer(
     invoke_without_command=True,
-    help="Merge bullets that say the same; `--dry-run` shows what would be merged, `undo` takes it back.",
+    help="Merge bullets that say the same; `--dry-run` shows what would be merged, `undo` reverses it.",
 )
 
 

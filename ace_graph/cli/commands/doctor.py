@@ -118,7 +118,7 @@ def check_model(settings: Settings) -> Iterator[Check]:
         yield Check("model", "fail", str(error), "correct the setting that it names")
     else:
         key = "GEMINI_API_KEY is set; " if choice.provider == "google_genai" else ""
-        yield Check("model", "ok", f"{choice} ({key}not asked: doctor --ask does)")
+        yield Check("model", "ok", f"{choice} ({key}not called; `doctor --ask` calls it)")
 
 
 def check_store(settings: Settings, url: str | None) -> Iterator[Check]:

@@ -25,7 +25,7 @@ __all__ = ["run_gc"]
 
 
 def run_gc(url: str | None, learner: str | None, *, dry_run: bool, as_json: bool) -> int:
-    """Clean, or count what would go. 1 where a learner could not be cleaned."""
+    """Clean, or count what would be deleted. Return 1 where a learner could not be cleaned."""
     settings = load_settings()
     if url is not None:
         settings = settings.model_copy(update={"store": url})

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["learner_commands"]
 
 learner_commands = typer.Typer(
-    no_args_is_help=True, help="The learners; everything stored about one: hand it out, or delete it."
+    no_args_is_help=True, help="List the learners; export or delete everything that is stored about one."
 )
 
 LearnerId = Annotated[str, typer.Argument(metavar="ID", help="The learner.")]

@@ -157,7 +157,9 @@ def rescreen(
     everybody: Annotated[
         bool, typer.Option("--all", help="Every learner and named playbook of the store.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would move, change nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show which bullets would change status; change nothing.")
+    ] = False,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -202,7 +204,7 @@ def diff(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """What came, went and changed between two versions.
+    """What was added, removed and changed between two versions.
 
     \b
     ace-graph playbook diff 3 5
@@ -298,7 +300,10 @@ def import_(
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
     name: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="One that export knows, instead of finding out.")
+        str,
+        typer.Option(
+            "--format", metavar="NAME", help="The format, one that export knows; else it is recognised."
+        ),
     ] = "auto",
     as_json: Json = False,
     store: StoreUrl = None,

@@ -32,7 +32,9 @@ class VoteChoice(StrEnum):
 
 Section = Annotated[
     str | None,
-    typer.Option(help="Else lessons; profile, preferences and misconceptions are always in the prompt."),
+    typer.Option(
+        help="`lessons` by default; profile, preferences and misconceptions are always in the prompt."
+    ),
 ]
 OfKind = Annotated[
     KindName | None, typer.Option("--kind", help="Sets section, type and --avoid as the kind needs them.")
@@ -43,9 +45,7 @@ Examples = Annotated[
 ]
 OfType = Annotated[MemoryKind | None, typer.Option("--type", help="Inferred from the text by default.")]
 Tags = Annotated[list[str] | None, typer.Option(help="May be given several times.")]
-TtlDays = Annotated[
-    float | None, typer.Option(help="After so many days without a change no prompt holds it.")
-]
+TtlDays = Annotated[float | None, typer.Option(help="Days without a change after which no prompt holds it.")]
 
 
 @playbook.command()
@@ -250,7 +250,7 @@ def merge(
     named: Named = DEFAULT_NAME,
     text: Annotated[str | None, typer.Option(help="What the one bullet is to say.")] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Also where they don't say the same: you answer for it.")
+        bool, typer.Option("--force", help="Merge them even if they don't say the same.")
     ] = False,
     as_json: Json = False,
     store: StoreUrl = None,

@@ -48,7 +48,7 @@ def history(url: str | None, which: Which, *, as_json: bool, limit: int) -> None
 
 
 def diff(url: str | None, which: Which, before: str, after: str, *, as_json: bool) -> None:
-    """Print the bullets that came, went or changed between two versions."""
+    """Print the bullets that were added, removed or changed between two versions."""
 
     wanted = (_version_from(before), _version_from(after))
 
@@ -80,7 +80,7 @@ def diff(url: str | None, which: Which, before: str, after: str, *, as_json: boo
 
 
 def rollback(url: str | None, which: Which, version: str, *, as_json: bool) -> None:
-    """Make everything what it was at an earlier version, as a new version."""
+    """Restore the content of an earlier version, as a new version."""
 
     wanted = _version_from(version)
 

@@ -31,7 +31,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="In any format that i
 
 
 class Scope(StrEnum):
-    """Whom a playbook is meant for, as a choice."""
+    """The scope of a playbook, as a choice."""
 
     agent = "agent"
     user = "user"
@@ -82,7 +82,7 @@ def create(
 @playbook.command()
 def templates(
     name: Annotated[
-        str | None, typer.Argument(metavar="[TEMPLATE]", help="One of them, to see all that it says.")
+        str | None, typer.Argument(metavar="[TEMPLATE]", help="The name of a template, to show its bullets.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -158,10 +158,10 @@ def update(
     named: Named = DEFAULT_NAME,
     learner: Learner = DEFAULT_LEARNER,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Put the file in the place of everything: a new major version.")
+        bool, typer.Option("--replace", help="Replace all bullets by those of the file: a new major version.")
     ] = False,
     keep_label: Annotated[
-        bool, typer.Option("--keep-label", help="An amendment: the version keeps its label.")
+        bool, typer.Option("--keep-label", help="Amend: the new version keeps the label.")
     ] = False,
     as_json: Json = False,
     store: StoreUrl = None,
@@ -188,7 +188,7 @@ def curate(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Take what reflections found into a playbook, in one version, and show what changed.
+    """Add what reflections found to a playbook, in one version, and show what changed.
 
     \b
     ace-graph reflect --batch --json | jq -r '.patterns[] | select(.frequency > 2) | .memory_id' |
@@ -228,7 +228,7 @@ def compare(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Ask two versions the same questions: both answers, who is right more often, and with what interval.
+    """Ask two versions the same questions: both answers, both accuracies, and their difference.
 
     \b
     ace-graph playbook compare 1.0 2.0 --name shop --data questions.jsonl

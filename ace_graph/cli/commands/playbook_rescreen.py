@@ -27,7 +27,7 @@ __all__ = ["rescreen", "rescreen_all"]
 
 @dataclass(frozen=True)
 class _Named:
-    """What screening one playbook has changed, and whose it is."""
+    """What screening one playbook has changed, and the learner it belongs to."""
 
     learner: str
     done: Rescreened

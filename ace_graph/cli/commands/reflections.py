@@ -41,7 +41,7 @@ class BatchQuery:
 
     @property
     def given(self) -> bool:
-        """Whether anything differs from the defaults."""
+        """Whether any option differs from its default."""
         return self != BatchQuery()
 
 
@@ -163,7 +163,7 @@ async def _curate(
 
 
 def _show_progress(done: int, whole: int) -> None:
-    """Show how many lessons are decided on: one line that is written over, on a terminal only."""
+    """Show how many lessons are decided on: one line that is overwritten, on a terminal only."""
     if sys.stderr.isatty():
         end = "\n" if done == whole else ""
         print(f"\r{done} of {counted(whole, 'lesson')}", end=end, file=sys.stderr, flush=True)

@@ -44,7 +44,7 @@ def grant(
     playbook: Playbook,
     to: To,
     relation: Annotated[
-        RelationName, typer.Option("--as", help="What they may do; see above.")
+        RelationName, typer.Option("--as", help="The relation, as listed above.")
     ] = RelationName.viewer,
     learner: Learner = DEFAULT_LEARNER,
     store: StoreUrl = None,
@@ -71,7 +71,7 @@ def grant(
 def revoke(
     playbook: Playbook, subject: From, learner: Learner = DEFAULT_LEARNER, store: StoreUrl = None
 ) -> None:
-    """Take a grant away; it ends with the next load.
+    """Revoke a grant; it ends with the next load.
 
     \b
     ace-graph share revoke api_client --from user:bob --learner ada
@@ -129,7 +129,7 @@ def propose(
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
-    """Propose what your memory has found to a playbook of somebody else.
+    """Propose bullets of your memory to a playbook of somebody else.
 
     \b
     ace-graph share propose ada/api_client str-00003 --learner bob
@@ -161,7 +161,10 @@ def accept(
     playbook: Playbook,
     proposal_id: ProposalId,
     text: Annotated[
-        list[str] | None, typer.Option("--text", help="Instead of its text; once for each of its texts.")
+        list[str] | None,
+        typer.Option(
+            "--text", help="A text in the place of the proposed one; give one for each proposed text."
+        ),
     ] = None,
     learner: Learner = DEFAULT_LEARNER,
     store: StoreUrl = None,
@@ -188,7 +191,7 @@ def refuse(
 
 @share.command()
 def collect(playbook: Playbook, learner: Learner = DEFAULT_LEARNER, store: StoreUrl = None) -> None:
-    """Propose what at least five of those who may propose have found alike, with success.
+    """Propose the bullets that at least five users with the right to propose have found alike, with success.
 
     Nobody is named, and nothing that fewer than five have found is shown.
     """
@@ -205,7 +208,7 @@ def withdraw(
     learner: Learner = DEFAULT_LEARNER,
     store: StoreUrl = None,
 ) -> None:
-    """Remove what came into a playbook by a user's proposals, in one version."""
+    """Remove the bullets that a user's proposals added to a playbook, in one version."""
     from ace_graph.cli.commands import share_proposals
 
     share_proposals.withdraw(store, learner, playbook, by, dry_run=dry_run)

@@ -33,7 +33,7 @@ def grant(url: str | None, learner: str, name: str, to: str, relation: str) -> N
 
 
 def revoke(url: str | None, learner: str, name: str, subject: str) -> None:
-    """Take a grant away. Raises ChangeRefused where there is none."""
+    """Revoke a grant. Raises ChangeRefused where there is none."""
     if not on_store(url, lambda store: playbooks.revoke(store, name, subject, owner=learner)):
         raise ChangeRefused(f"{subject} has no grant on {name}: share list shows the grants")
     print_line(f"{name}: {subject} has no grant any more")
@@ -112,7 +112,7 @@ def list_teams(url: str | None, name: str | None, limit: int, after: str, *, as_
 
 
 def _page(names: list[str], limit: int) -> tuple[list[str], str | None]:
-    """The first names, and after which one the next page begins."""
+    """The names of a page, and the last of them where there is another page."""
     return names[:limit], names[limit - 1] if len(names) > limit else None
 
 

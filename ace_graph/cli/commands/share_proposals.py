@@ -71,7 +71,7 @@ def refuse(url: str | None, learner: str, name: str, proposal_id: str, reason: s
 
 
 def collect(url: str | None, learner: str, name: str) -> None:
-    """Propose what many have found."""
+    """Propose the bullets that several learners have found alike."""
     made = on_store(url, lambda store: playbooks.collect(store, name, owner=learner))
     if made is None:
         print_line(f"{name}: nothing new was found by five learners")
@@ -80,7 +80,7 @@ def collect(url: str | None, learner: str, name: str) -> None:
 
 
 def withdraw(url: str | None, learner: str, name: str, by: str, *, dry_run: bool) -> None:
-    """Remove what came by a user's proposals. Raises ChangeRefused where there is nothing."""
+    """Remove the bullets that a user's proposals added. Raises ChangeRefused where there are none."""
     found = on_store(url, lambda store: playbooks.descendants(store, name, owner=learner, by=by))
     if not found:
         raise ChangeRefused(f"nothing in {name} came by proposals of {by}")

@@ -28,7 +28,9 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The trajectory.")]
 Agent = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who did it.")]
 Type = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="What kind of task it is.")]
 Values = Annotated[str | None, typer.Option(metavar="JSON", help="A JSON object of your own values.")]
-Time = Annotated[datetime | None, typer.Option(metavar="TIME", help="Completed then, UTC, like 2026-01-31.")]
+Time = Annotated[
+    datetime | None, typer.Option(metavar="TIME", help="Completed on this day (UTC), such as 2026-01-31.")
+]
 
 
 @trajectory.command()
@@ -100,7 +102,8 @@ def complete(
     answer: Annotated[str, typer.Option(metavar="TEXT", help="What came of it.")] = "",
     metrics: Values = None,
     cited: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A bullet that was followed; may come again.")
+        list[str] | None,
+        typer.Option(metavar="ID", help="A bullet that was followed; may be given several times."),
     ] = None,
     learn: Annotated[bool, typer.Option(help="Leave work for a worker.")] = True,
     learner: Learner = DEFAULT_LEARNER,
@@ -145,7 +148,7 @@ def list_(
     since: Time = None,
     until: Time = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50,
-    skip: Annotated[int, typer.Option(min=0, help="Leave out the first so many.")] = 0,
+    skip: Annotated[int, typer.Option(min=0, help="Skip this many, the newest ones.")] = 0,
     learner: Learner = DEFAULT_LEARNER,
     as_json: Json = False,
     store: StoreUrl = None,

@@ -114,7 +114,7 @@ def reflect(url: str | None, learner: str, trajectory_id: str, *, as_json: bool,
 def feedback(
     url: str | None, learner: str, trajectory_id: str, verdict: str, text: str, *, as_json: bool, debug: bool
 ) -> int:
-    """Say what a trajectory was worth; learn from it now where learning is inline and there is a model."""
+    """Judge a trajectory; learn from it now where learning is inline and there is a model."""
     if verdict not in _VERDICTS:
         raise UsageError(f"{verdict[:40]!r} is no verdict: say good or bad")
     settings = load_settings(debug=debug)

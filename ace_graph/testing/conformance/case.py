@@ -64,7 +64,7 @@ OPTIONAL_VERBS = (
     "proposals",
 )
 CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
-"""What every store has to keep, whatever its subject and its store can do beyond it."""
+"""The verbs that every store must pass; the others need optional parts."""
 
 
 class Subject(Protocol):
@@ -111,14 +111,14 @@ class MeteredSubject(Subject, Protocol):
 
 @dataclass(frozen=True)
 class Case:
-    """One promise. Awaiting a call of it raises AssertionError when the promise is broken."""
+    """A requirement on stores. Awaiting a call of it raises AssertionError where the store breaks it."""
 
     verb: str
     check: Callable[[Subject], Awaitable[None]]
 
     @property
     def sentence(self) -> str:
-        """The promise, in words."""
+        """The requirement, in a sentence."""
         return inspect.getdoc(self.check) or ""
 
     def __str__(self) -> str:

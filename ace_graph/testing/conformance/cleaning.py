@@ -31,7 +31,7 @@ async def _opened(subject: Subject, policy: Policy | None = None) -> AsyncGenera
 
 
 def _at(days: float) -> datetime:
-    """The moment so many days before noon."""
+    """The moment this many days before NOON."""
     return NOON - timedelta(days=days)
 
 
