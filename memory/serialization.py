@@ -17,13 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ace_graph.errors import CorruptPayload, NewerFormat
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.catalogue.usage import PlaybookUsage, recounted_usage
 from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
 from ace_graph.memory.evidence import EvidenceSource
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, Vote
 from ace_graph.memory.snapshot import Access, ConsolidationNote
 from ace_graph.memory.trust import Trial
 from ace_graph.memory.turn import RecentTurn, Step, TurnRecord
-from ace_graph.memory.usage import Usage, recounted_usage
 
 __all__ = [
     "FORMAT",
@@ -136,7 +136,7 @@ class _StoredAccess(_Stored):
     trial: Trial = Trial()
     earlier: dict[str, Number] = Field(default_factory=dict)
     days: list[tuple[Number, date]] = Field(default_factory=list[tuple[Number, date]])
-    usage: Annotated[dict[str, Usage], Field(exclude_if=lambda value: not value)] = Field(
+    usage: Annotated[dict[str, PlaybookUsage], Field(exclude_if=lambda value: not value)] = Field(
         default_factory=dict
     )
     analyzed: Annotated[Number, Field(exclude_if=lambda value: not value)] = 0

@@ -19,13 +19,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.catalogue.label import Label
+from ace_graph.memory.catalogue.usage import OWN_PLAYBOOK, PlaybookUsage, TurnChange, recounted_usage
 from ace_graph.memory.delta.stamps import Stamps, Touches, after_touches, moved_stamps
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.trust import Trial, counted, pooled
 from ace_graph.memory.turn import RecentTurn, TurnRecord
-from ace_graph.memory.usage import OWN_PLAYBOOK, TurnChange, Usage, recounted_usage
 
 __all__ = [
     "RECENT_TURNS_KEPT",
@@ -68,7 +68,7 @@ class Access:
     trial: Trial = Trial()  # noqa: RUF009  a frozen value
     earlier: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     days: tuple[tuple[int, date], ...] = ()
-    usage: Mapping[str, Usage] = field(default_factory=lambda: MappingProxyType({}))
+    usage: Mapping[str, PlaybookUsage] = field(default_factory=lambda: MappingProxyType({}))
     analyzed: int = 0
     consolidation: ConsolidationNote = ConsolidationNote()  # noqa: RUF009  a named tuple
     mark: str = field(default="", compare=False)
@@ -79,9 +79,9 @@ class Access:
         return Stamps(self.stamps, self.earlier, self.days)
 
     @property
-    def own_usage(self) -> Usage:
+    def own_usage(self) -> PlaybookUsage:
         """How often the learner's own playbook was used, and how well."""
-        return self.usage.get(OWN_PLAYBOOK, Usage())
+        return self.usage.get(OWN_PLAYBOOK, PlaybookUsage())
 
     def last_used(self, bullet_id: str) -> date | None:
         """Return the day of the bullet's last use; None without one, or where the day is not stored."""

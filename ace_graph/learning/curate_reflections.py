@@ -31,10 +31,10 @@ from ace_graph.memory.commit import Commit, check_expected, operation_id
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Touch, Update
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.diff import diff
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.views.diff import diff
 from ace_graph.models import Usage
 from ace_graph.off_loop import read_text
 from ace_graph.playbooks.content import unknown_examples

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue.foreign import foreign_prefix
+from ace_graph.memory.catalogue.usage import OWN_PLAYBOOK
 from ace_graph.memory.decay import mean_decay_score
 from ace_graph.memory.playbook import PlaybookStats
 from ace_graph.memory.policy import Policy
@@ -18,7 +19,6 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import trajectories_behind
 from ace_graph.memory.trust import lift, proven, share_withheld
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.usage import OWN_PLAYBOOK
 from ace_graph.memory.views.confidence import EvidenceIndex
 from ace_graph.memory.views.effectiveness import Effectiveness, Metadata, effectiveness_of, metadata_of
 from ace_graph.memory.views.kinds import kind_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from ace_graph.memory.bullet import Moment
+from ace_graph.memory.catalogue.usage import OWN_PLAYBOOK, PlaybookUsage
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import lift
-from ace_graph.memory.usage import OWN_PLAYBOOK, Usage
 
 __all__ = ["Effectiveness", "Metadata", "effectiveness_of", "metadata_of"]
 
@@ -42,7 +42,7 @@ def effectiveness_of(snapshot: Snapshot, playbook: str = OWN_PLAYBOOK) -> Effect
 
     The lift is measured on all unproven bullets together, so it is that of the own playbook.
     """
-    usage = snapshot.access.usage.get(playbook, Usage())
+    usage = snapshot.access.usage.get(playbook, PlaybookUsage())
     measured = lift(snapshot.access.trial) if playbook == OWN_PLAYBOOK else None
     return Effectiveness(
         usage_count=usage.turns,

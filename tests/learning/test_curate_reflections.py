@@ -16,11 +16,11 @@ from ace_graph.learning.curate_reflections import MAX_REFLECTIONS, BulletText, C
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import playbook_at
 from ace_graph.memory.delta.operations import Add, Reset
-from ace_graph.memory.diff import diff
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.memory.turn import ReflectedLesson
+from ace_graph.memory.views.diff import diff
 from ace_graph.resources import Resources
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel

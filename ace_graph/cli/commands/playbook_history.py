@@ -16,9 +16,9 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import Commit, HistoryEntry
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.rollback import ArchivedBullet
-from ace_graph.memory.diff import diff as bullet_diff
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
+from ace_graph.memory.views.diff import diff as bullet_diff
 from ace_graph.playbooks.bullets import archived_bullets, restore_bullet
 from ace_graph.playbooks.target import Target
 from ace_graph.playbooks.versions import content_at, restore_target, version_from, version_number

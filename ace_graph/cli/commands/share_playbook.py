@@ -42,7 +42,7 @@ def revoke(url: str | None, learner: str, name: str, subject: str) -> None:
 def leave(url: str | None, learner: str, name: str) -> None:
     """Decline a playbook that was shared with the learner."""
     on_store(url, lambda store: playbooks.leave(store, name, owner=learner))
-    _say(f"{name}: left; a new grant brings it back")
+    print_line(f"{name}: left; a new grant brings it back")
 
 
 def list_grants(url: str | None, learner: str, name: str, limit: int, after: str, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from pydantic.json_schema import SkipJsonSchema
 from ace_graph.memory.bullet import Bullet, Moment
 from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.delta.effect import Merged, Pruned
-from ace_graph.memory.diff import diff
+from ace_graph.memory.views.diff import diff
 from ace_graph.playbooks.bullets import archived_bullets
 from ace_graph.playbooks.versions import content_at, version_number
 from ace_graph.server.errors import error_responses

@@ -18,8 +18,8 @@ from ace_graph.memory.catalogue.foreign import (
 )
 from ace_graph.memory.catalogue.label import Label, stored_label
 from ace_graph.memory.catalogue.name import PlaybookRef, checked_name, name_key
+from ace_graph.memory.catalogue.usage import playbook_of
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.usage import playbook_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=40)
 (BULLET,) = Playbook().add_bullet("lessons", "Draw a bar")[0].bullets()

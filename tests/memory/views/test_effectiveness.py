@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ace_graph.memory import Access
+from ace_graph.memory.catalogue.usage import PlaybookUsage
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import Trial
-from ace_graph.memory.usage import Usage
 from ace_graph.memory.views.effectiveness import effectiveness_of
 
 
 def test_the_improvement_is_the_success_with_bullets_less_that_without() -> None:
-    access = Access(usage={"default": Usage(12, 10, 8, None)}, trial=Trial(8, 2, 5, 5))
+    access = Access(usage={"default": PlaybookUsage(12, 10, 8, None)}, trial=Trial(8, 2, 5, 5))
     worth = effectiveness_of(Snapshot(access=access))
     assert (worth.usage_count, worth.success_rate) == (12, 0.8)
     assert worth.avg_improvement == pytest.approx(0.3)

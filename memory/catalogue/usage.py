@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.turn import RecentTurn
 
-__all__ = ["OWN_PLAYBOOK", "TurnChange", "Usage", "counted_usage", "playbook_of", "recounted_usage"]
+__all__ = ["OWN_PLAYBOOK", "PlaybookUsage", "TurnChange", "counted_usage", "playbook_of", "recounted_usage"]
 
 OWN_PLAYBOOK = "default"
 """The learner's own memory among the playbooks that a turn can use."""
@@ -27,7 +27,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 _JUDGED = ("success", "failure", "partial")
 
 
-class Usage(NamedTuple):
+class PlaybookUsage(NamedTuple):
     """Turns that were shown a bullet, those of them with a verdict, and those with a success."""
 
     turns: int = 0
@@ -46,19 +46,19 @@ def playbook_of(bullet_id: str) -> str:
     return bullet_id.partition(":")[0] if is_foreign(bullet_id) else OWN_PLAYBOOK
 
 
-def counted_usage(turn: RecentTurn | None) -> dict[str, Usage]:
+def counted_usage(turn: RecentTurn | None) -> dict[str, PlaybookUsage]:
     """Return what one turn counts for each playbook that it was shown a bullet of, without the time."""
     if turn is None:
         return {}
-    one = Usage(1, int(turn.verdict in _JUDGED), int(turn.verdict == "success"))
+    one = PlaybookUsage(1, int(turn.verdict in _JUDGED), int(turn.verdict == "success"))
     return {playbook_of(name): one for name in turn.injected}
 
 
 def recounted_usage(
-    usage: Mapping[str, Usage],
+    usage: Mapping[str, PlaybookUsage],
     changed: Iterable[TurnChange],
     used: tuple[RecentTurn, datetime] | None = None,
-) -> Mapping[str, Usage]:
+) -> Mapping[str, PlaybookUsage]:
     """Return the counts after these turns are new, or judged anew. `used` is the newest turn and its time.
 
     At most 64 playbooks are kept, those that were used last.
@@ -66,13 +66,13 @@ def recounted_usage(
     found = dict(usage)
     for old, new in changed:
         for name, gone in counted_usage(old).items():
-            found[name] = _sum(found.get(name, Usage()), gone, -1)
+            found[name] = _sum(found.get(name, PlaybookUsage()), gone, -1)
         for name, more in counted_usage(new).items():
-            found[name] = _sum(found.get(name, Usage()), more, 1)
+            found[name] = _sum(found.get(name, PlaybookUsage()), more, 1)
     if used is not None:
         turn, at = used
         for name in counted_usage(turn):
-            known = found.get(name, Usage())
+            known = found.get(name, PlaybookUsage())
             found[name] = known._replace(last_used_at=max(known.last_used_at or at, at))
     if len(found) > _PLAYBOOKS_KEPT:
         by_age = sorted(found, key=lambda name: found[name].last_used_at or _NEVER)
@@ -80,7 +80,7 @@ def recounted_usage(
     return MappingProxyType(found)
 
 
-def _sum(usage: Usage, more: Usage, sign: int) -> Usage:
+def _sum(usage: PlaybookUsage, more: PlaybookUsage, sign: int) -> PlaybookUsage:
     return usage._replace(
         turns=max(0, usage.turns + sign * more.turns),
         judged=max(0, usage.judged + sign * more.judged),

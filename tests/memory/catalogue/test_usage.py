@@ -7,11 +7,11 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ace_graph.memory.catalogue.usage import PlaybookUsage, playbook_of
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.serialization import dump_access, load_access
 from ace_graph.memory.snapshot import Access, touch
 from ace_graph.memory.turn import TurnRecord
-from ace_graph.memory.usage import Usage, playbook_of
 from ace_graph.testing.conformance.writing import NOON
 
 VERDICTS = st.sampled_from(("success", "failure", "partial", "unknown"))
@@ -49,7 +49,7 @@ def test_usage_is_a_recount_over_the_turns(
     for name in NAMES.values():
         uses = [turn for turn in newest.values() if name in map(playbook_of, turn.injected)]
         verdicts = [judged.get(turn.turn_id, turn.verdict) for turn in uses]
-        found = access.usage.get(name, Usage())
+        found = access.usage.get(name, PlaybookUsage())
         known = len(verdicts) - verdicts.count("unknown")
         assert found[:3] == (len(uses), known, verdicts.count("success"))
         last = [turn[0] for turn in enumerate(turns) if name in map(playbook_of, turn[1][1])]
@@ -60,9 +60,9 @@ def test_usage_is_a_recount_over_the_turns(
 def test_use_in_version_0_1_begins_with_its_recent_turns() -> None:
     old = Access(recent_turns=(made(1, "t1", ["gen-00001"], "success").recent(),), access_clock=1)
     read = load_access(dump_access(old).replace('"format":3', '"format":2'))
-    assert dict(read.usage) == {"default": Usage(1, 1, 1, None)}
+    assert dict(read.usage) == {"default": PlaybookUsage(1, 1, 1, None)}
     again = touch(read, (), verdicts={"t1": "failure"})
-    assert again.own_usage == Usage(1, 1, 0, None)
+    assert again.own_usage == PlaybookUsage(1, 1, 0, None)
 
 
 def test_only_the_playbooks_used_last_are_kept() -> None:
