@@ -40,17 +40,19 @@ from ace_graph.server.routes import (
     feedback,
     health,
     learner,
-    playbook,
-    playbook_consolidation,
-    playbook_content,
-    playbook_curation,
-    playbook_history,
-    playbook_proposals,
-    playbook_sharing,
-    playbooks,
-    templates,
     trajectories,
     trajectory_recording,
+)
+from ace_graph.server.routes.playbooks import (
+    bullets,
+    catalogue,
+    consolidation,
+    content,
+    curation,
+    history,
+    proposals,
+    sharing,
+    templates,
 )
 from ace_graph.settings import Settings
 
@@ -59,11 +61,11 @@ __all__ = ["create_app"]
 # A fixed name comes before an id in its place.
 _ROUTERS: tuple[APIRouter, ...] = (
     *(chat.routes, conversations.routes),
-    *(playbook_history.own, playbooks.own, playbook_curation.own, playbook.own),
-    *(playbooks.routes, playbooks.named, playbook_content.named),
-    *(playbook_history.named, playbook_curation.named, playbook.named),
-    *(playbook_consolidation.routes, playbook_sharing.routes, templates.routes),
-    *(playbook_proposals.routes, playbook_proposals.own),
+    *(history.own, catalogue.own, curation.own, bullets.own),
+    *(catalogue.routes, catalogue.named, content.named),
+    *(history.named, curation.named, bullets.named),
+    *(consolidation.routes, sharing.routes, templates.routes),
+    *(proposals.routes, proposals.own),
     *(trajectory_recording.routes, trajectories.routes, batch_reflection.routes),
     *(feedback.routes, learner.routes, health.routes),
 )

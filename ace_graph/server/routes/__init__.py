@@ -1,1 +1,1 @@
-"""The HTTP routes, one file for each resource."""
+"""The HTTP routes, one file for each resource, and a folder for those of playbooks."""

@@ -35,7 +35,7 @@ from ace_graph.server.routes.edit import (
     refused,
     tag_version,
 )
-from ace_graph.server.routes.playbook import BulletId
+from ace_graph.server.routes.playbooks.bullets import BulletId
 from ace_graph.server.schemas import Text, VersionName
 
 __all__ = ["RollbackBody", "go_back", "named", "own"]

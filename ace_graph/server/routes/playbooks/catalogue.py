@@ -44,7 +44,7 @@ from ace_graph.server.routes.edit import (
     declare_playbook_id,
     tag_version,
 )
-from ace_graph.server.routes.playbook_curation import RollbackBody, go_back
+from ace_graph.server.routes.playbooks.curation import RollbackBody, go_back
 from ace_graph.server.schemas import PLAYBOOK_NAME, Text
 
 __all__ = ["named", "own", "routes"]

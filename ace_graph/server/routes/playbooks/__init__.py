@@ -1,0 +1,1 @@
+"""The HTTP routes of playbooks: the own memory, named ones, and those that are shared."""
