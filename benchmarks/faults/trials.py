@@ -27,6 +27,8 @@ from benchmarks.faults.turn import graph_with, run, seed
 __all__ = ["Trial", "cancelled_everywhere", "connection_trial", "killed", "server_killed", "struck"]
 
 Open = Callable[[], Store]
+Python = Callable[..., list[str]]
+"""Makes the command of a Python with these arguments: `-m MODULE ...`."""
 
 COSTS_A_PART = frozenset({"raises at evaluator", "raises at reflector"})
 """Faults of a helper that the turn survives without its part: the vote, or the lesson."""
@@ -46,6 +48,10 @@ class Trial:
         """Whether nothing was torn or doubled, and the turn is there once after it went on."""
         costs = self.fault in COSTS_A_PART
         return self.before.whole and (self.after.whole if costs else self.after.once)
+
+
+def _python(*arguments: str) -> list[str]:
+    return [sys.executable, *arguments]
 
 
 async def struck(store: Store, point: Point | None, kind: Kind) -> Trial:
@@ -78,9 +84,9 @@ async def connection_trial(direct: Store, opened: Open, proxy: Proxy, wrong: Wro
     return trial if proxy.struck else None
 
 
-async def killed(url: str, open_store: Open, folder: Path) -> AsyncGenerator[Trial]:
+async def killed(url: str, open_store: Open, folder: Path, python: Python = _python) -> AsyncGenerator[Trial]:
     """Kill a process at every point of the turn, and go on with the turn in this one."""
-    command = [sys.executable, "-m", "benchmarks.faults.killed_process", url, str(folder)]
+    command = python("-m", "benchmarks.faults.killed_process", url, str(folder))
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, env=dict(os.environ))
     said, _ = await process.communicate()
     ended: dict[str, int] = json.loads(said)
@@ -95,9 +101,9 @@ async def killed(url: str, open_store: Open, folder: Path) -> AsyncGenerator[Tri
             yield Trial(f"kills at {point}", "killed", before, await look(store, learner))
 
 
-async def server_killed(url: str, folder: Path, *points: Boundary) -> list[Trial]:
+async def server_killed(url: str, folder: Path, *points: Boundary, python: Python = _python) -> list[Trial]:
     """Kill a server at boundaries of a turn (all of them if none is named) and let another one take it up."""
-    command = [sys.executable, "-m", "benchmarks.faults.killed_server", url, str(folder), *points]
+    command = python("-m", "benchmarks.faults.killed_server", url, str(folder), *points)
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, env=dict(os.environ))
     said, _ = await process.communicate()
     trials: list[Trial] = []

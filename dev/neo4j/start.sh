@@ -4,7 +4,7 @@
 # on PORT or on a free one. Prints NEO4J_URI and NEO4J_PID once Bolt answers (about 6 s) and keeps the two lines in
 # HOME/server.env. To stop it: kill NEO4J_PID.
 # Env: JAVA_HOME; NEO4J_AUTH_ENABLED=true for a server that asks for a password (neo4j/neo4j at first: set_password.py
-# sets another); HEAP (512m); START_SECONDS (90).
+# sets another); HEAP (512m); START_SECONDS (90); SETTINGS (more lines for neo4j.conf).
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
 jars=$(cd "$1" && pwd -P)
@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 python=${PYTHON:-python3}
 port=${3:-0}
-[ "$port" != 0 ] || port=$("$python" "$here/bolt_port.py" free)
+[ "$port" != 0 ] || port=$("$python" -IS "$here/bolt_port.py" free)
 
 cat >"$home/conf/neo4j.conf" <<CONF
 server.config.strict_validation.enabled=false
@@ -36,6 +36,7 @@ db.transaction.timeout=60s
 # Transaction logs must not fill the disk of who tries things out: 256 MB would be set aside at once, and kept.
 db.tx_log.preallocate=false
 db.tx_log.rotation.retention_policy=keep_none
+${SETTINGS:-}
 CONF
 
 options=(
@@ -66,7 +67,7 @@ give_up() {
 }
 
 deadline=$((SECONDS + ${START_SECONDS:-90}))
-until "$python" "$here/bolt_port.py" answers "$port"; do
+until "$python" -IS "$here/bolt_port.py" answers "$port"; do
     kill -0 "$pid" 2>/dev/null || give_up "stopped at once"
     [ $SECONDS -lt $deadline ] || give_up "did not answer on port $port in time"
     sleep 0.25

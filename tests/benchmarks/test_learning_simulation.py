@@ -34,7 +34,7 @@ def share(setting: Setting, variant: Variant, start: int = 0) -> float:
 
 def test_a_seed_is_deterministic() -> None:
     assert make_world(SHORT, 1) == make_world(SHORT, 1) != make_world(SHORT, 2)
-    assert live(SHORT, 1, Variant("ours")) == live(SHORT, 1, Variant("ours"))
+    assert live(SHORT, 1, Variant("ours")) == lived(SHORT, 1, Variant("ours"))
 
 
 def test_the_memory_beats_no_memory_and_the_newest_lessons() -> None:

@@ -24,6 +24,7 @@ from benchmarks.faults.trials import (
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.neo4j_source import VERSIONS
+from tests.plugins.warm_python import WarmPython
 
 ONCE, NEVER = Aftermath(1, 1, 1, 1), Aftermath(0, 0, 0, 0)
 
@@ -59,17 +60,20 @@ async def test_a_cancellation_after_any_number_of_steps() -> None:
     assert {trial.ended for trial in trials} == {"cancelled", "answered"}
 
 
-async def test_a_process_killed_at_every_await_and_node_boundary(tmp_path: Path) -> None:
+async def test_a_process_killed_at_every_await_and_node_boundary(
+    tmp_path: Path, warm_python: WarmPython
+) -> None:
     url = f"sqlite:///{tmp_path}/ace.db"
-    trials = [trial async for trial in killed(url, lambda: open_store(url), tmp_path)]
+    trials = [trial async for trial in killed(url, lambda: open_store(url), tmp_path, warm_python)]
     assert [trial for trial in trials if not trial.passed] == []
     assert [trial.before for trial in trials] == [NEVER] * 11 + [ONCE] * 2, "stored by the commit, not before"
 
 
-async def test_a_server_killed_around_its_answer(tmp_path: Path) -> None:
+async def test_a_server_killed_around_its_answer(tmp_path: Path, warm_python: WarmPython) -> None:
     """Before the answer nothing is checkpointed and the turn begins anew; behind it, it is taken up."""
     around: tuple[Boundary, ...] = ("solver begins", "critic begins")
-    trials = await server_killed(f"sqlite:///{tmp_path}/ace.db", tmp_path, *around)
+    url = f"sqlite:///{tmp_path}/ace.db"
+    trials = await server_killed(url, tmp_path, *around, python=warm_python)
     assert [trial for trial in trials if not trial.passed] == []
     assert [trial.before for trial in trials] == [NEVER] * 4, "each in a first turn and in a later one"
 

@@ -16,8 +16,14 @@ from tests.plugins.neo4j_source import jars_folder
 
 RECIPE = Path(__file__).resolve().parents[2] / "dev" / "neo4j"
 IMAGE = "neo4j:5.26-community"
-# A server that lives for a minute spends half of its time on compiling what it will hardly use.
-_QUICK_START = "-XX:TieredStopAtLevel=1"
+# A server that lives for a minute spends half of its time on compiling what it will hardly use. Its code
+# needs more than the 48 MB that one compiler gets, or it is thrown away and compiled again.
+_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
+# A plan is made once, not again after its tenth use, nor every ten seconds because the database has grown.
+_PLANNED_ONCE = """
+internal.cypher.expression_engine=INTERPRETED
+dbms.cypher.min_replan_interval=1h
+"""
 # Outlives a test run that was killed, and ends its server.
 _WATCH = """
 (while kill -0 "$1"; do sleep 1; done; kill -9 "$2"; rm -rf "$3") </dev/null >/dev/null 2>&1 &
@@ -47,13 +53,14 @@ class LocalServer:
         self._owner = owner or os.getpid()
         self.version = version
         self.home = home
-        self.port = int(_run([sys.executable, str(RECIPE / "bolt_port.py"), "free"]))
+        self.port = int(_run(_bolt_port("free")))
         self.pid = 0
         self._environment = {
             **os.environ,
             "JAVA_HOME": java_home,
             "PYTHON": sys.executable,
             "NEO4J_AUTH_ENABLED": "true" if auth else "false",
+            "SETTINGS": _PLANNED_ONCE,
             "JAVA_TOOL_OPTIONS": f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {_QUICK_START}",
         }
 
@@ -76,7 +83,7 @@ class LocalServer:
     def kill(self) -> None:
         """End it as a power cut would, and wait until its port is free."""
         kill(self.pid)
-        while _run_ok([sys.executable, str(RECIPE / "bolt_port.py"), "answers", str(self.port)]):
+        while _run_ok(_bolt_port("answers", str(self.port))):
             time.sleep(0.05)
 
 
@@ -92,7 +99,7 @@ def start_in_docker(name: str) -> str:
     _run(["docker", "run", "--detach", "--rm", "--name", name, *publish, IMAGE])
     port = _run(["docker", "port", name, "7687/tcp"]).strip().rpartition(":")[2]
     deadline = time.monotonic() + 120
-    while not _run_ok([sys.executable, str(RECIPE / "bolt_port.py"), "answers", port]):
+    while not _run_ok(_bolt_port("answers", port)):
         if time.monotonic() > deadline:
             raise RuntimeError(f"Neo4j in Docker did not answer: {_run(['docker', 'logs', name])[-2000:]}")
         time.sleep(0.5)
@@ -103,6 +110,11 @@ def stop_in_docker(name: str) -> None:
     """Remove the container, if there is one."""
     if shutil.which("docker"):
         subprocess.run(["docker", "rm", "--force", name], capture_output=True, check=False)
+
+
+def _bolt_port(*arguments: str) -> list[str]:
+    """Return the command, in a Python that loads no site: it is run again and again."""
+    return [sys.executable, "-IS", str(RECIPE / "bolt_port.py"), *arguments]
 
 
 def _bash(script: Path, *arguments: str, env: dict[str, str] | None = None) -> str:

@@ -132,7 +132,7 @@ def test_the_server_conforms_to_its_openapi_document(
     path: str, method: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Made here and not by schemathesis' own decorator, which makes all cases while tests are collected."""
-    # Any value is a string in a path, a query or a header. schemathesis looks for one that is none, by drawing 459.
+    # Any value is a string in a path, a query or a header: schemathesis draws 459 to find one that is none.
     monkeypatch.setattr("hypothesis.internal.conjecture.engine.INVALID_THRESHOLD_BASE", sized(60, 458))
 
     @settings(
