@@ -22,14 +22,15 @@ test docs studio demo: export LANGSMITH_TRACING = false
 test docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test coverage lint format type bench bench-server bench-quality red-team faults mutants docs notebooks capabilities neo4j neo4j-stop studio wheel clean
+.PHONY: help setup demo chat test coverage lint format type bench bench-server bench-quality red-team faults mutants docs notebooks capabilities neo4j neo4j-stop postgres postgres-stop studio wheel clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  With uv where it is installed, with venv and pip where not; everything goes into $(VENV)."
 	@echo "  make test takes ARGS=... for pytest, and a Neo4j from NEO4J_TEST_URI, Docker, or Java 17 and Maven;"
-	@echo "  ACE_SKIP_NEO4J=1 leaves its tests out, ACE_REQUIRE_NEO4J=1 makes a skipped test a failure."
+	@echo "  ACE_SKIP_NEO4J=1 leaves its tests out, ACE_REQUIRE_NEO4J=1 makes a skipped test a failure. A PostgreSQL comes"
+	@echo "  from POSTGRES_TEST_URI or its installed programs; ACE_REQUIRE_POSTGRES=1 makes it a failure that there is none."
 
 setup: ## make the environment with all development tools
 	@$(DEV)
@@ -42,7 +43,7 @@ chat: ## talk to the agent (LEARNER=name)
 	@$(RUN)
 	@$(BIN)/ace-graph chat $(if $(LEARNER),--learner "$(LEARNER)")
 
-test: ## the whole suite, on a real Neo4j too (see below)
+test: ## the whole suite, on a real Neo4j and PostgreSQL too (see below)
 	@$(DEV)
 	@mkdir -p $(RESULTS)
 	@rm -f .coverage .coverage.* $(RESULTS)/junit.xml
@@ -116,6 +117,12 @@ neo4j: ## start a local Neo4j to try (Docker, or Java 17 and Maven)
 
 neo4j-stop: ## stop it; its data stays
 	@sh dev/neo4j_local.sh stop
+
+postgres: ## start a local PostgreSQL to try (its programs: apt install postgresql)
+	@sh dev/postgres_local.sh start
+
+postgres-stop: ## stop it; its data stays
+	@sh dev/postgres_local.sh stop
 
 studio: ## open the graph in LangGraph Studio's local server, no key needed
 	@$(DEV)

@@ -129,5 +129,6 @@ def check_learning(learning: LearningMode, resources: Resources) -> None:
     if learning == "background" and not keeps_pending(resources.store):
         raise ConfigurationError(
             f"learning='background' needs a store that keeps pending work, and {resources.store.name} lacks "
-            "methods of PendingStore: use SQLite, Neo4j or memory, or set learning to 'inline' or 'off'"
+            "methods of PendingStore: use SQLite, Neo4j, PostgreSQL or memory, "
+            "or set learning to 'inline' or 'off'"
         )

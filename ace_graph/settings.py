@@ -39,7 +39,16 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 _PREFIX = "ACE_"
 _ENCODING = "utf-8-sig"  # with or without the byte order mark that some editors write
 _OWN_PREFIXES = ("ACE_", "NEO4J_", "GEMINI_")
-_TEST_NAMES = frozenset({"ACE_REQUIRE_NEO4J", "ACE_SKIP_NEO4J", "NEO4J_TEST_URI", "NEO4J_TEST_PASSWORD"})
+_TEST_NAMES = frozenset(
+    {
+        "ACE_REQUIRE_NEO4J",
+        "ACE_REQUIRE_POSTGRES",
+        "ACE_SKIP_NEO4J",
+        "NEO4J_TEST_PASSWORD",
+        "NEO4J_TEST_URI",
+        "POSTGRES_TEST_URI",
+    }
+)
 
 
 def _split(value: object) -> object:
@@ -98,6 +107,8 @@ class Settings(BaseSettings):
     neo4j_username: str = Field(default="neo4j", validation_alias="NEO4J_USERNAME")
     neo4j_password: SecretStr | None = Field(default=None, validation_alias="NEO4J_PASSWORD")
     neo4j_database: str | None = Field(default=None, validation_alias="NEO4J_DATABASE")
+    postgres_connections: int = Field(default=16, ge=2, le=1000)
+    postgres_partitions: int = Field(default=0, ge=0, le=1024)
 
     learning: Literal["inline", "background", "off"] | None = None
     trace_sample: float = Field(default=1.0, ge=0, le=1)

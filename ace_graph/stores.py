@@ -9,7 +9,7 @@ import logging
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from ace_graph.errors import StoreUnavailable, StoreUrlError
+from ace_graph.errors import ConfigurationError, StoreUnavailable, StoreUrlError
 from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
 from ace_graph.memory.screening.secrets import redact_query
 from ace_graph.memory.stores.base import PendingStore, Store
@@ -25,9 +25,10 @@ PROBE_LEARNER = "ace-graph readiness probe"
 """A learner that does not exist; reading it creates nothing."""
 
 _NEO4J = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
+_POSTGRES = ("postgresql", "postgres")
 _FORMS = (
     "sqlite:///ace.db (a relative path), sqlite:////srv/ace.db (an absolute one), memory://, "
-    f"{', '.join(f'{scheme}://host:7687' for scheme in _NEO4J)}"
+    f"{', '.join(f'{scheme}://host:7687' for scheme in _NEO4J)}, postgresql://user:password@host/database"
 )
 
 
@@ -49,6 +50,8 @@ def open_store(
         return SQLiteStore(_path(rest), limits, make_folder=url is None and _is_default(known))
     if separator and scheme in _NEO4J:
         return _neo4j(address, limits, known)
+    if separator and scheme in _POSTGRES:
+        return _postgres(address, limits, known)
     unknown = f"{scheme}:// is no kind of store" if separator else "a store URL begins with its kind"
     raise StoreUrlError(f"{unknown}: use one of {_FORMS}")
 
@@ -109,6 +112,18 @@ def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
         password=None if password is None else password.get_secret_value(),
         database=settings.neo4j_database,
         policy=policy,
+    )
+
+
+def _postgres(url: str, policy: Policy, settings: Settings) -> PendingStore:
+    try:
+        from ace_graph.memory.stores.postgres.store import PostgresStore
+    except ImportError as error:
+        raise ConfigurationError(
+            f"{redacted_url(url)} needs the driver of PostgreSQL: pip install 'ace-graph[postgres]'"
+        ) from error
+    return PostgresStore(
+        url, policy, connections=settings.postgres_connections, partitions=settings.postgres_partitions
     )
 
 

@@ -10,6 +10,8 @@ pytest_plugins = [
     "tests.plugins.neo4j_server",
     "tests.plugins.neo4j_wanted",
     "tests.plugins.no_skips",
+    "tests.plugins.postgres_server",
+    "tests.plugins.pgbouncer",  # imports the one above
     "tests.plugins.shared_data",
     "tests.plugins.warm_python",
 ]

@@ -62,7 +62,7 @@ def learning_resources(
     )
     if not keeps_pending(resources.store):
         raise ConfigurationError(
-            f"the store {resources.store.name} keeps no pending work: use SQLite, Neo4j or memory"
+            f"the store {resources.store.name} keeps no pending work: use SQLite, Neo4j, PostgreSQL or memory"
         )
     return resources, resources.store
 

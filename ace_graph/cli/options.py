@@ -50,7 +50,8 @@ StoreUrl = Annotated[
     typer.Option(
         "--store",
         metavar="URL",
-        help="sqlite:///file, memory:// or neo4j://host:7687 instead of the one of the settings.",
+        help="sqlite:///file, memory://, neo4j://host:7687 or postgresql://user@host/database "
+        "instead of the one of the settings.",
     ),
 ]
 Base = Annotated[

@@ -1,7 +1,7 @@
 """The protocols of a store: one load and one commit a turn; pending work; cleaning.
 
 Anything with these methods is a store. The suite in `ace_graph.testing.conformance` tests whether it does
-what is specified here; `in_memory`, `sqlite` and `neo4j` are the stores of this project.
+what is specified here; `in_memory`, `sqlite`, `neo4j` and `postgres` are the stores of this project.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "ace_turns": "ace_named_turns",
         "ace_pending": "ace_named_pending",
         "ace_duties": "ace_named_duties",
+        "ace_memory_duties": "ace_named_memory_duties",
     }
 )
 

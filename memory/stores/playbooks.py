@@ -242,7 +242,7 @@ def naming(store: Store | PendingStore) -> NamingStore:
     """Return the store as one with named playbooks. Raises ConfigurationError for one without."""
     if not keeps_playbooks(store):
         raise ConfigurationError(
-            f"the store {store.name} keeps no named playbooks: use SQLite, Neo4j or memory, or add the "
-            "methods of ace_graph.memory.stores.playbooks.NamingStore"
+            f"the store {store.name} keeps no named playbooks: use SQLite, Neo4j, PostgreSQL or memory, "
+            "or add the methods of ace_graph.memory.stores.playbooks.NamingStore"
         )
     return store

@@ -1,7 +1,7 @@
 """No test reaches past this machine: connecting or resolving elsewhere fails the test that tried.
 
 An audit hook sees every socket of this process, whichever library opened it. Names under `.invalid` may be
-looked up (they never resolve), and so may the server that NEO4J_TEST_URI names.
+looked up (they never resolve), and so may the servers that NEO4J_TEST_URI and POSTGRES_TEST_URI name.
 
 Processes that tests start are not watched.
 """
@@ -35,7 +35,8 @@ def is_local(host: object) -> bool:
 
 
 def _allowed(host: object) -> bool:
-    return is_local(host) or host == urlsplit(os.environ.get("NEO4J_TEST_URI", "")).hostname
+    given = (urlsplit(os.environ.get(name, "")).hostname for name in ("NEO4J_TEST_URI", "POSTGRES_TEST_URI"))
+    return is_local(host) or any(host == each for each in given)
 
 
 def _watch(event: str, args: tuple[object, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,18 +23,12 @@ from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.conversations.owner import is_gone, new_owner
 from ace_graph.server.conversations.repository import LEASE_SECONDS, AcceptedTurn, Conversations, UnsavedTurn
 from ace_graph.server.conversations.sqlite import open_sqlite
-from tests.server.postgres import AVAILABLE, running_postgres
+from tests.plugins.postgres_server import AVAILABLE
 from tests.server.serving import HandClock, bearer, serving, settings_for, until
 from tests.server.test_chat import LESSON, model
 
 KINDS = ["sqlite", *(["postgres"] if AVAILABLE else [])]
 TURN = AcceptedTurn("r1", "c1", "alice", '{"message": "x"}', thread_id="r1")
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    with running_postgres() as url:
-        yield url
 
 
 @pytest.fixture(params=KINDS)

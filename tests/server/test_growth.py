@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -30,18 +30,11 @@ from ace_graph.server.conversations.repository import AcceptedTurn, Conversation
 from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import record, rewriting, touching, write
 from dev.growth import run_growth
-from tests.server.postgres import running_postgres
 from tests.server.serving import HandClock, serving, settings_for, until
 from tests.server.test_chat import model
 from tests.server.test_conversations import KINDS, database_at
 
 DAY = 86_400.0
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    with running_postgres() as url:
-        yield url
 
 
 @pytest.fixture(params=KINDS)

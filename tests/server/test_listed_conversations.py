@@ -15,7 +15,6 @@ from tests.server.serving import HandClock, HeldModel, Json, Served, bearer, ser
 from tests.server.test_chat import model
 from tests.server.test_conversations import (
     place,  # pyright: ignore[reportUnusedImport]  # noqa: F401  a fixture
-    postgres,  # pyright: ignore[reportUnusedImport]  # noqa: F401  a fixture
 )
 
 PATH = "/api/conversations"

@@ -58,7 +58,7 @@ def test_every_scheme_of_the_driver_is_a_neo4j_url(scheme: str) -> None:
 _WRONG = (
     "",
     "ace.db",
-    "postgres://host/db",
+    "mysql://host/db",
     "sqlite:ace.db",
     "sqlite://",
     "sqlite:///",
@@ -79,7 +79,7 @@ def test_another_url_is_an_error_that_shows_the_forms(url: str) -> None:
 
 
 def test_an_error_never_quotes_a_password() -> None:
-    for url in ("postgres://me:hunter2@host/db", "neo4j://me:hunter2@host:7687", "me:hunter2@host"):
+    for url in ("mysql://me:hunter2@host/db", "neo4j://me:hunter2@host:7687", "me:hunter2@host"):
         with pytest.raises(StoreUrlError) as caught:
             open_store(url)
         assert "hunter2" not in str(caught.value)

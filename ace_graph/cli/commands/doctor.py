@@ -47,6 +47,7 @@ Status = Literal["ok", "warn", "fail"]
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 _NEEDED = ("langgraph", "langchain-core", "langchain-google-genai", "neo4j", "pydantic", "typer", "rich")
 _EXTRAS = {
+    "psycopg": ("postgres", "PostgreSQL"),
     "langchain": ("providers", "other model providers"),
     "tavily-python": ("search", "web search"),
     "langgraph-cli": ("studio", "LangGraph Studio"),

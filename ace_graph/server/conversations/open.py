@@ -33,8 +33,8 @@ _POSTGRES = ("postgresql://", "postgres://")
 def conversations_location(settings: Settings) -> Path | str | None:
     """Return where conversations are stored: a file, the URL of a PostgreSQL, or None for memory.
 
-    ACE_CONVERSATIONS if it is set; else next to the memory's SQLite file, or in the user's data folder if the
-    memory is in Neo4j. Raises ConfigurationError for a URL of another kind.
+    ACE_CONVERSATIONS if it is set; else next to the memory: in its PostgreSQL database, beside its SQLite
+    file, or in the user's data folder if the memory is in Neo4j. Raises ConfigurationError for another URL.
     """
     configured = settings.conversations
     if configured is not None:
@@ -47,6 +47,8 @@ def conversations_location(settings: Settings) -> Path | str | None:
     scheme, _, rest = settings.store_url.partition("://")
     if scheme == "memory":
         return None
+    if settings.store_url.startswith(_POSTGRES):
+        return settings.store_url
     if scheme != "sqlite":
         return user_data_path("ace-graph", appauthor=False) / "conversations.db"
     memory = Path(rest.removeprefix("/")).expanduser().absolute()
@@ -56,7 +58,7 @@ def conversations_location(settings: Settings) -> Path | str | None:
 @asynccontextmanager
 async def open_conversations(settings: Settings, clock: Clock) -> AsyncGenerator[Conversations]:
     """Yield the conversations. Raises ConfigurationError, StoreUnavailable."""
-    database = await _open_database(conversations_location(settings))
+    database = await _open_database(conversations_location(settings), settings.postgres_connections)
     try:
         conversations = Conversations(database, clock, new_owner())
         await conversations.set_up()
@@ -100,12 +102,12 @@ def _exist(settings: Settings) -> bool:
     return location.exists() if isinstance(location, Path) else location is not None
 
 
-async def _open_database(place: Path | str | None) -> Database:
+async def _open_database(place: Path | str | None, connections: int) -> Database:
     try:
         if isinstance(place, str):
             from ace_graph.server.conversations.postgres import open_postgres
 
-            return await open_postgres(place)
+            return await open_postgres(place, connections)
         from ace_graph.server.conversations.sqlite import open_sqlite
 
         return await open_sqlite(place)

@@ -21,7 +21,6 @@ __all__ = ["PostgresDatabase", "open_postgres"]
 R = TypeVar("R")
 
 _SECONDS = 10
-_CONNECTIONS = 16
 _SCHEMA_LOCK = 0x6163655F  # "ace_" in ASCII; any constant would do
 _PRUNE = (
     "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
@@ -50,10 +49,13 @@ _SIZE = (
 _Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
-async def open_postgres(url: str) -> PostgresDatabase:
-    """Return the database at `url`, its tables made. Raises StoreUnavailable."""
-    settings: dict[str, object] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
-    pool = _Pool(url, min_size=1, max_size=_CONNECTIONS, open=False, timeout=_SECONDS, kwargs=settings)
+async def open_postgres(url: str, connections: int = 16) -> PostgresDatabase:
+    """Return the database at `url`, its tables made, used with so many connections.
+
+    Raises StoreUnavailable.
+    """
+    settings: dict[str, object] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
+    pool = _Pool(url, min_size=1, max_size=connections, open=False, timeout=_SECONDS, kwargs=settings)
     try:
         await pool.open(wait=True, timeout=_SECONDS)
         saver = AsyncPostgresSaver(pool)

@@ -1,8 +1,9 @@
 """Two stores and a model of them live the same life: whatever order things come in, all three agree.
 
 The model is the pure functions and nothing else: no lock, no file, no cache. The stores are one in memory
-beside one on a SQLite file, and a SQLite file beside a real Neo4j, closed and opened again in between.
-Writers hold bases that have grown old. `--hypothesis-profile=long` tries twenty times as often.
+beside one on a SQLite file, and a SQLite file beside a real Neo4j or a real PostgreSQL, closed and opened
+again in between. Writers hold bases that have grown old. `--hypothesis-profile=long` tries twenty times as
+often.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from ace_graph.testing.conformance.writing import NOON, record
 from ace_graph.testing.invariants import problems
 from tests.memory.delta.generated_deltas import operations
 from tests.memory.stores.neo4j.subject import Neo4jSubject
+from tests.memory.stores.postgres.subject import PostgresSubject
 from tests.memory.stores.stores_under_test import MemorySubject, SQLiteSubject
 from tests.plugins.neo4j_server import Neo4jServer
 
@@ -255,3 +257,10 @@ def test_two_stores_and_their_model_agree_whatever_happens() -> None:
 @pytest.mark.heavy
 def test_neo4j_agrees_with_sqlite_and_the_model_whatever_happens(neo4j: Neo4jServer) -> None:
     run_state_machine_as_test(partial(SideBySide, Neo4jSubject(neo4j), in_memory=False), settings=lives(3))
+
+
+@pytest.mark.heavy
+def test_postgresql_agrees_with_sqlite_and_the_model_whatever_happens(postgres: str) -> None:
+    run_state_machine_as_test(
+        partial(SideBySide, PostgresSubject(postgres), in_memory=False), settings=lives(3)
+    )

@@ -53,11 +53,19 @@ def lesson(writer: int, turn: int) -> str:
 
 async def write_all(work: Work, writer: int) -> None:
     """Do the work of one process; the store is left open, as a program that just ends leaves it."""
-    store = Neo4jStore(work.uri, username=work.username, password=work.password)
+    store = _store(work)
     for turn in range(work.turns):
         say(f"began {turn}")
         await _until_written(store, work, writer, turn)
         say(f"done {turn}")
+
+
+def _store(work: Work) -> Store:
+    if work.uri.startswith("postgresql://"):
+        from ace_graph.memory.stores.postgres.store import PostgresStore
+
+        return PostgresStore(work.uri, connections=2)
+    return Neo4jStore(work.uri, username=work.username, password=work.password)
 
 
 async def _until_written(store: Store, work: Work, writer: int, turn: int) -> None:

@@ -1,0 +1,113 @@
+"""The PostgreSQL database of a test: stores on it, and direct access by SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from unittest.mock import patch
+
+from psycopg import AsyncConnection, AsyncCursor
+
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.base import random_token
+from ace_graph.memory.stores.base_and_tail import base_checksum
+from ace_graph.memory.stores.namespaces import Namespace, of_playbooks
+from ace_graph.memory.stores.postgres.connection import PostgresConnection
+from ace_graph.memory.stores.postgres.errors import checked_address
+from ace_graph.memory.stores.postgres.namespace import PostgresNamespace
+from ace_graph.memory.stores.postgres.store import PostgresPlaybooks, PostgresStore
+from ace_graph.memory.stores.postgres.tables import Row, Tables, Values
+from ace_graph.testing.conformance import Traffic
+
+__all__ = ["PostgresPlaybooksSubject", "PostgresSubject"]
+
+Rows = list[tuple[Any, ...]]  # Any: whatever the test's own SQL returns
+
+
+class PostgresSubject:
+    """Stores on one database."""
+
+    namespace: Namespace = "learners"
+
+    def __init__(self, url: str, partitions: int = 0) -> None:
+        self.url = url
+        self.partitions = partitions
+
+    def open(self, policy: Policy | None = None) -> PostgresNamespace:
+        """Return one more store on the database; the test closes it."""
+        return PostgresStore(self.url, policy, connections=4, partitions=self.partitions)
+
+    async def sql(self, statement: str, *values: object) -> Rows:
+        """Run one statement past the store and return its rows."""
+        named = statement if self.namespace == "learners" else of_playbooks(statement)
+        async with await AsyncConnection.connect(self.url, autocommit=True) as connection:
+            done = await connection.execute(named.encode(), values)
+            return await done.fetchall() if done.description else []
+
+    async def read_content(self, learner_id: str) -> str | None:
+        rows = await self.sql(
+            "SELECT b.memory_json FROM ace_learners l JOIN ace_bases b "
+            "ON b.user_id = l.user_id AND b.version = l.content_base WHERE l.user_id = %s",
+            learner_id,
+        )
+        return rows[0][0] if rows else None
+
+    async def write_content(self, learner_id: str, text: str) -> None:
+        ((n, etag),) = await self.sql(
+            "UPDATE ace_learners SET content_base = version, effects_bytes = 0 WHERE user_id = %s "
+            "RETURNING version, etag",
+            learner_id,
+        )
+        await self.sql(
+            "INSERT INTO ace_bases (user_id, version, etag, checksum, memory_json) "
+            "VALUES (%s, %s, %s, %s, %s) ON CONFLICT (user_id, version) DO UPDATE "
+            "SET checksum = excluded.checksum, memory_json = excluded.memory_json",
+            *(learner_id, n, etag, base_checksum(n, etag, text), text),
+        )
+
+    async def measured(self, job: Callable[[], Awaitable[None]]) -> Traffic:
+        """Count statements, the bytes of rows that were fetched, and those of values that were written.
+
+        The server's own log can't be measured: other tests write to it at the same time.
+        """
+        traffic, rows, row, change = Traffic(), Tables.rows, Tables.row, Tables.run
+
+        async def counted_rows(tables: Tables, statement: str, values: Values = ()) -> list[Row]:
+            found = await rows(tables, statement, values)
+            traffic.read += sum(sum(map(_size, each)) for each in found)
+            return found
+
+        async def counted_row(tables: Tables, statement: str, values: Values = ()) -> Row | None:
+            found = await row(tables, statement, values)
+            traffic.read += sum(map(_size, found or ()))
+            return found
+
+        async def counted(tables: Tables, statement: str, values: Values = ()) -> AsyncCursor[Row]:
+            traffic.statements += 1
+            if not statement.lstrip().startswith(("SELECT", "WITH")):
+                given = values.values() if isinstance(values, Mapping) else values
+                traffic.written += sum(map(_size, given))
+            return await change(tables, statement, values)
+
+        with (
+            patch.object(Tables, "rows", counted_rows),
+            patch.object(Tables, "row", counted_row),
+            patch.object(Tables, "run", counted),
+        ):
+            await job()
+        return traffic
+
+
+def _size(value: object) -> int:
+    return len(value.encode()) if isinstance(value, str) else 8
+
+
+class PostgresPlaybooksSubject(PostgresSubject):
+    """The namespaces of playbooks in one database."""
+
+    namespace: Namespace = "playbooks"
+
+    def open(self, policy: Policy | None = None) -> PostgresPlaybooks:
+        """Return one more store on the database; the test closes it."""
+        connection = PostgresConnection(checked_address(self.url), 4, self.partitions)
+        return PostgresPlaybooks(connection.of_playbooks(), policy or Policy(), random_token)

@@ -1,0 +1,18 @@
+"""The PostgreSQL store passes the conformance suite, its named playbooks and a partitioned one as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.testing.conformance import CORE_VERBS, Case, cases
+from tests.memory.stores.postgres.subject import PostgresPlaybooksSubject, PostgresSubject
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+async def test_postgres_store(case: Case, postgres: str) -> None:
+    await case(PostgresSubject(postgres))
+
+
+@pytest.mark.parametrize("case", cases(*CORE_VERBS, "damage"), ids=str)
+async def test_postgres_playbooks(case: Case, postgres: str) -> None:
+    await case(PostgresPlaybooksSubject(postgres))

@@ -1,0 +1,166 @@
+"""What is wrong with a PostgreSQL is told in one sentence, within ten seconds, that says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from ace_graph.errors import (
+    ConfigurationError,
+    NewerFormat,
+    StoreAuthError,
+    StoreError,
+    StoreUnavailable,
+    StoreUrlError,
+)
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.stores import open_store
+from ace_graph.testing.conformance.writing import adding, write
+from tests.memory.stores.postgres.subject import PostgresSubject
+from tests.plugins.postgres_server import OwnPostgres
+
+_SECRET = "correct-horse"
+
+
+@pytest.mark.parametrize("url", [f"postgresql://me:{_SECRET}@h:port/d", f"postgresql://me:{_SECRET}@[h/d"])
+def test_an_invalid_address_is_refused_at_once(url: str) -> None:
+    with pytest.raises(StoreUrlError, match="ACE_STORE is like postgresql://") as raised:
+        PostgresStore(url)
+    assert _SECRET not in str(raised.value)
+
+
+async def test_a_closed_port_is_told_at_once() -> None:
+    async with PostgresStore(f"postgresql://ace:{_SECRET}@127.0.0.1:9/ace") as store:
+        for call in (store.load("ada"), store.commit("ada", adding("Draw a bar"), Snapshot())):
+            said = await _said(call, StoreUnavailable)
+            assert "127.0.0.1:9 can't be reached (connection refused)" in said
+            assert "check that it runs" in said
+
+
+async def test_an_unknown_host_is_told() -> None:
+    async with PostgresStore("postgresql://ace@nowhere.invalid/ace") as store:
+        assert "nowhere.invalid can't be reached" in await _said(store.load("ada"), StoreUnavailable)
+
+
+async def test_a_server_that_never_answers_is_told_in_ten_seconds() -> None:
+    async with _silent() as port, PostgresStore(f"postgresql://ace@127.0.0.1:{port}/ace") as store:
+        calls = (_said(store.load("ada"), StoreUnavailable) for _ in range(20))
+        for said in await asyncio.gather(*calls):
+            assert f"127.0.0.1:{port}" in said
+
+
+async def test_a_database_that_is_not_there_is_named(postgres: str) -> None:
+    async with PostgresStore(_with(postgres, path="/nowhere")) as store:
+        said = await _said(store.load("ada"), StoreUnavailable)
+    assert "has no database 'nowhere': create it" in said
+
+
+async def test_a_user_without_rights_is_told_what_to_grant(postgres: str) -> None:
+    name = f"reader_{uuid4().hex[:8]}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{_SECRET}'".encode())
+        connection.execute(b"REVOKE CREATE ON SCHEMA public FROM public")
+    try:
+        async with PostgresStore(_as(postgres, name, _SECRET)) as store:
+            said = await _said(store.load("ada"), StoreAuthError)
+            assert f"does not allow this to the user '{name}': GRANT USAGE, CREATE ON SCHEMA public" in said
+        await PostgresSubject(postgres).open().load("ada")  # makes the tables, which are another user's
+        async with PostgresStore(_as(postgres, name, _SECRET)) as store:
+            assert "GRANT" in await _said(store.load("ada"), StoreAuthError)
+    finally:
+        with psycopg.connect(postgres, autocommit=True) as connection:
+            connection.execute(f"DROP ROLE {name}".encode())
+
+
+@pytest.mark.heavy
+async def test_a_wrong_password_is_told_and_a_right_one_works(own_postgres: OwnPostgres) -> None:
+    server = own_postgres(password=_SECRET)
+    await asyncio.to_thread(server.start)
+    for url in (server.url, _as(server.url, "ace", "wrong-one"), _as(server.url, "nobody", _SECRET)):
+        async with PostgresStore(url) as store:
+            said = await _said(store.load("ada"), StoreAuthError)
+        assert "check the user and the password in ACE_STORE" in said
+        assert "wrong-one" not in said
+    async with PostgresStore(_as(server.url, "ace", _SECRET)) as store:
+        await write(store, "ada", adding("Draw a bar"))
+        assert _SECRET not in repr(vars(store.connection))
+
+
+async def test_a_database_that_can_not_hold_every_text_is_refused(postgres: str) -> None:
+    name = f"ascii_{uuid4().hex[:8]}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        create = f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"
+        connection.execute(create.encode())
+        async with PostgresStore(_with(postgres, path=f"/{name}")) as store:
+            said = await _said(store.load("ada"), StoreError)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    assert "encoding SQL_ASCII" in said
+    assert "ENCODING 'UTF8'" in said
+
+
+async def test_a_newer_schema_is_refused(postgres: str) -> None:
+    subject = PostgresSubject(postgres)
+    async with subject.open() as store:
+        await store.load("ada")
+    await subject.sql("INSERT INTO ace_migrations VALUES ('9999_from_the_future', '')")
+    async with subject.open() as store:
+        with pytest.raises(NewerFormat, match="upgrade ace-graph"):
+            await store.load("ada")
+    await subject.sql("DELETE FROM ace_migrations WHERE name = '9999_from_the_future'")
+
+
+async def test_a_store_that_failed_can_be_closed_and_tried_again() -> None:
+    store = PostgresStore("postgresql://ace@127.0.0.1:9/ace")
+    for _ in range(2):
+        await _said(store.load("ada"), StoreUnavailable)
+        await store.close()
+
+
+def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("ace_graph.memory.stores.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'ace-graph\[postgres\]'") as raised:
+        open_store(f"postgresql://me:{_SECRET}@h/d")
+    assert _SECRET not in str(raised.value)
+
+
+async def _said(call: Coroutine[Any, Any, object], kind: type[StoreError]) -> str:  # Any: as asyncio has it
+    """What the error says that is raised within ten seconds: one sentence, without a password."""
+    async with asyncio.timeout(10):
+        with pytest.raises(StoreError) as raised:
+            await call
+    assert type(raised.value) is kind
+    said = str(raised.value)
+    assert "\n" not in said
+    assert _SECRET not in said
+    return said
+
+
+def _with(url: str, **parts: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(**parts))
+
+
+def _as(url: str, user: str, password: str) -> str:
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    return _with(url, netloc=f"{user}:{password}@{host}")
+
+
+@asynccontextmanager
+async def _silent() -> AsyncGenerator[int]:
+    """A port that accepts connections and says nothing."""
+    waiting: list[asyncio.StreamWriter] = []
+    server = await asyncio.start_server(lambda _, writer: waiting.append(writer), "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+        for writer in waiting:
+            writer.transport.abort()

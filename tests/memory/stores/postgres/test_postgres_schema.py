@@ -1,0 +1,161 @@
+"""The tables of the PostgreSQL store: their keys, their partitions, and that they are made once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from psycopg import AsyncConnection
+
+from ace_graph.memory.catalogue.attaching import Wanted
+from ace_graph.memory.catalogue.name import PlaybookRef
+from ace_graph.memory.stores.postgres.migrations import MIGRATIONS, TABLES
+from ace_graph.memory.stores.postgres.store import PostgresStore
+from ace_graph.memory.stores.postgres.text import restored_text, stored_text
+from ace_graph.portal import portal
+from ace_graph.testing.conformance import Case, cases
+from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, rewriting, write
+from tests.memory.stores.postgres.subject import PostgresSubject
+
+PARTS = 3
+
+# The first column of every key, of the tables that do not begin with `user_id`.
+_FIRST = {
+    "ace_named_catalogue": "owner",
+    "ace_grants": "playbook_id",
+    "ace_proposals": "playbook_id",
+    "ace_team_members": "team_id",
+    "ace_memory_duties": "name",
+    "ace_named_memory_duties": "name",
+    "ace_migrations": "name",
+}
+
+_KEYS = """
+SELECT t.relname, a.attname FROM pg_index i
+JOIN pg_class t ON t.oid = i.indrelid
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0]
+WHERE i.indisunique AND t.relname = ANY(%s)
+"""
+
+
+@pytest.fixture(scope="module")
+def partitioned(postgres: str) -> PostgresSubject:
+    """A database whose tables of learners are partitioned, used by this module alone."""
+    subject = PostgresSubject(postgres, partitions=PARTS)
+
+    async def make() -> None:
+        async with subject.open() as store:
+            await store.load("ada")
+
+    portal().run_sync(make())
+    return subject
+
+
+async def test_every_key_begins_with_the_learner(partitioned: PostgresSubject) -> None:
+    names = [*TABLES, "ace_migrations"]
+    found = await partitioned.sql(_KEYS, names)
+    assert {table for table, _ in found} == set(names), "every table has a key"
+    assert {(table, column) for table, column in found} == {
+        (table, _FIRST.get(table, "user_id")) for table in names
+    }
+
+
+async def test_the_tables_of_learners_are_partitioned_by_learner(partitioned: PostgresSubject) -> None:
+    rows = await partitioned.sql(
+        "SELECT c.relname, pg_get_partkeydef(c.oid), "
+        "(SELECT count(*) FROM pg_inherits WHERE inhparent = c.oid) FROM pg_class c WHERE c.relkind = 'p'"
+    )
+    assert {name for name, _, _ in rows} == set(TABLES) - set(_FIRST)
+    assert {(key, count) for _, key, count in rows} == {("HASH (user_id)", PARTS)}
+
+
+@pytest.mark.parametrize("case", cases("concurrency", "pending", "forget"), ids=str)
+async def test_a_partitioned_store_keeps_the_promises(case: Case, partitioned: PostgresSubject) -> None:
+    await case(partitioned)
+
+
+async def test_a_partitioned_store_says_how_much_it_holds(partitioned: PostgresSubject) -> None:
+    async with partitioned.open() as store:
+        await write(store, new_learner(), adding("Draw a bar"))
+        sizes = await store.sizes()
+    assert sizes.learners > 0
+    assert sizes.bytes is not None
+    assert sizes.bytes > 0
+
+
+async def test_stores_that_start_at_once_make_the_tables_once(empty_postgres: str) -> None:
+    subject = PostgresSubject(empty_postgres)
+    stores = [subject.open() for _ in range(8)]
+    await asyncio.gather(*(store.load("ada") for store in stores))
+    await asyncio.gather(*(store.close() for store in stores))
+    rows = await subject.sql("SELECT name FROM ace_migrations ORDER BY name")
+    assert [name for (name,) in rows] == [each.name for each in MIGRATIONS]
+
+
+@asynccontextmanager
+async def _counted(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[list[bytes]]:
+    """The statements that are sent meanwhile."""
+    sent: list[bytes] = []
+    real: Any = AsyncConnection.execute  # Any: its overloads
+
+    async def execute(
+        self: Any, query: bytes | str, *args: Any, **more: Any
+    ) -> Any:  # Any: whatever is passed on
+        sent.append(query if isinstance(query, bytes) else query.encode())
+        return await real(self, query, *args, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AsyncConnection, "execute", execute)
+        yield sent
+
+
+async def test_a_load_is_one_statement(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = new_learner()
+    async with PostgresStore(postgres) as store, PostgresStore(postgres) as other:
+        held = (await write(store, learner, adding("Draw a bar"))).snapshot
+        await write(other, learner, adding("Name the unit"))
+        async with _counted(monkeypatch) as sent:
+            assert contents(await store.load(learner)) == ["Draw a bar", "Name the unit"]
+            assert contents(await store.load(learner, held)) == ["Draw a bar", "Name the unit"]
+            wanted = (Wanted(PlaybookRef(learner, "fractions")), Wanted(PlaybookRef(None, "units")))
+            loaded = await store.load_attached(learner, wanted)
+        assert len(sent) == 3
+        assert loaded.attached == (None, None)
+
+
+async def test_a_turn_names_its_learner_in_every_statement(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = new_learner()
+    async with PostgresStore(postgres) as store:
+        await write(store, learner, adding("Draw a bar"))
+        async with _counted(monkeypatch) as sent:
+            base = await store.load(learner)
+            await store.commit(learner, adding("Name the unit"), base, record())
+        assert len(sent) <= 9
+        work = [statement for statement in sent if statement != b"BEGIN"]
+        assert all(b"user_id" in statement for statement in work)
+
+
+async def test_texts_come_back_as_they_were(postgres: str) -> None:
+    learner, odd = new_learner(), "a\x00b \x1a0 \x1a \\ ' % {x}"
+    async with PostgresStore(postgres) as store:
+        delta = rewriting(*adding("Draw a bar").operations, op_id=odd)
+        delta = delta.model_copy(update={"reason": odd, "author": odd, "source": odd})
+        await store.commit(learner, delta, await store.load(learner))
+        (entry,) = (await store.history(learner)).entries
+        assert (entry.op_id, entry.reason, entry.author, entry.source) == (odd,) * 4
+        again = await store.commit(learner, delta, await store.load(learner))
+        assert again.status == "repeated"
+        other = delta.model_copy(update={"op_id": odd.replace("\x00", "\x1a0")})
+        assert (await store.commit(learner, other, await store.load(learner))).status == "applied"
+
+
+def test_no_two_texts_are_stored_alike() -> None:
+    texts = ("\x00", "\x1a", "\x1a0", "\x1a1", "0", "1", "", "\x00\x1a", "\x1a\x00")
+    assert len({stored_text(text) for text in texts}) == len(texts)
+    assert all("\x00" not in stored_text(text) for text in texts)
+    assert [restored_text(stored_text(text)) for text in texts] == list(texts)

@@ -1,0 +1,43 @@
+"""A server with PostgreSQL alone: memory and conversations share one database."""
+
+from __future__ import annotations
+
+import pytest
+
+from ace_graph.server import Overrides
+from ace_graph.server.conversations.open import conversations_location
+from tests.memory.stores.postgres.subject import PostgresSubject
+from tests.server.serving import serving, settings_for
+from tests.server.test_chat import LESSON, model
+
+
+async def test_a_server_keeps_everything_in_one_database(
+    empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_for(store=empty_postgres, postgres_connections=3)
+    assert conversations_location(settings) == empty_postgres, "beside the memory"
+    async with serving(settings, Overrides(model=model("5/6", "7/12", lesson=LESSON))) as served:
+        told = await served.ask("What is 1/2 + 1/3?", "c1")
+        assert told["metadata"]["version"] == 1
+        await served.ask("What is 1/3 + 1/4?", "c1")
+        exported = (await served.client.get("/api/learner/export")).json()
+        assert len(exported["conversations"][0]["messages"]) == 4
+        assert (await served.client.get("/readyz")).status_code == 200
+        subject = PostgresSubject(empty_postgres)
+        ((used,),) = await subject.sql(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid()"
+        )
+        assert used <= 2 * 3
+        gone = await served.client.delete("/api/learner")
+        assert gone.json() == {"forgotten": True, "conversations": 1}
+        assert await subject.sql("SELECT user_id FROM ace_learners") == []
+        assert await subject.sql("SELECT learner_id FROM ace_conversations") == []
+
+
+async def test_a_server_works_behind_pgbouncer(pgbouncer: str) -> None:
+    settings = settings_for(store=pgbouncer)
+    async with serving(settings, Overrides(model=model("5/6", "7/12", lesson=LESSON))) as served:
+        assert (await served.ask("What is 1/2 + 1/3?", "c1"))["metadata"]["version"] == 1
+        assert (await served.ask("What is 1/3 + 1/4?", "c1"))["answer"] == "7/12"
+        await served.client.delete("/api/learner")
