@@ -30,7 +30,7 @@ from ace_graph.memory.tables import preload
 from ace_graph.models import choose_model, make_model
 from ace_graph.playbooks.directory import Directory
 from ace_graph.prompts import Prompts
-from ace_graph.resources import Evaluator, LateTools, ModelRouter, Resources, check_learning, random_id
+from ace_graph.resources import Evaluator, LateTools, ModelRouter, Resources, check_learning
 from ace_graph.settings import Settings
 from ace_graph.stores import open_store
 from ace_graph.tools.calculator import calculator
@@ -91,7 +91,7 @@ def build_resources(
         learning=learning or settings.learning or "inline",
         count_tokens=count_tokens or estimate_tokens,
         clock=clock or utc_now,
-        new_id=new_id or random_id,
+        new_id=new_id,
         cache=SnapshotCache() if snapshots is None else snapshots,
     )
     check_learning(resources.learning, resources)

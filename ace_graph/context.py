@@ -52,6 +52,11 @@ class ACEContext(BaseModel):
     learner_id: LearnerId | None = Field(
         default=None, description="Whose memory is used. Without one the graph remembers nothing."
     )
+    turn_id: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
+        default=None,
+        description="The id of this turn. A program that repeats a turn after a failure gives the same one, "
+        "and the turn is learned from once. Without one, a turn that LangGraph resumes keeps its id.",
+    )
     conversation_id: ShortText | None = Field(default=None, description="Kept in the turn's record.")
     parent_id: ShortText | None = Field(
         default=None, description="The trajectory that this run is a part of; kept in the turn's record."

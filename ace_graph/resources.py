@@ -76,7 +76,7 @@ class Resources:
     directory: Directory | None = None
     learning: LearningMode = "inline"
     clock: Callable[[], datetime] = utc_now
-    new_id: Callable[[], str] = random_id
+    new_id: Callable[[], str] | None = None
     count_tokens: Callable[[str], int] = estimate_tokens
     cache: SnapshotCache = field(default_factory=SnapshotCache)
     attached: SnapshotCache = field(default_factory=SnapshotCache)

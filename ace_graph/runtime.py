@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Generic, TypeVar, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -20,14 +21,17 @@ from ace_graph.context import ACEContext, LearningMode
 from ace_graph.errors import InvalidContext
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.portal import portal
-from ace_graph.resources import Resources, check_learning
-from ace_graph.state import ACEState
+from ace_graph.resources import Resources, check_learning, random_id
+from ace_graph.state import ACEState, Turn
 from ace_graph.telemetry import span_maker
 
 __all__ = ["BoundNode", "Run", "bind", "current_run", "log_text", "logger"]
 
 
 logger = logging.getLogger("ace_graph")
+
+_STEPS_TO_ANSWER = 2
+"""router -> planner -> solver, or, after the first answer, solver -> critic -> solver."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,36 @@ class Run:
     def learning(self) -> LearningMode:
         """How this run learns: the context's word, else the graph's."""
         return self.context.learning or self.resources.learning
+
+    @property
+    def step(self) -> int:
+        """The number of LangGraph's step, counted within a thread. A fork begins with one more."""
+        return int(get_config().get("metadata", {}).get("langgraph_step", 0))
+
+    def new_turn_id(self) -> str:
+        """Return the id of the turn that begins: the context's, or one of this step.
+
+        LangGraph repeats a step under the same id, as after a failure; so the turn is learned from once.
+        """
+        return self.context.turn_id or self._id_of(self._task())
+
+    def new_attempt_id(self, turn: Turn, number: int) -> str:
+        """Return the id of the `number`th answer to a turn.
+
+        It is the same when the turn is repeated from its beginning, and another one in a fork, whose solver
+        does not run as many steps behind the router.
+        """
+        in_a_row = self.step == turn.get("step", self.step) + _STEPS_TO_ANSWER * number
+        return self._id_of(f"{turn['turn_id']}\n{number}" if in_a_row else self._task())
+
+    def _task(self) -> str:
+        step = self.runtime.execution_info
+        return random_id() if step is None else f"{step.thread_id}\n{step.task_id}"
+
+    def _id_of(self, source: str) -> str:
+        if self.resources.new_id is not None:
+            return self.resources.new_id()
+        return blake2b(source.encode(), digest_size=16).hexdigest()
 
     def call_config(self, role: str) -> RunnableConfig:
         """Return the config of a model call: its role in the metadata, its tokens kept from the user."""

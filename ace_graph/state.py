@@ -92,9 +92,13 @@ class Memory:
 
 
 class Turn(TypedDict):
-    """Who asks, when, and in which mode it is answered. The message itself is in `messages`."""
+    """Who asks, when, and in which mode it is answered. The message itself is in `messages`.
+
+    `step` is the number of the router's step in the thread.
+    """
 
     turn_id: str
+    step: NotRequired[int]
     learner_id: str | None
     question: str
     question_id: str

@@ -66,7 +66,8 @@ async def router(state: ACEState, run: Run) -> RouterUpdate:
     logger.info("[ACE Graph] received: mode=%s question=%s", mode, log_text(run.resources, question.text))
     memory = await load_memory(run)
     turn: Turn = {
-        "turn_id": run.resources.new_id(),
+        "turn_id": run.new_turn_id(),
+        "step": run.step,
         "learner_id": run.learner_id,
         "question": question.text,
         "question_id": question.id or "",

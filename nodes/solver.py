@@ -42,7 +42,8 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     else:
         session.push_text(own)
         solution = Solution(answer=own, reasoning="", used=(), raw=own)
-    attempt = attempt_of(solution, injection, session, run.resources.new_id(), answer_id, earlier)
+    attempt_id = run.new_attempt_id(turn, earlier["number"] + 1 if earlier else 1)
+    attempt = attempt_of(solution, injection, session, attempt_id, answer_id, earlier)
     attempt["first"] = _first(earlier, state.get("result")) if earlier else None
     return {
         "messages": message_dicts(solution.trace, solution.answer, answer_id, attempt["attempt_id"]),

@@ -28,7 +28,7 @@ from ace_graph.errors import ConfigurationError, StoreError
 from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.stores.base import PendingStore, Store, keeps_pending
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.resources import Resources
+from ace_graph.resources import Resources, random_id
 from ace_graph.runtime import logger
 from ace_graph.settings import Settings
 from ace_graph.telemetry import shown_learner
@@ -125,7 +125,7 @@ class Worker:
         if concurrency < 1:
             raise ConfigurationError("a worker's concurrency is 1 or more")
         self.store, self.terms = store, terms
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{resources.new_id()[:8]}"
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{(resources.new_id or random_id)()[:8]}"
         self._resources, self._concurrency, self._sleep = resources, concurrency, sleep
         self._on_learned = on_learned
         self._signals = _Signals(asyncio.Event(), asyncio.Event())

@@ -10,6 +10,8 @@ from typing import Self
 
 import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 
 from ace_graph.errors import ConfigurationError
 from ace_graph.memory.commit import Commit
@@ -20,9 +22,10 @@ from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.repository import LEASE_SECONDS
+from ace_graph.server.conversations.thread_saver import ThreadSaver
 from ace_graph.testing import ScriptedModel
 from tests.server.serving import HandClock, HeldModel, Served, bearer, serving, settings_for, until
-from tests.server.test_chat import NO_LESSON, model
+from tests.server.test_chat import LESSON, NO_LESSON, model
 
 
 class HeldCommits(InMemoryStore):
@@ -89,6 +92,49 @@ async def test_a_first_turn_being_stored_is_undone_for_a_forgotten_learner(
     assert (ended.status_code, ended.json()["code"]) == (409, "forgotten")
     assert (after["version"], after["conversations"], after["turns"]) == (None, [], [])
     assert nothing_in(tmp_path)
+
+
+async def test_a_server_that_stalls_beyond_its_lease_learns_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stalls when it has looked whether the turn is still its own, and before it writes the answer."""
+    stalled, go, stalls = asyncio.Event(), asyncio.Event(), [True]
+    write = ThreadSaver.aput
+
+    async def write_late(
+        saver: ThreadSaver,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        if stalls.pop() if stalls else False:
+            stalled.set()
+            await go.wait()
+        return await write(saver, config, checkpoint, metadata, new_versions)
+
+    monkeypatch.setattr(ThreadSaver, "aput", write_late)
+    settings, stopped, clock, store = settings_for(tmp_path), HandClock(), HandClock(), InMemoryStore()
+    lessons = [
+        LESSON,
+        LESSON.replace("Convert both fractions to sixths before adding", "Otters hold hands asleep"),
+    ]
+    both = [Overrides(model=model("5/6", lesson=lesson), store=store) for lesson in lessons]
+    async with serving(settings, both[0], stopped) as one, serving(settings, both[1], clock) as two:
+        asked = asyncio.create_task(one.post("What is 1/2 + 1/3?", "c1"))
+        await stalled.wait()
+        clock.move(LEASE_SECONDS + 1)
+
+        async def taken_over() -> bool:
+            return len(await store.turns("alice", 9)) == 1 and not two.app.state.services.turns.under_way
+
+        await until(taken_over)
+        go.set()
+        await asked
+        kept = (await two.client.get("/api/playbook")).json()["bullets"]
+        turns = await store.turns("alice", 9)
+    assert len(turns) == 1
+    assert [bullet["content"] for bullet in kept] == ["Otters hold hands asleep"]
 
 
 async def test_a_turn_whose_conversation_vanished_takes_nothing_but_itself_back(tmp_path: Path) -> None:

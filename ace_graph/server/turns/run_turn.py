@@ -172,14 +172,23 @@ def _graph_events(
 
 def _context(work: TurnWork) -> ACEContext:
     """Return the context of the run. Raises InvalidPlaybook."""
-    learner_id, conversation_id, names = work.turn.learner_id, work.turn.conversation_id, work.asked.playbooks
+    turn, names = work.turn, work.asked.playbooks
     if work.snapshot is None or names:
-        wanted_refs(names, learner_id)
+        wanted_refs(names, turn.learner_id)
         teams = None if work.teams is None else tuple(sorted(work.teams))
         return ACEContext(
-            learner_id=learner_id, conversation_id=conversation_id, playbooks=names, teams=teams
+            learner_id=turn.learner_id,
+            turn_id=turn.run_id,
+            conversation_id=turn.conversation_id,
+            playbooks=names,
+            teams=teams,
         )
-    return PrefetchedContext(learner_id=learner_id, conversation_id=conversation_id, loading=work.snapshot)
+    return PrefetchedContext(
+        learner_id=turn.learner_id,
+        turn_id=turn.run_id,
+        conversation_id=turn.conversation_id,
+        loading=work.snapshot,
+    )
 
 
 def _config(turn: AcceptedTurn) -> RunnableConfig:
