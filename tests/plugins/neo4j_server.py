@@ -2,8 +2,8 @@
 
 `neo4j` is that server: the oldest version that is supported and, with ACE_TEST_EVERY_NEO4J=1, the newest,
 too. A version that this machine can't run is deselected, and where it can run none the tests are skipped and
-say why. `own_neo4j` makes servers for one test alone, to be killed. Tests share a server and a database, so
-each uses a learner id of its own (`learner`).
+say why. `locked_neo4j` is one that asks for a password, shared too. `own_neo4j` makes servers for one test
+alone, to be killed. Tests share a server and a database, so each uses a learner id of its own (`learner`).
 
 The database is not cleaned; the folder it lives in is thrown away.
 """
@@ -30,7 +30,8 @@ from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_
 from tests.plugins.neo4j_source import VERSIONS, Neo4jSources, detect_sources
 from tests.plugins.sizes import HEAVY
 
-FIXTURES = ("neo4j", "own_neo4j")
+SHARED = ("neo4j", "locked_neo4j")
+FIXTURES = (*SHARED, "own_neo4j")
 NONE_HERE = (
     "no Neo4j for the tests: set NEO4J_TEST_URI, start Docker, or install Java 17 or newer and Maven "
     "(ACE_SKIP_NEO4J=1 leaves these tests out)"
@@ -42,7 +43,8 @@ RUN_PID = pytest.StashKey[int]()
 EVERY_VERSION = "ACE_TEST_EVERY_NEO4J" in os.environ
 
 WriteLine = Callable[[str], None]
-OwnNeo4j = Callable[..., LocalServer]
+Start = Callable[[pytest.Config, str], dict[str, object]]
+OwnNeo4j = Callable[[], LocalServer]
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     versions = VERSIONS if HEAVY or (EVERY_VERSION and not heavy) else VERSIONS[:1]
     for name in FIXTURES:
         if name in metafunc.fixturenames and name not in given:
-            metafunc.parametrize(name, versions, indirect=True, scope="session" if name == "neo4j" else None)
+            metafunc.parametrize(name, versions, indirect=True, scope="session" if name in SHARED else None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -119,7 +121,7 @@ def _can_run(config: pytest.Config, item: pytest.Item) -> bool:
     item.add_marker("neo4j")
     sources: Neo4jSources = config.stash[SOURCES]
     version = str(cast("pytest.Function", item).callspec.params[names.pop()])
-    if "own_neo4j" in getattr(item, "fixturenames", ()):
+    if {"locked_neo4j", "own_neo4j"}.intersection(getattr(item, "fixturenames", ())):
         return sources.can_assemble(version)
     return version == VERSIONS[0] or sources.can_serve(version)
 
@@ -127,29 +129,26 @@ def _can_run(config: pytest.Config, item: pytest.Item) -> bool:
 @pytest.fixture(scope="session")
 def neo4j(request: pytest.FixtureRequest) -> Neo4jServer:
     """The server that all tests of this version share."""
-    version: str = request.param
-    folder = request.config.stash[FOLDER]
-    note = folder / f"{version}.json"
-    with _file_lock(folder / f"{version}.lock"):
-        if not note.exists():
-            note.write_text(json.dumps(_started(request.config, version, folder)))
-    found = json.loads(note.read_text())
-    if "error" in found:
-        pytest.skip(found["error"])
-    return Neo4jServer(**found)
+    return _shared(request.config, request.param, request.param, _found)
+
+
+@pytest.fixture(scope="session")
+def locked_neo4j(request: pytest.FixtureRequest) -> Neo4jServer:
+    """The one that asks for a password. One test sets it; for the others it is unknown."""
+    return _shared(request.config, f"{request.param}-locked", request.param, _locked)
 
 
 @pytest.fixture
 def own_neo4j(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OwnNeo4j]:
-    """Makes servers for this test alone: `own_neo4j(auth=True).start()`."""
+    """Makes servers for this test alone: `own_neo4j().start()`."""
     version: str = request.param
     sources = request.config.stash[SOURCES]
     made: list[LocalServer] = []
 
-    def make(*, auth: bool = False) -> LocalServer:
-        with _file_lock(request.config.stash[FOLDER] / f"{version}.lock"):
+    def make() -> LocalServer:
+        with _file_lock(request.config.stash[FOLDER] / "jars.lock"):
             fetch_jars(version, _line_writer(request.config))
-        made.append(LocalServer(version, sources.javas[version], tmp_path / f"neo4j-{len(made)}", auth=auth))
+        made.append(LocalServer(version, sources.javas[version], tmp_path / f"neo4j-{len(made)}"))
         return made[-1]
 
     yield make
@@ -164,20 +163,47 @@ def learner() -> str:
     return f"learner-{uuid4()}"
 
 
-def _started(config: pytest.Config, version: str, folder: Path) -> dict[str, object]:
-    sources = config.stash[SOURCES]
+def _shared(config: pytest.Config, name: str, version: str, start: Start) -> Neo4jServer:
+    """Return the server of that name; the first worker that asks starts it."""
+    folder = config.stash[FOLDER]
+    note = folder / f"{name}.json"
+    with _file_lock(folder / f"{name}.lock"):
+        if not note.exists():
+            note.write_text(json.dumps(_started(config, version, start)))
+    found = json.loads(note.read_text())
+    if "error" in found:
+        pytest.skip(found["error"])
+    return Neo4jServer(**found)
+
+
+def _started(config: pytest.Config, version: str, start: Start) -> dict[str, object]:
     try:
-        if sources.uri is not None:
-            return {"uri": sources.uri, **_login()}
-        if version == VERSIONS[0] and sources.docker:
-            return {"uri": start_in_docker(folder.name)}
-        if not sources.can_serve(version):
-            return {"error": NONE_HERE}
-        fetch_jars(version, _line_writer(config))
-        server = LocalServer(version, sources.javas[version], folder / version, owner=config.stash[RUN_PID])
-        server.start()
+        return start(config, version)
     except RuntimeError as error:
         return {"error": f"Neo4j {version} did not start: {error}"}
+
+
+def _found(config: pytest.Config, version: str) -> dict[str, object]:
+    sources = config.stash[SOURCES]
+    if sources.uri is not None:
+        return {"uri": sources.uri, **_login()}
+    if version == VERSIONS[0] and sources.docker:
+        return {"uri": start_in_docker(config.stash[FOLDER].name)}
+    if not sources.can_serve(version):
+        return {"error": NONE_HERE}
+    return _assembled(config, version, config.stash[FOLDER] / version)
+
+
+def _locked(config: pytest.Config, version: str) -> dict[str, object]:
+    return _assembled(config, version, config.stash[FOLDER] / f"{version}-locked", auth=True)
+
+
+def _assembled(config: pytest.Config, version: str, home: Path, *, auth: bool = False) -> dict[str, object]:
+    with _file_lock(config.stash[FOLDER] / "jars.lock"):
+        fetch_jars(version, _line_writer(config))
+    java = config.stash[SOURCES].javas[version]
+    server = LocalServer(version, java, home, auth=auth, owner=config.stash[RUN_PID])
+    server.start()
     return {"uri": server.uri, "pid": server.pid}
 
 

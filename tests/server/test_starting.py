@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugins.neo4j_server import OwnNeo4j
+from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.warm_python import WarmPython, cold_python
 from tests.server.process import environment
 
@@ -71,11 +71,9 @@ def test_the_log_names_the_places_and_no_password(tmp_path: Path, warm_python: W
 
 @pytest.mark.heavy
 def test_a_refused_login_ends_server_and_worker_at_their_start(
-    own_neo4j: OwnNeo4j, tmp_path: Path, warm_python: WarmPython
+    locked_neo4j: Neo4jServer, tmp_path: Path, warm_python: WarmPython
 ) -> None:
-    locked = own_neo4j(auth=True)
-    locked.start()
-    given = {"ACE_STORE": locked.uri, "NEO4J_USERNAME": "neo4j", "NEO4J_PASSWORD": "not this one"}
+    given = {"ACE_STORE": locked_neo4j.uri, "NEO4J_USERNAME": "neo4j", "NEO4J_PASSWORD": "not this one"}
     for command in (("serve", "--port", "0"), ("worker",)):
         done = ended(warm_python, tmp_path, *command, **given, ACE_LOG_FORMAT="json")
         (told,) = said(done)

@@ -17,7 +17,7 @@ from ace_graph.testing.conformance.writing import adding, contents, write
 from ace_graph.testing.invariants import check
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.memory.stores.neo4j.writer_process import Work, command, lesson
-from tests.plugins.neo4j_process import RECIPE, LocalServer
+from tests.plugins.neo4j_process import RECIPE
 from tests.plugins.neo4j_server import Neo4jServer, OwnNeo4j
 from tests.plugins.sizes import sized
 
@@ -84,9 +84,10 @@ async def _a_newer_schema_is_refused(subject: Neo4jSubject) -> None:
 
 
 @pytest.mark.heavy
-async def test_a_wrong_login_is_reported_and_a_right_one_works(own_neo4j: OwnNeo4j, learner: str) -> None:
-    server = own_neo4j(auth=True)
-    await asyncio.to_thread(server.start)
+async def test_a_wrong_login_is_reported_and_a_right_one_works(
+    locked_neo4j: Neo4jServer, learner: str
+) -> None:
+    server = locked_neo4j
     await _refused(Neo4jStore(server.uri, username="neo4j", password="neo4j"), "first password")
     await asyncio.to_thread(_set_password, server.uri)
 
@@ -113,7 +114,7 @@ async def _refused(store: Neo4jStore, named: str) -> None:
     assert _PASSWORD not in str(raised.value)
 
 
-async def _nothing_is_printed(server: LocalServer, learner: str) -> None:
+async def _nothing_is_printed(server: Neo4jServer, learner: str) -> None:
     """A program that uses a new database, and ends without closing the store, prints nothing about it."""
     work = Work(server.uri, learner, username="neo4j", password=_PASSWORD)
     process = await asyncio.create_subprocess_exec(*command(work), stdout=PIPE, stderr=PIPE)
