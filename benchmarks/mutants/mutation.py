@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from benchmarks.mutants.tree import WITHOUT_SERVERS
+
 __all__ = ["CONTROL", "Change", "Verdict", "change_of", "mutants_of", "prepare", "try_mutants", "verdicts"]
 
 Verdict = Literal["killed", "timeout", "survived", "no tests", "odd"]
@@ -54,9 +56,8 @@ def prepare(tree: Path, tests: Sequence[str], children: int = 1) -> None:
         made.touch()
     if not (folder / "reached.json").exists():
         plugins = ("-p", "benchmarks.mutants.coverage_plugin", "-p", "no:cacheprovider")
-        marks = ("-m", "not heavy and not neo4j")
         environment = {**os.environ, "MUTANT_UNDER_TEST": "stats", "PYTHONPATH": "."}
-        command = ("-m", "pytest", "--rootdir=.", "-q", *plugins, *marks, *tests)
+        command = ("-m", "pytest", "--rootdir=.", "-q", *plugins, *WITHOUT_SERVERS, *tests)
         _python(folder, *command, environment=environment, codes=(0, 1))
 
 

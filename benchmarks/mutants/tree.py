@@ -12,7 +12,16 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["BUDGET", "MUTATED", "SECOND_BUDGET", "TESTS", "make_copy", "mutated_paths", "settings"]
+__all__ = [
+    "BUDGET",
+    "MUTATED",
+    "SECOND_BUDGET",
+    "TESTS",
+    "WITHOUT_SERVERS",
+    "make_copy",
+    "mutated_paths",
+    "settings",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,7 +36,7 @@ MUTATED = (
 )
 """What is mutated, as paths of the copy."""
 
-_NOT_MUTATED = ("ace_graph/memory/stores/neo4j*", "ace_graph/memory/stores/base.py")
+_NOT_MUTATED = tuple(f"ace_graph/memory/stores/{name}" for name in ("neo4j*", "postgres*", "base.py"))
 """What needs a server, and protocols, which what mutmut adds to them would change."""
 
 TESTS = (
@@ -78,10 +87,10 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", "*.db")
 _FINGERPRINT = "fingerprint"
 
 
-_ARGUMENTS = (
-    *("-p", "no:cacheprovider"),
-    *("-m", "not heavy and not neo4j"),
-)
+WITHOUT_SERVERS = ("-m", "not heavy and not neo4j", "--ignore=tests/memory/stores/postgres")
+"""Leaves out the tests that need a server, or very long."""
+
+_ARGUMENTS = ("-p", "no:cacheprovider", *WITHOUT_SERVERS)
 
 
 def make_copy(work: Path, only: Sequence[str] = MUTATED, tests: Sequence[str] = TESTS) -> Path:
