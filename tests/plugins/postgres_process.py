@@ -21,7 +21,7 @@ _PLACES = (
     "/opt/homebrew/opt/postgresql*/bin/initdb",
 )
 # What these tests write need not survive a power cut; that a server is killed, it survives.
-_OPTIONS = "-c fsync=off -c max_connections=200"
+_OPTIONS = "-c fsync=off -c max_connections=200 -c dynamic_shared_memory_type=mmap"
 # Outlives a test run that was killed, and ends its server.
 _WATCH = """
 (while kill -0 "$1"; do sleep 1; done; kill -QUIT "$2"; sleep 1; rm -rf "$3") </dev/null >/dev/null 2>&1 &

@@ -19,7 +19,6 @@ from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base_and_tail import (
     EMPTY_BASE,
     NO_STAMPS,
-    Sizes,
     StateHead,
     StoredBase,
     StoredEffect,
@@ -27,17 +26,12 @@ from ace_graph.memory.stores.base_and_tail import (
     StoredState,
     StoredTouches,
 )
-from ace_graph.memory.stores.compaction import CompactionMarks
 from ace_graph.memory.stores.namespaces import of_playbooks
 from ace_graph.memory.stores.postgres.tables import Row, Tables
 from ace_graph.memory.stores.records import grant_of
+from ace_graph.memory.stores.state_columns import HEAD_COLUMNS, head_of
 
 __all__ = ["Locked", "lock", "read_attached", "read_head", "read_snapshot"]
-
-_HEAD = (
-    "epoch, version, etag, major, minor, access_clock, access_mark, base_version, next_base_version, "
-    "content_base, base_bytes, effects_bytes, stamps_bytes, touches_bytes, keys_from"
-)
 
 # `start` is the known version where its effects lead on (`effects_from`, `reads_less`), else NULL; `follows`
 # says the same of the touches after the known access part (`follow`).
@@ -57,7 +51,7 @@ _STATES = """
 """
 _PARTS = f"""
 SELECT h.place, 'head' AS kind, 0 AS n, 0 AS checksum,
-    json_build_array({", ".join(f"h.{name}" for name in _HEAD.split(", "))})::text AS one,
+    json_build_array({", ".join(f"h.{name}" for name in HEAD_COLUMNS.split(", "))})::text AS one,
     h.access_json AS two, NULL AS three, NULL AS four, NULL AS five
 FROM {{name}}_states h
 UNION ALL
@@ -129,14 +123,17 @@ class Locked(NamedTuple):
 
 async def lock(tables: Tables, key: str) -> Locked:
     """Lock the row of a learner or a playbook until the transaction ends; defaults where there is none."""
-    row = await tables.row(f"SELECT {_HEAD}, seq FROM ace_learners WHERE user_id = %s FOR UPDATE", (key,))  # noqa: S608  constants
-    return Locked() if row is None else Locked(_head(row[:-1]), row[-1])
+    row = await tables.row(
+        f"SELECT {HEAD_COLUMNS}, seq FROM ace_learners WHERE user_id = %s FOR UPDATE",  # noqa: S608  constants
+        (key,),
+    )
+    return Locked() if row is None else Locked(head_of(row[:-1]), row[-1])
 
 
 async def read_head(tables: Tables, key: str) -> StateHead:
     """Return the small part of a state; defaults for an absent learner."""
-    row = await tables.row(f"SELECT {_HEAD} FROM ace_learners WHERE user_id = %s", (key,))  # noqa: S608  constants
-    return StateHead() if row is None else _head(row)
+    row = await tables.row(f"SELECT {HEAD_COLUMNS} FROM ace_learners WHERE user_id = %s", (key,))  # noqa: S608  constants
+    return StateHead() if row is None else head_of(row)
 
 
 async def read_snapshot(tables: Tables, key: str, known: Snapshot | None) -> Snapshot:
@@ -239,7 +236,7 @@ def _sorted(rows: Iterable[Row]) -> dict[int, _Parts]:
 def _snapshot(parts: _Parts | None, known: Snapshot) -> Snapshot:
     if parts is None or parts.head is None:
         return Snapshot()
-    head = _head(json.loads(parts.head[0]))
+    head = head_of(json.loads(parts.head[0]))
     base, stamps = parts.base, parts.stamps
     if base is None and not _leads_on(known, head, parts.effects):
         if head.base_n:
@@ -276,13 +273,3 @@ def _attached(parts: _Parts | None, wanted: Wanted) -> AttachedPlaybook | None:
     version = Version(str(epoch), cast("int", n), str(etag), stored_label(n, major, minor))  # type: ignore[arg-type]
     content = None if parts.head is None else _snapshot(parts, Snapshot()).playbook
     return AttachedPlaybook(playbook_id, name, version, content, wanted.ref.owner, tuple(parts.grants))
-
-
-def _head(row: Sequence[object]) -> StateHead:
-    epoch, n, etag, major, minor, clock, mark, base, next_base, content_base, *sizes, keys_from = cast(
-        "Sequence[int]", row
-    )
-    version = Version(str(epoch), n, str(etag), stored_label(n, major, minor))
-    marks = CompactionMarks(base, next_base)
-    content, access = Sizes(*sizes[:2]), Sizes(*sizes[2:])
-    return StateHead(version, clock, str(mark), marks, content_base, content, access, keys_from)

@@ -14,9 +14,8 @@ from ace_graph.memory.stores.base_and_tail import (
 )
 from ace_graph.memory.stores.postgres.state import Locked
 from ace_graph.memory.stores.postgres.tables import Tables
-from ace_graph.memory.stores.records import record_columns, turn_columns
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
-from ace_graph.memory.turn import TurnRecord
+from ace_graph.memory.stores.state_columns import delta_row, state_row, turn_row
 
 __all__ = ["delete_rows", "drop_effects", "write"]
 
@@ -38,9 +37,9 @@ async def write(tables: Tables, learner: str, serialized: SerializedPlan, locked
     elif serialized.plan.touches is not None:
         await _write_touches(tables, learner, serialized)
     if serialized.record is not None:
-        await _write_turn(tables, learner, serialized, serialized.record, seq)
+        await tables.insert("ace_turns", {**turn_row(learner, serialized, serialized.record), "seq": seq})
     if serialized.in_history:
-        await _write_delta(tables, learner, serialized, seq)
+        await tables.insert("ace_deltas", {**delta_row(learner, serialized), "seq": seq})
     if folds.marks.base != head.marks.base:
         await drop_effects(tables, learner, folds.marks.base)
     return True
@@ -49,28 +48,10 @@ async def write(tables: Tables, learner: str, serialized: SerializedPlan, locked
 async def _write_head(
     tables: Tables, learner: str, serialized: SerializedPlan, locked: Locked, folds: Folding
 ) -> bool:
-    snapshot, now = serialized.plan.snapshot, serialized.plan.effect.now.isoformat()
-    version, (content, access) = snapshot.version, serialized.sizes_after(locked.head, folds)
-    columns: dict[str, object] = {
-        "access_json": serialized.access_json,
-        "access_clock": snapshot.access.access_clock,
-        "access_mark": snapshot.access.mark,
-        "version": version.n,
-        "etag": version.etag,
-        "major": version.label.major,
-        "minor": version.label.minor,
-        "base_version": folds.marks.base,
-        "next_base_version": folds.marks.next,
-        "content_base": version.n if folds.content else locked.head.base_n,
-        "base_bytes": content.base,
-        "effects_bytes": content.tail,
-        "stamps_bytes": access.base,
-        "touches_bytes": access.tail,
-        "seq": locked.seq + 1,
-        "updated_at": now,
-    }
+    columns = {**state_row(serialized, locked.head, folds), "seq": locked.seq + 1}
     if locked.head.version.epoch is None:
-        begun = {"user_id": learner, "epoch": version.epoch, "created_at": now, **columns}
+        epoch, now = serialized.plan.snapshot.version.epoch, columns["updated_at"]
+        begun = {"user_id": learner, "epoch": epoch, "created_at": now, **columns}
         return await tables.insert("ace_learners", begun, "ON CONFLICT DO NOTHING") > 0
     assigned = ", ".join(f"{name} = %s" for name in columns)
     await tables.run(
@@ -163,44 +144,6 @@ async def drop_effects(tables: Tables, learner: str, base: int) -> None:
         "WHERE user_id = %s AND version <= %s AND content_changed AND effect_json IS NOT NULL",
         (learner, base),
     )
-
-
-async def _write_delta(tables: Tables, learner: str, serialized: SerializedPlan, seq: int) -> None:
-    plan = serialized.plan
-    effect, version = plan.effect, plan.snapshot.version
-    columns: dict[str, object] = {
-        "user_id": learner,
-        "op_id": effect.op_id,
-        "seq": seq,
-        "version": version.n,
-        "content_changed": plan.content_changed,
-        "at": effect.now.isoformat(),
-        "author": effect.author,
-        "reason": effect.reason,
-        "source": effect.source,
-        "report_json": serialized.report_json,
-        "effect_json": serialized.effect_json,
-        "effect_bytes": serialized.effect_bytes,
-        "parent": plan.parent.etag,
-        "etag": version.etag,
-        "major": version.label.major,
-        "minor": version.label.minor,
-    }
-    await tables.insert("ace_deltas", columns)
-
-
-async def _write_turn(
-    tables: Tables, learner: str, serialized: SerializedPlan, record: TurnRecord, seq: int
-) -> None:
-    columns = {
-        "user_id": learner,
-        "op_id": serialized.plan.effect.op_id,
-        "seq": seq,
-        "report_json": serialized.report_json,
-        **turn_columns(record),
-        **record_columns(record),
-    }
-    await tables.insert("ace_turns", columns)
 
 
 async def delete_rows(tables: Tables, key: str) -> bool:

@@ -53,11 +53,7 @@ def write_pending(tables: Tables, learner: str, pending: Pending | PendingItem |
         tables.execute("DELETE FROM ace_pending WHERE key = ?", (key,))
     elif pending is not None:
         columns = {"key": commit_key(learner, pending.pending_id), **new_item(learner, pending, now)}
-        names, places = ", ".join(columns), ", ".join("?" for _ in columns)
-        tables.execute(
-            f"INSERT INTO ace_pending ({names}) VALUES ({places}) ON CONFLICT (key) DO NOTHING",  # noqa: S608  names of ours
-            tuple(columns.values()),
-        )
+        tables.insert("ace_pending", columns, "ON CONFLICT (key) DO NOTHING")
 
 
 def check_claimed(tables: Tables, learner: str, item: PendingItem) -> None:

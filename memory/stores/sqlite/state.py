@@ -9,15 +9,13 @@ from __future__ import annotations
 from uuid import uuid4
 
 from ace_graph.errors import IncompleteState
-from ace_graph.memory.catalogue.label import stored_label
 from ace_graph.memory.commit import commit_key
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base_and_tail import (
     EMPTY_BASE,
     NO_STAMPS,
     Folding,
-    Sizes,
     StateHead,
     StoredBase,
     StoredEffect,
@@ -30,19 +28,13 @@ from ace_graph.memory.stores.base_and_tail import (
     follow,
     reads_less,
 )
-from ace_graph.memory.stores.compaction import CompactionMarks
-from ace_graph.memory.stores.records import turn_columns
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.sqlite.tables import Tables
+from ace_graph.memory.stores.state_columns import HEAD_COLUMNS, delta_row, head_of, state_row, turn_row
 from ace_graph.memory.stores.stored_form import load_base
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["drop_effects", "read_base", "read_head", "read_snapshot", "write"]
-
-_HEAD = (
-    "epoch, version, etag, major, minor, access_clock, access_mark, base_version, next_base_version, "
-    "content_base, base_bytes, effects_bytes, stamps_bytes, touches_bytes, keys_from, access_json"
-)
 
 
 def read_head(tables: Tables, learner: str) -> StateHead:
@@ -68,21 +60,11 @@ def read_snapshot(tables: Tables, learner: str, known: Snapshot | None) -> Snaps
 
 
 def _read_head(tables: Tables, learner: str) -> tuple[StateHead, str]:
-    row = tables.execute(f"SELECT {_HEAD} FROM ace_learners WHERE user_id = ?", (learner,)).fetchone()  # noqa: S608  constants
-    if row is None:
-        return StateHead(), ""
-    epoch, n, etag, major, minor, clock, mark, base, next_base, content_base, *sizes, keys_from, access = row
-    head = StateHead(
-        Version(epoch, n, etag, stored_label(n, major, minor)),
-        clock,
-        mark,
-        CompactionMarks(base, next_base),
-        content_base,
-        Sizes(*sizes[:2]),
-        Sizes(*sizes[2:]),
-        keys_from,
-    )
-    return head, access
+    row = tables.execute(
+        f"SELECT {HEAD_COLUMNS}, access_json FROM ace_learners WHERE user_id = ?",  # noqa: S608  constants
+        (learner,),
+    ).fetchone()
+    return (StateHead(), "") if row is None else (head_of(row[:-1]), row[-1])
 
 
 def _read_state(
@@ -225,35 +207,11 @@ def _write_touches(tables: Tables, learner: str, serialized: SerializedPlan) -> 
 def _write_head(
     tables: Tables, learner: str, serialized: SerializedPlan, head: StateHead, folds: Folding
 ) -> None:
-    snapshot, now = serialized.plan.snapshot, serialized.plan.effect.now.isoformat()
-    version, (content, access) = snapshot.version, serialized.sizes_after(head, folds)
-    tables.execute(
-        "INSERT INTO ace_learners (user_id, id, access_json, access_clock, access_mark, version, epoch, "
-        "etag, base_version, next_base_version, content_base, base_bytes, effects_bytes, stamps_bytes, "
-        "touches_bytes, created_at, updated_at, major, minor) VALUES "
-        "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16, ?17, ?18) "
-        "ON CONFLICT (user_id) DO UPDATE SET access_json = ?3, access_clock = ?4, access_mark = ?5, "
-        "version = ?6, etag = ?8, base_version = ?9, next_base_version = ?10, content_base = ?11, "
-        "base_bytes = ?12, effects_bytes = ?13, stamps_bytes = ?14, touches_bytes = ?15, updated_at = ?16, "
-        "major = ?17, minor = ?18",
-        (
-            learner,
-            str(uuid4()),
-            serialized.access_json,
-            snapshot.access.access_clock,
-            snapshot.access.mark,
-            version.n,
-            version.epoch,
-            version.etag,
-            folds.marks.base,
-            folds.marks.next,
-            version.n if folds.content else head.base_n,
-            *content,
-            *access,
-            now,
-            *version.label,
-        ),
-    )
+    columns = state_row(serialized, head, folds)
+    changed = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    epoch, now = serialized.plan.snapshot.version.epoch, columns["updated_at"]
+    begun = {"user_id": learner, "id": str(uuid4()), "epoch": epoch, "created_at": now, **columns}
+    tables.insert("ace_learners", begun, f"ON CONFLICT (user_id) DO UPDATE SET {changed}")
 
 
 def drop_effects(tables: Tables, learner: str, base: int) -> None:
@@ -266,44 +224,10 @@ def drop_effects(tables: Tables, learner: str, base: int) -> None:
 
 
 def _write_delta(tables: Tables, learner: str, serialized: SerializedPlan) -> None:
-    plan = serialized.plan
-    effect, version = plan.effect, plan.snapshot.version
-    tables.execute(
-        "INSERT INTO ace_deltas (key, user_id, op_id, version, content_changed, at, author, reason, source, "
-        "report_json, effect_json, major, minor, parent, etag, effect_bytes) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            commit_key(learner, effect.op_id),
-            learner,
-            effect.op_id,
-            version.n,
-            plan.content_changed,
-            effect.now.isoformat(),
-            effect.author,
-            effect.reason,
-            effect.source,
-            serialized.report_json,
-            serialized.effect_json,
-            *version.label,
-            plan.parent.etag,
-            version.etag,
-            serialized.effect_bytes,
-        ),
-    )
+    columns = delta_row(learner, serialized)
+    tables.insert("ace_deltas", {"key": commit_key(learner, serialized.plan.effect.op_id), **columns})
 
 
 def _write_turn(tables: Tables, learner: str, serialized: SerializedPlan, record: TurnRecord) -> None:
-    op_id = serialized.plan.effect.op_id
-    columns = {
-        "key": commit_key(learner, op_id),
-        "user_id": learner,
-        "op_id": op_id,
-        "report_json": serialized.report_json,
-        **turn_columns(record),
-        **serialized.record_columns,
-    }
-    names, places = ", ".join(columns), ", ".join("?" for _ in columns)
-    tables.execute(
-        f"INSERT INTO ace_turns ({names}) VALUES ({places})",  # noqa: S608  names of ours
-        tuple(columns.values()),
-    )
+    columns = turn_row(learner, serialized, record)
+    tables.insert("ace_turns", {"key": commit_key(learner, serialized.plan.effect.op_id), **columns})

@@ -32,5 +32,13 @@ class Tables:
         """Run a statement for each of several tuples of values."""
         return self.connection.executemany(self._named(statement), values)  # type: ignore[arg-type]  # as above
 
+    def insert(self, table: str, values: Mapping[str, object], after: str = "") -> None:
+        """Insert a row, with `ON CONFLICT ...` in `after`."""
+        names, places = ", ".join(values), ", ".join("?" for _ in values)
+        self.execute(
+            f"INSERT INTO {table} ({names}) VALUES ({places}) {after}",  # noqa: S608  names of ours
+            tuple(values.values()),
+        )
+
     def _named(self, statement: str) -> str:
         return statement if self.namespace == "learners" else of_playbooks(statement)
