@@ -45,6 +45,7 @@ __all__ = [
     "broken_version",
     "check_chain",
     "check_touches",
+    "content_of",
     "effects_from",
     "folding",
     "follow",
@@ -244,11 +245,10 @@ class StoredState:
         return Snapshot(content, load_small_access(self.access_json, grown, self.access_mark), self.version)
 
     def _content(self, known: Snapshot) -> Playbook:
-        base = self.base
-        start = known.version[1:3] if base is None else base[:2]
-        check_chain(start, self.effects, self.version)
-        content = known.playbook if base is None else load_base(base.checked().text, known.playbook)
-        return apply(content, *(load_effect(each.text) for each in self.effects if each.text is not None))
+        if self.base is not None:
+            return content_of(self.base, self.effects, self.version, known.playbook)
+        check_chain(known.version[1:3], self.effects, self.version)
+        return _folded(known.playbook, self.effects)
 
     def _grown(self, known: Snapshot) -> Stamps:
         stamps = self.stamps
@@ -257,6 +257,26 @@ class StoredState:
         check_touches(known.access.mark if stamps is None else stamps.mark, self.touches, self.access_mark)
         grown = known.access.grown if stamps is None else load_stamps(stamps.text)
         return after_touches(grown, [load_touches(each.text) for each in self.touches])
+
+
+def content_of(
+    base: StoredBase | None,
+    effects: Sequence[StoredEffect],
+    version: Version,
+    known: Playbook | None = None,
+) -> Playbook:
+    """Return the content of a version, with equal bullets and the index taken from `known`.
+
+    Raises IncompleteState where the parts are not of one history, CorruptPayload, NewerFormat.
+    """
+    if base is None:
+        raise IncompleteState(f"the stored content before version {version.n} is missing, and {_REMEDY}")
+    check_chain((base.n, base.etag), effects, version)
+    return _folded(load_base(base.checked().text, known), effects)
+
+
+def _folded(content: Playbook, effects: Sequence[StoredEffect]) -> Playbook:
+    return apply(content, *(load_effect(each.text) for each in effects if each.text is not None))
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,21 @@ class SerializedPlan:
         text = dump_stamps(access.grown)
         return StoredStamps(access.mark, stamps_checksum(access.mark, text), text)
 
+    @property
+    def touches_bytes(self) -> int:
+        """The bytes that this commit adds to the touches."""
+        return _bytes(self.touches_json)
+
+    @property
+    def base_bytes(self) -> int:
+        """The bytes of the base."""
+        return _bytes(self.base.text)
+
+    @property
+    def stamps_bytes(self) -> int:
+        """The bytes of the stamps."""
+        return _bytes(self.stamps.text)
+
     def prepare(self, head: StateHead) -> None:
         """Make the texts that a fold onto this state needs."""
         folds = self._folding(head, (True, True))
@@ -71,17 +86,21 @@ class SerializedPlan:
         """Return what to write whole onto the state with this head; see `base_and_tail.folding`."""
         return self._folding(head, ("base" in vars(self), "stamps" in vars(self)))
 
+    def folding_after(self, head: StateHead) -> Folding:
+        """Return what is due to be written whole after the commit, when the head has its bytes already."""
+        return folding(head, self.plan, (0, 0), self.kept, (True, True))
+
     def sizes_after(self, head: StateHead, folds: Folding) -> tuple[Sizes, Sizes]:
         """Return the bytes of content and access part once this is written."""
-        content, access = head.content.grown(self.effect_bytes), head.access.grown(_bytes(self.touches_json))
+        content, access = head.content.grown(self.effect_bytes), head.access.grown(self.touches_bytes)
         if folds.content:
-            content = Sizes(_bytes(self.base.text))
+            content = Sizes(self.base_bytes)
         if folds.access:
-            access = Sizes(_bytes(self.stamps.text))
+            access = Sizes(self.stamps_bytes)
         return content, access
 
     def _folding(self, head: StateHead, ready: tuple[bool, bool]) -> Folding:
-        sizes = (self.effect_bytes, _bytes(self.touches_json))
+        sizes = (self.effect_bytes, self.touches_bytes)
         return folding(head, self.plan, sizes, self.kept, ready)
 
 

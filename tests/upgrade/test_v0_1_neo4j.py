@@ -91,3 +91,47 @@ def test_a_whole_database_of_0_1_is_brought_up_to_date(own_neo4j: OwnNeo4j, ace:
         "0005_trajectories",
     ]
     GoingOn().test_a_turn_goes_on_with_what_is_there(old)
+
+
+def test_a_process_of_0_1_that_is_still_connected_changes_nothing(
+    neo4j: Neo4jServer, ace: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its statements, as it runs them with what it knew before the upgrade, find nothing to write to."""
+    if neo4j.password is not None:
+        monkeypatch.setenv("NEO4J_USERNAME", neo4j.username or "neo4j")
+        monkeypatch.setenv("NEO4J_PASSWORD", neo4j.password)
+    old = Old("neo4j", neo4j.uri, ace, _placing(neo4j))
+    name = old.place(ADA)
+    with _driver(neo4j) as driver:
+        (before,) = driver.execute_query(_STATE_OF_0_1, uid=name).records
+        old.figures(name)  # a process of today reads the learner, and upgrades it
+        (after,) = driver.execute_query(_STATE_OF_0_1, uid=name).records
+        written = driver.execute_query(
+            _UPDATE_OF_0_1, uid=name, epoch=before["epoch"], etag=before["etag"], clock=before["clock"]
+        ).records
+        kept = driver.execute_query(_KEEP_OF_0_1, uid=name, base=1).records
+        (still,) = driver.execute_query(_STATE_OF_0_1, uid=name).records
+    assert before["memory_json"] is not None
+    assert after["memory_json"] is None
+    assert '"format":4' in after["access_json"]  # of which it says: upgrade ace-graph
+    assert [row["fresh"] for row in written] == [False]
+    assert kept == []
+    assert still == after
+
+
+_STATE_OF_0_1 = """
+MATCH (m:AceMemoryState {user_id: $uid})
+RETURN m.epoch AS epoch, m.etag AS etag, m.access_clock AS clock, m.access_json AS access_json,
+  m.memory_json AS memory_json
+"""
+_UPDATE_OF_0_1 = """
+MATCH (l:AceLock {user_id: $uid}) SET l.seq = l.seq + 1
+WITH l MATCH (m:AceMemoryState {user_id: $uid})
+WITH m, coalesce(m.epoch = $epoch AND m.etag = $etag AND m.access_clock = $clock, false) AS fresh
+FOREACH (state IN CASE WHEN fresh THEN [1] ELSE [] END | SET m.memory_json = 'overwritten')
+RETURN fresh
+"""
+_KEEP_OF_0_1 = """
+MATCH (m:AceMemoryState {user_id: $uid}) WHERE m.base_version <= $base AND $base <= m.version
+SET m.base_version = $base RETURN m.user_id AS changed
+"""

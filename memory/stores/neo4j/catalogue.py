@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Final, LiteralString
+from typing import Annotated, Any, Final, LiteralString, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -18,16 +18,18 @@ from ace_graph.memory.catalogue.label import stored_label
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.serialization import dump_playbook, load_effect, load_playbook
+from ace_graph.memory.serialization import load_effect
 from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.sharing.grant import Grant
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Version
-from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch
-from ace_graph.memory.stores.neo4j.queries import NEWER_CONTENT, STATE
-from ace_graph.memory.stores.neo4j.rows import checksum, native, owner_name
+from ace_graph.memory.stores.base_and_tail import EMPTY_BASE, StoredBase, base_checksum, content_of
+from ace_graph.memory.stores.neo4j.queries import PARTS, STATE
+from ace_graph.memory.stores.neo4j.rows import Parts, base_properties, native, owner_name
+from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import GrantRow, delete_sharing, list_shared_ids, read_grants
 from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.stored_form import dump_base, load_base
 
 __all__ = [
     "LOAD_ATTACHED",
@@ -80,23 +82,40 @@ MATCH (m:AceMemoryState) WHERE m.owner = $owner AND m.name_key > $after
 RETURN {_ENTRY} ORDER BY m.name_key LIMIT $limit
 """
 
+_ATTACHED_PARTS = """{
+  base: head(COLLECT {
+    MATCH (p)-[:HAS_BASE]->(b:AcePlaybookBase) WHERE b.version = p.content_base
+    RETURN [b.version, b.etag, b.checksum, b.memory_json]
+  }),
+  effects: COLLECT {
+    MATCH (d:AcePlaybookDelta) WHERE d.user_id = p.user_id AND d.content_version > p.content_base
+    RETURN [d.content_version, d.parent, d.etag, d.effect_json] ORDER BY d.content_version
+  }
+}"""
+
 LOAD_ATTACHED: Final = f"""
 CALL () {{
   UNWIND $wanted AS wanted
   MATCH (p:AcePlaybook {{owner_name: wanted.owner_name}})
   RETURN collect(p {{
-    .name, .epoch, .version, .etag, .major, .minor, .checksum, playbook_id: p.user_id, place: wanted.place,
-    owner: p.owner,
+    .name, .epoch, .version, .etag, .major, .minor, .content_base, playbook_id: p.user_id,
+    place: wanted.place, owner: p.owner,
     grants: COLLECT {{
       UNWIND wanted.subjects AS subject
       MATCH (g:AcePlaybookGrant {{playbook_id: p.user_id, subject: subject}})
       RETURN g {{.playbook_id, .subject, .relation, .granted_by, .at}}
     }},
-    memory_json: CASE WHEN p.epoch = wanted.epoch AND p.etag = wanted.etag THEN null ELSE p.memory_json END
+    parts: CASE WHEN p.epoch = wanted.epoch AND p.etag = wanted.etag THEN null
+      ELSE {_ATTACHED_PARTS} END
   }}) AS attached
 }}
 OPTIONAL MATCH (m:AceMemoryState {{user_id: $uid}})
-RETURN attached, {STATE}, {NEWER_CONTENT}
+CALL (m) {{
+  WITH m WHERE m IS NOT NULL
+  {PARTS}
+  RETURN collect(parts) AS found
+}}
+RETURN attached, {STATE}, head(found) AS parts
 """
 """Read a learner's state and named playbooks in one round trip; runs in the namespace of learners."""
 
@@ -108,13 +127,19 @@ RETURN d.version AS n, d.major AS major, d.minor AS minor, d.at AS at, d.author 
 
 KEPT: Final = """
 MATCH (m:AceMemoryState {user_id: $uid})
-OPTIONAL MATCH (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint)
-RETURN m.version AS newest, m.base_version AS base, collect(c.version) AS kept
+OPTIONAL MATCH (m)-[:HAS_BASE]->(b:AceBase)
+RETURN m.version AS newest, m.etag AS etag, m.history_base AS base, m.content_base AS of_state,
+  collect(b.version) AS kept
 """
 
 CONTENT: Final = """
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_CHECKPOINT]->(c:AceCheckpoint {version: $n})
-RETURN c.memory_json AS memory_json
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_BASE]->(b:AceBase) WHERE b.version = $n
+RETURN [b.version, b.etag, b.checksum, b.memory_json] AS base
+"""
+
+ETAGS: Final = """
+MATCH (d:AceDelta) WHERE d.user_id = $uid AND d.content_version IN $versions
+RETURN d.content_version AS n, d.etag AS etag
 """
 
 EFFECTS: Final = """
@@ -124,21 +149,27 @@ RETURN d.effect_json AS effect_json ORDER BY d.version
 """
 
 KEEP: Final = """
-MATCH (m:AceMemoryState {user_id: $uid}) WHERE m.base_version <= $base AND $base <= m.version
-SET m.base_version = $base REMOVE m.next_base_version
+MATCH (m:AceMemoryState {user_id: $uid})
+SET m.history_base = $base, m.content_base = $of_state REMOVE m.history_next
 WITH m
 CALL (m) {
-  MATCH (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint) DETACH DELETE c
+  MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE NOT b.version IN $versions DETACH DELETE b
 }
 CALL (m) {
   UNWIND $contents AS content
-  CREATE (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint) SET c = content
+  CREATE (m)-[:HAS_BASE]->(b:AceBase) SET b = content
 }
 CALL (m) {
   MATCH (m)-[:HAS_DELTA]->(d:AceDelta)
   WHERE d.content AND d.version <= $base AND d.effect_json IS NOT NULL
   REMOVE d.effect_json
 }
+SET m.base_bytes = coalesce(head(COLLECT {
+    MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE b.version = $of_state RETURN size(b.memory_json)
+  }), 0),
+  m.effects_bytes = reduce(total = 0, each IN COLLECT {
+    MATCH (d:AceDelta) WHERE d.user_id = m.user_id AND d.content_version > $of_state RETURN d.effect_bytes
+  } | total + each)
 """
 """Replace the contents that are kept; the caller holds the lock."""
 
@@ -215,39 +246,51 @@ def wanted_rows(wanted: Sequence[Wanted]) -> list[Row]:
 
 async def read_versions(run: Runner, key: str) -> tuple[StoredVersion, ...]:
     """Return all versions, the oldest first."""
-    _, base, kept = await _kept(run, key)
+    held = await _kept(run, key)
     rows = await fetch(run, VERSIONS, uid=key)
-    return tuple(_VersionRow.model_validate(row).version(base, kept) for row in rows)
+    return tuple(_VersionRow.model_validate(row).version(held.base, frozenset(held.kept)) for row in rows)
 
 
 async def read_content_at(run: Runner, key: str, n: int) -> Playbook | None:
     """Return the content of a version; None where it is not kept. The caller holds the lock."""
-    newest, base, kept = await _kept(run, key)
-    start = n if n in kept else base
-    if not start <= n <= newest:
+    held = await _kept(run, key)
+    start = n if n in held.kept else held.base
+    if not start <= n <= held.newest:
         return None
     content = Playbook()
     if start:
         (row,) = await fetch(run, CONTENT, uid=key, n=start)
-        content = load_playbook(str(row["memory_json"]))
+        content = load_base(StoredBase(*cast("list[Any]", row["base"])).checked().text)
     effects = await fetch(run, EFFECTS, uid=key, base=start, n=n)
     return apply(content, *(load_effect(str(row["effect_json"])) for row in effects))
 
 
 async def keep_contents(run: Runner, key: str, base: int, contents: Mapping[int, Playbook]) -> None:
     """Keep the versions from `base` on and those of `contents`; the caller holds the lock."""
-    rows = [
-        {"user_id": key, "version": n, "memory_json": dump_playbook(content)}
-        for n, content in contents.items()
-    ]
-    await fetch(run, KEEP, uid=key, base=base, contents=rows)
+    held = await _kept(run, key)
+    if not held.base <= base <= held.newest:
+        return
+    of_state, new = max(held.of_state, base), sorted(contents.keys() - {*held.kept})
+    etags = {row["n"]: str(row["etag"]) for row in await fetch(run, ETAGS, uid=key, versions=new)}
+    bases = list[StoredBase]()
+    for n in new:
+        text, etag = dump_base(contents[n]), etags.get(n, "")
+        bases.append(StoredBase(n, etag, base_checksum(n, etag, text), text))
+    await fetch(
+        run,
+        KEEP,
+        uid=key,
+        base=base,
+        of_state=of_state,
+        versions=[*contents, of_state],
+        contents=[base_properties(key, each) for each in bases],
+    )
 
 
-async def _kept(run: Runner, key: str) -> tuple[int, int, frozenset[int]]:
-    """The newest version, the base of the history, and the versions whose content is stored whole."""
+async def _kept(run: Runner, key: str) -> _KeptRow:
+    """What is stored of the versions of a playbook."""
     rows = await fetch(run, KEPT, uid=key)
-    found = [_KeptRow.model_validate(row) for row in rows] or [_KeptRow(newest=-1, base=0, kept=())]
-    return found[0].newest, found[0].base, frozenset(found[0].kept)
+    return _KeptRow.model_validate(rows[0]) if rows else _KeptRow(newest=-1)
 
 
 def _first(rows: list[Row]) -> PlaybookEntry | None:
@@ -257,9 +300,13 @@ def _first(rows: list[Row]) -> PlaybookEntry | None:
 class _KeptRow(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    """The newest version, the bases of the history and of the state, and the versions with a base."""
+
     newest: int
-    base: int
-    kept: tuple[int, ...]
+    etag: str = ""
+    base: int = 0
+    of_state: int = 0
+    kept: tuple[int, ...] = ()
 
 
 class _VersionRow(BaseModel):
@@ -324,22 +371,20 @@ class AttachedRow(BaseModel):
     major: int | None
     minor: int | None
     place: int
-    checksum: int | None
-    memory_json: str | None
+    content_base: int | None
+    parts: Parts | None
     owner: str
     grants: tuple[GrantRow, ...]
 
-    @property
-    def is_torn(self) -> bool:
-        """Whether another transaction wrote it while it was read; see `Reply.snapshot`."""
-        if self.memory_json is None:
-            return False
-        return self.checksum != checksum(self._version(), self.memory_json)
-
     def attached(self) -> AttachedPlaybook:
-        """Return the playbook."""
-        text = self.memory_json
-        content = None if text is None else load_playbook(text)
+        """Return the playbook.
+
+        Raises IncompleteState where another transaction wrote it while it was read; see `Reply.snapshot`.
+        """
+        content = None
+        if self.parts is not None:
+            base = self.parts.base or (None if self.content_base else EMPTY_BASE)
+            content = content_of(base, self.parts.effects, self._version())
         grants = tuple(each.grant() for each in self.grants)
         return AttachedPlaybook(
             self.playbook_id, self.name, self._version(), content, self.owner or None, grants

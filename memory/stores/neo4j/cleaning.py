@@ -11,11 +11,11 @@ from typing import Final, LiteralString, NamedTuple, cast
 
 from ace_graph.memory.retention import Cleaned, Cutoffs, Fate, Place, References, fate, named_turns
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import LearnerSummary, StoreSizes
-from ace_graph.memory.stores.neo4j.commit import lock
-from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Row, Runner, fetch
+from ace_graph.memory.stores.neo4j.commit import lock, read_locked
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection
 from ace_graph.memory.stores.neo4j.rows import native, turn_properties
+from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
@@ -71,13 +71,13 @@ SET m.keys_from = $keys_from
 _OLD_DELTAS = """
 CALL (m) {
   MATCH (y:AceDelta {user_id: $uid})
-  WHERE y.content AND (y.at >= $before OR y.version > m.base_version)
+  WHERE y.content AND (y.at >= $before OR y.version > coalesce(m.history_base, m.base_version))
   RETURN min(y.version) AS young
 }
 CALL (m, young) {
   MATCH (d:AceDelta)
   WHERE d.user_id = $uid AND d.at < $before
-    AND (NOT d.content OR d.version < coalesce(young, m.base_version + 1))
+    AND (NOT d.content OR d.version < coalesce(young, coalesce(m.history_base, m.base_version) + 1))
 """
 
 COUNT_DELTAS: Final = f"""
@@ -193,8 +193,7 @@ async def clean_batch(connection: Neo4jConnection, link: Link, batch: Batch) -> 
 
 
 async def _clean_turns(run: Runner, batch: Batch) -> Cleaned:
-    state = await lock(run, batch.learner)
-    snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
+    snapshot = await read_locked(run, batch.learner)
     if snapshot.absent:
         return Cleaned(next=batch.following)
     rows = await fetch(run, batch.query, **batch.parameters())

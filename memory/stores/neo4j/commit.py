@@ -7,53 +7,86 @@ from __future__ import annotations
 
 from typing import LiteralString, NamedTuple
 
-from ace_graph.errors import CommitContention, LearnerForgotten, TrajectoryNotFound
+from ace_graph.errors import CommitContention, IncompleteState, LearnerForgotten, TrajectoryNotFound
 from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.commit import Commit, CommitPlan, begun_at, check_age, check_not_forgotten
+from ace_graph.memory.commit import Commit, begun_at, check_age, check_not_forgotten
 from ace_graph.memory.pending import Amend, PendingItem
 from ace_graph.memory.sharing.right import Right
-from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import check_right
-from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Runner, fetch
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection
+from ace_graph.memory.stores.neo4j.folding import due
 from ace_graph.memory.stores.neo4j.rows import (
     Properties,
     Reply,
+    base_properties,
+    known_parameter,
     write_delta,
     write_entry,
     write_state,
     write_turn,
+    write_use,
 )
+from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import grant_rows
+from ace_graph.memory.stores.neo4j.upgrade import upgrade
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
 
-__all__ = ["CommitResult", "commit_once", "lock"]
+__all__ = ["CommitResult", "commit_once", "lock", "read_locked", "snapshot_of"]
 
 _ATTEMPTS = 5
+_SIZES = ("base_bytes", "effects_bytes", "stamps_bytes", "touches_bytes")
 
 
 class CommitResult(NamedTuple):
-    """A commit, and how many effects to keep where the history is due for compaction."""
+    """A commit, and what was written where a fold is due after it."""
 
     commit: Commit
-    compact_to: int | None = None
+    due: SerializedPlan | None = None
 
 
 async def lock(
-    transaction: Runner, learner_id: str, known: Version | None = None, key: str = ""
+    transaction: Runner, learner_id: str, known: Snapshot | None = None, key: str = ""
 ) -> Reply | None:
     """Take the learner's lock until the transaction ends; return the state that is read under it.
 
-    None when there is no such learner, or when it was forgotten while this waited. The content is left out
-    where epoch and etag are those of `known`. `key` is that of an operation that may have been applied.
+    None when there is no such learner, or when it was forgotten while this waited. What `known` has is left
+    out. `key` is that of an operation that may have been applied. A state in the form of an older version is
+    upgraded.
     """
-    version = known or Version()
-    rows = await fetch(
-        transaction, cypher.LOCK, uid=learner_id, key=key, epoch=version.epoch, etag=version.etag
-    )
+    parameter = known_parameter(known or Snapshot())
+    rows = await fetch(transaction, cypher.LOCK, uid=learner_id, key=key, known=parameter)
     state = Reply.model_validate(rows[0]) if rows else None
-    return state if state is not None and state.locked else None
+    if state is None or not state.locked:
+        return None
+    if state.in_old_form:
+        await upgrade(transaction, learner_id)
+        return await lock(transaction, learner_id, known, key)
+    return state
+
+
+async def read_locked(transaction: Runner, learner_id: str, known: Snapshot | None = None) -> Snapshot:
+    """Take the lock and return the state. Raises CorruptPayload, NewerFormat."""
+    state = await lock(transaction, learner_id, known)
+    return Snapshot() if state is None else await snapshot_of(transaction, learner_id, state, known)
+
+
+async def snapshot_of(transaction: Runner, learner_id: str, state: Reply, known: Snapshot | None) -> Snapshot:
+    """Return the state that was read under the lock, read whole where it does not follow what is known.
+
+    Raises CorruptPayload, NewerFormat.
+    """
+    if known is None or known.absent:
+        return state.snapshot(known or Snapshot())
+    try:
+        return state.snapshot(known)
+    except IncompleteState:  # what is known may be of another history: a backup was restored
+        nothing = Snapshot(known.playbook)
+        whole = await lock(transaction, learner_id, nothing)
+        return Snapshot() if whole is None else whole.snapshot(nothing)
 
 
 async def commit_once(
@@ -65,42 +98,61 @@ async def commit_once(
     CommitTooOld, TrajectoryNotFound, CommitContention, CorruptPayload, NewerFormat, PlaybookNotFound,
     PlaybookForbidden, and the driver's errors.
     """
-    newest: Snapshot | None = base
+    newest = base
     if not request.must_read and not request.references(base):
-        plan = request.plan(base)
+        plan = _serialized(request, base)
         async with connection.session(link) as session:
             reply = await _write_if_fresh(session, request, plan, base)
         if reply is not None and reply.fresh:
-            return _result(request, plan, reply)
-        newest = reply.snapshot(base) if reply is not None and reply.locked else base
+            return _result(plan, reply)
+        newest = _newest(reply, base)
     for _ in range(_ATTEMPTS):
         async with connection.transaction(link) as transaction:
-            done = await _commit_locked(transaction, request, newest or base)
+            done = await _commit_locked(transaction, request, newest)
         if done is not None:
             return done
     raise CommitContention("each attempt met another writer: make the same commit again")
 
 
+def _serialized(
+    request: CommitRequest, current: Snapshot, unknown: frozenset[str] = frozenset()
+) -> SerializedPlan:
+    plan = request.plan(current, unknown)
+    return SerializedPlan(plan, request.new_turn, plan.effects_kept(request.policy))
+
+
+def _newest(reply: Reply | None, base: Snapshot) -> Snapshot:
+    """The state that a conflict replied with, else what was known; it is read again under the lock."""
+    if reply is None or not reply.locked or reply.in_old_form or reply.parts is None:
+        return base
+    try:
+        return reply.snapshot(base)
+    except IncompleteState:
+        return base
+
+
 async def _commit_locked(transaction: Runner, request: CommitRequest, held: Snapshot) -> CommitResult | None:
     """Lock, read, resolve, write. None when the learner was forgotten or created while this waited."""
-    state = await lock(transaction, request.learner, held.version, request.key)
+    state = await lock(transaction, request.learner, held, request.key)
     if request.asked is not None:
         await check_right(transaction, request.asked, Right.WRITE)
-    current = (state and state.snapshot(held)) or Snapshot()
+    current = Snapshot()
+    if state is not None:
+        current = await snapshot_of(transaction, request.learner, state, held)
     report = None if state is None else state.report()
     if report is not None:
         return CommitResult(Commit("repeated", current.version, report, current))
     if state is not None and not isinstance(request.pending, PendingItem):  # a stored item was never applied
         check_age(begun_at(request.delta, request.new_turn), state.keys_from)
     check_not_forgotten(request.base.version, current.version)
-    plan = request.plan(current, await _unknown(transaction, request, current))
+    plan = _serialized(request, current, await _unknown(transaction, request, current))
     if request.must_read:
         await _complete_and_amend(transaction, request, absent=state is None or state.epoch is None)
     if state is None or state.epoch is None:
         reply = await _write_if_fresh(transaction, request, plan, current)
-        return _result(request, plan, reply) if reply is not None and reply.fresh else None
+        return _result(plan, reply) if reply is not None and reply.fresh else None
     (row,) = await fetch(transaction, cypher.WRITE, seq=state.seq, **_parameters(request, plan))
-    return _result(request, plan, Reply.model_validate(row))
+    return _result(plan, Reply.model_validate(row))
 
 
 async def _unknown(transaction: Runner, request: CommitRequest, current: Snapshot) -> frozenset[str]:
@@ -134,17 +186,14 @@ async def _complete_and_amend(transaction: Runner, request: CommitRequest, *, ab
 
 
 async def _write_if_fresh(
-    run: Runner, request: CommitRequest, plan: CommitPlan, base: Snapshot
+    run: Runner, request: CommitRequest, plan: SerializedPlan, base: Snapshot
 ) -> Reply | None:
     """Write the plan if the stored state is still `base`; None when there is no such learner any more."""
-    version, clock = base.version, base.access.access_clock
     rows = await fetch(
         run,
         _statement(run, create=base.absent),
         key=request.key,
-        epoch=version.epoch,
-        etag=version.etag,
-        clock=clock,
+        known=known_parameter(base) | {"clock": base.access.access_clock},
         grants=grant_rows(request.grants),
         begun=begun_at(request.delta, request.new_turn).timestamp(),
         **_parameters(request, plan, create=base.absent),
@@ -158,13 +207,18 @@ def _statement(run: Runner, *, create: bool) -> LiteralString:
     return cypher.CREATE if run.namespace == "learners" else cypher.CREATE_PLAYBOOK
 
 
-def _parameters(request: CommitRequest, plan: CommitPlan, *, create: bool = False) -> Properties:
-    in_history = plan.content_changed or request.new_turn is None
+def _parameters(request: CommitRequest, serialized: SerializedPlan, *, create: bool = False) -> Properties:
+    plan, learner, turn = serialized.plan, request.learner, request.new_turn
+    without_content = create and not plan.content_changed
     return {
-        "uid": request.learner,
-        "state": write_state(plan, request.learner, create=create) | _entry(request.entry, create=create),
-        "deltas": [write_delta(plan, request.learner)] if in_history else [],
-        "turns": [] if request.new_turn is None else [write_turn(plan, request.learner, request.new_turn)],
+        "uid": learner,
+        "state": write_state(serialized, learner, create=create) | _entry(request.entry, create=create),
+        "deltas": [write_delta(serialized, learner)] if serialized.in_history else [],
+        "turns": [] if turn is None else [write_turn(plan, learner, turn)],
+        "bases": [base_properties(learner, serialized.base)] if without_content else [],
+        "effect_bytes": serialized.effect_bytes,
+        "touches_bytes": serialized.touches_bytes,
+        **write_use(serialized, learner),
         "pending": [
             *pending_items.new_items(request.learner, request.pending, plan.effect.now),
             *pending_items.new_items(request.learner, plan.scheduled, plan.effect.now),
@@ -177,7 +231,9 @@ def _entry(entry: PlaybookEntry | None, *, create: bool) -> Properties:
     return {} if entry is None or not create else write_entry(entry)
 
 
-def _result(request: CommitRequest, plan: CommitPlan, reply: Reply) -> CommitResult:
-    kept = plan.effects_kept(request.policy)
-    due = plan.content_changed and reply.marks.after(plan.snapshot.version.n, kept) != reply.marks
-    return CommitResult(plan.commit(), kept if due else None)
+def _result(plan: SerializedPlan, reply: Reply) -> CommitResult:
+    if plan.plan.parent.epoch is None:  # the reply is about the state before
+        created = write_state(plan, "", create=True)
+        reply = reply.model_copy(update={name: created[name] for name in _SIZES} | {"content_base": 0})
+    folds = due(plan, reply)
+    return CommitResult(plan.plan.commit(), plan if folds.content or folds.access else None)

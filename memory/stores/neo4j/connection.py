@@ -18,7 +18,6 @@ from neo4j import (
     AsyncDriver,
     AsyncGraphDatabase,
     AsyncSession,
-    AsyncTransaction,
     NotificationDisabledClassification,
     NotificationMinimumSeverity,
 )
@@ -27,15 +26,21 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_r
 
 from ace_graph.memory.stores.commit_queue import CommitQueue
 from ace_graph.memory.stores.neo4j.errors import checked_uri, is_retryable, translated
-from ace_graph.memory.stores.neo4j.labels import Namespace, of_playbooks
-from ace_graph.memory.stores.neo4j.migrations import APPLIED, RECORD, Migration, missing_migrations
+from ace_graph.memory.stores.neo4j.labels import Namespace
+from ace_graph.memory.stores.neo4j.migrations import (
+    APPLIED,
+    RECORD,
+    UPGRADING,
+    Migration,
+    missing_migrations,
+)
+from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
+from ace_graph.memory.stores.neo4j.upgrade import IN_OLD_FORM, upgrade_locked
 from ace_graph.portal import Portal, portal
 
-__all__ = ["WRITE_SECONDS", "Link", "Login", "Neo4jConnection", "Row", "Runner", "fetch"]
+__all__ = ["WRITE_SECONDS", "Link", "Login", "Neo4jConnection"]
 
 T = TypeVar("T")
-Row = dict[str, object]
-
 CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 6.0
 RETRY_SECONDS = 5.0
@@ -43,6 +48,8 @@ READ_SECONDS = 9.0
 """Calls to a server that is down or does not answer fail after less than 10 seconds."""
 WRITE_SECONDS = 20.0
 """A writer may wait for the learner's lock; a server that is down is noticed as soon as by a reader."""
+UPGRADE_SECONDS = 3_600.0
+"""For the states of an older version, once; what was upgraded stays so when this is interrupted."""
 SCHEMA_SECONDS = 60.0
 """For the constraints of a new database, once: a server that has just started needs seconds for that."""
 
@@ -83,49 +90,6 @@ class Link:
     migrating: asyncio.Lock = field(default_factory=asyncio.Lock)
     answered: bool = False
     migrated: bool = False
-
-
-@dataclass(frozen=True)
-class Runner:
-    """A session or a transaction whose statements run on the nodes of one namespace."""
-
-    on: AsyncSession | AsyncTransaction
-    namespace: Namespace = "learners"
-
-    def of(self, namespace: Namespace) -> Runner:
-        """Return the same session or transaction, for a namespace."""
-        return Runner(self.on, namespace)
-
-
-async def fetch(run: Runner, query: LiteralString, /, **parameters: object) -> list[Row]:
-    """Run one statement and return its rows."""
-    statement = of_playbooks(query) if run.namespace == "playbooks" else query
-    result = await run.on.run(statement, {name: _hidden_in_logs(value) for name, value in parameters.items()})
-    return await result.data()
-
-
-class _HiddenMap(dict[str, object]):
-    """A map whose repr has the keys only.
-
-    The driver formats all parameters for its debug log, even when logging is off. With a playbook among them
-    that takes milliseconds, and what learners said must not be logged.
-    """
-
-    def __repr__(self) -> str:
-        return f"<{', '.join(self)}>"
-
-
-class _HiddenList(list[object]):
-    """A list whose repr has the length only."""
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} values>"
-
-
-def _hidden_in_logs(value: object) -> object:
-    if isinstance(value, dict):
-        return _HiddenMap(cast("Row", value))
-    return _HiddenList(cast("list[object]", value)) if isinstance(value, list) else value
 
 
 class Neo4jConnection:
@@ -240,7 +204,8 @@ class Neo4jConnection:
             applied = await self._retried(link, lambda: self._applied(link))
         missing = missing_migrations(applied)
         if missing:
-            async with asyncio.timeout(SCHEMA_SECONDS), link.migrating:
+            upgrades = any(migration.name == UPGRADING for migration in missing)
+            async with asyncio.timeout(UPGRADE_SECONDS if upgrades else SCHEMA_SECONDS), link.migrating:
                 for migration in missing:
                     await self._apply(link, migration)
         link.migrated = True
@@ -253,7 +218,26 @@ class Neo4jConnection:
         """Apply one migration. Another process or call may do the same at the same time."""
         for statement in migration.statements:
             await self._retried(link, partial(self._change_schema, link, statement))
+        if migration.name == UPGRADING:
+            for namespace in ("learners", "playbooks"):
+                await self._upgrade_states(link, namespace)
         await self._retried(link, lambda: self._schema_rows(link, RECORD, name=migration.name))
+
+    async def _upgrade_states(self, link: Link, namespace: Namespace) -> None:
+        """Upgrade the states of a namespace, each in a transaction of its own, under its lock."""
+
+        async def old_ones() -> list[Row]:
+            async with self._session(link) as session:
+                return await fetch(Runner(session, namespace), IN_OLD_FORM)
+
+        async def upgrade(learner: str) -> None:
+            async with self._session(link) as session, await session.begin_transaction() as transaction:
+                await upgrade_locked(Runner(transaction, namespace), learner)
+                await transaction.commit()
+
+        while rows := await self._retried(link, old_ones):
+            for row in rows:
+                await self._retried(link, partial(upgrade, str(row["uid"])))
 
     async def _change_schema(self, link: Link, statement: LiteralString) -> None:
         try:

@@ -5,18 +5,21 @@ The caller holds the learner's lock where several reads must be consistent.
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from ace_graph.memory.commit import History
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.serialization import load_playbook, load_record
-from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.base import LearnerExport, PlaybookExport, SharingExport
+from ace_graph.memory.stores.base_and_tail import StoredBase
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.catalogue import list_entries
-from ace_graph.memory.stores.neo4j.commit import lock
-from ace_graph.memory.stores.neo4j.connection import Runner, fetch
+from ace_graph.memory.stores.neo4j.commit import read_locked
 from ace_graph.memory.stores.neo4j.pending import read_items
 from ace_graph.memory.stores.neo4j.rows import read_entry
+from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import read_sharing
+from ace_graph.memory.stores.stored_form import load_base
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = ["read_export", "read_history", "read_turns"]
@@ -43,8 +46,7 @@ async def read_turns(run: Runner, learner_id: str, limit: int = _ALL) -> tuple[T
 
 async def read_export(run: Runner, learner_id: str) -> LearnerExport:
     """Return everything stored about a learner, with the playbooks that the learner owns, or a playbook."""
-    state = await lock(run, learner_id)
-    snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
+    snapshot = await read_locked(run, learner_id)
     history = await read_history(run, learner_id, everything=True)
     turns, pending = await read_turns(run, learner_id), await read_items(run, learner_id, None, _ALL)
     named = run.of("playbooks")
@@ -60,4 +62,5 @@ async def read_base(run: Runner, learner_id: str) -> tuple[int, Playbook]:
     rows = await fetch(run, cypher.BASE, uid=learner_id)
     if not rows or not rows[0]["n"]:
         return 0, Playbook()
-    return int(str(rows[0]["n"])), load_playbook(str(rows[0]["memory_json"]))
+    n, base = int(str(rows[0]["n"])), StoredBase(*cast("list[Any]", rows[0]["base"]))
+    return n, load_base(base.checked().text)

@@ -11,7 +11,7 @@ from typing import Final, LiteralString, NamedTuple
 
 from ace_graph.errors import NewerFormat
 
-__all__ = ["APPLIED", "MIGRATIONS", "RECORD", "Migration", "missing_migrations"]
+__all__ = ["APPLIED", "MIGRATIONS", "RECORD", "UPGRADING", "Migration", "missing_migrations"]
 
 
 class Migration(NamedTuple):
@@ -20,6 +20,9 @@ class Migration(NamedTuple):
     name: LiteralString
     statements: tuple[LiteralString, ...]
 
+
+UPGRADING: Final = "0010_base_and_effects"
+"""Before this one is recorded, the states that are there are upgraded (upgrade.py)."""
 
 MIGRATIONS: Final[tuple[Migration, ...]] = (
     Migration(
@@ -118,6 +121,19 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             " FOR (n:AcePlaybookProposal) ON (n.playbook_id, n.proposal_id)",
             "CREATE INDEX ace_playbook_proposal_proposer IF NOT EXISTS"
             " FOR (n:AcePlaybookProposal) ON (n.proposer)",
+        ),
+    ),
+    Migration(
+        UPGRADING,
+        (
+            "CREATE CONSTRAINT ace_delta_content IF NOT EXISTS"
+            " FOR (n:AceDelta) REQUIRE (n.user_id, n.content_version) IS UNIQUE",
+            "CREATE CONSTRAINT ace_playbook_delta_content IF NOT EXISTS"
+            " FOR (n:AcePlaybookDelta) REQUIRE (n.user_id, n.content_version) IS UNIQUE",
+            "CREATE CONSTRAINT ace_touch_clock IF NOT EXISTS"
+            " FOR (n:AceTouch) REQUIRE (n.user_id, n.clock) IS UNIQUE",
+            "CREATE CONSTRAINT ace_playbook_touch_clock IF NOT EXISTS"
+            " FOR (n:AcePlaybookTouch) REQUIRE (n.user_id, n.clock) IS UNIQUE",
         ),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Self, TypeVar
 
-from ace_graph.errors import StoreError
+from ace_graph.errors import IncompleteState, StoreError
 from ace_graph.memory.commit import Commit, History, NewToken, check_expected
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
@@ -34,12 +34,15 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     read_entry,
     read_versions,
 )
-from ace_graph.memory.stores.neo4j.commit import commit_once, lock
-from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, Neo4jConnection, Runner, fetch
+from ace_graph.memory.stores.neo4j.commit import commit_once, lock, read_locked
+from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, Neo4jConnection
+from ace_graph.memory.stores.neo4j.folding import fold
 from ace_graph.memory.stores.neo4j.history import read_export, read_history, read_turns
-from ace_graph.memory.stores.neo4j.rows import Reply
+from ace_graph.memory.stores.neo4j.rows import Reply, known_parameter
+from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import delete_sharing, forget_member
 from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal
@@ -65,7 +68,7 @@ class Neo4jNamespace:
         """Return the newest snapshot; see `Store.load`."""
         learner, held = checked_learner_id(learner_id), known or Snapshot()
         if self._asked is not None:
-            return await self._locked(learner, lambda run: _read_under_lock(run, learner))
+            return await self._locked(learner, lambda run: read_locked(run, learner))
         return await self._on_portal(lambda link: self._read(link, learner, held))
 
     async def commit(
@@ -263,19 +266,20 @@ class Neo4jNamespace:
         return await self._write(attempt)
 
     async def _read(self, link: Link, learner: str, known: Snapshot) -> Snapshot:
-        version = known.version
-        rows = await self.connection.rows(
-            link, cypher.LOAD, uid=learner, epoch=version.epoch, etag=version.etag
-        )
-        if not rows:
-            return Snapshot()
-        return Reply.model_validate(rows[0]).snapshot(known) or await self._read_locked(link, learner, known)
+        rows = await self.connection.rows(link, cypher.LOAD, uid=learner, known=known_parameter(known))
+        return await self._whole(link, learner, known, Reply.model_validate(rows[0]) if rows else None)
 
-    async def _read_locked(self, link: Link, learner: str, known: Snapshot) -> Snapshot:
-        """Read under the lock, after a read that another transaction had changed half of."""
+    async def _whole(self, link: Link, learner: str, known: Snapshot, reply: Reply | None) -> Snapshot:
+        """Return the state, read again under the lock where the reply is no consistent version."""
+        if reply is None:
+            return Snapshot()
+        if not reply.in_old_form:
+            try:
+                return reply.snapshot(known)
+            except IncompleteState:
+                pass  # another transaction wrote it meanwhile, or what is known is of another history
         async with self.connection.transaction(link) as transaction:
-            state = await lock(transaction, learner, known.version)
-            return (state and state.snapshot(known)) or Snapshot()
+            return await read_locked(transaction, learner, known)
 
     async def _commit(self, request: CommitRequest) -> Commit:
         async with self.connection.link.queues[self.connection.namespace].slot(
@@ -284,23 +288,25 @@ class Neo4jNamespace:
             result = await self.connection.work(
                 lambda link: commit_once(self.connection, link, request, slot.base), seconds=WRITE_SECONDS
             )
-            if result.compact_to is not None:
-                await self._compact(request.learner, result.compact_to)
+            if result.due is not None:
+                await self._fold(request.learner, result.due)
             slot.result = result.commit.snapshot
             return result.commit
 
-    async def _compact(self, learner: str, kept: int) -> None:
-        """Drop old effects. A failure does not affect the commit; a later commit compacts instead."""
+    async def _fold(self, learner: str, serialized: SerializedPlan) -> None:
+        """Fold after a commit. A failure does not affect the commit; a later one folds instead.
+
+        Raises IncompleteState where the fold finds that a part of the state is missing.
+        """
+        _ = serialized.base, serialized.stamps  # no text is made under the lock
+
+        async def attempt(link: Link) -> None:
+            async with self.connection.transaction(link) as transaction:
+                await fold(transaction, learner, serialized)
+
         try:
-            await self.connection.work(
-                lambda link: self.connection.rows(link, cypher.COMPACT, uid=learner, kept=kept),
-                seconds=WRITE_SECONDS,
-            )
+            await self.connection.work(attempt, seconds=WRITE_SECONDS)
+        except IncompleteState:
+            raise
         except StoreError as error:
-            _log.warning("[ACE Memory] the history was not compacted: %s", error)
-
-
-async def _read_under_lock(run: Runner, learner: str) -> Snapshot:
-    """Read a state again that is locked already, so that it is not torn."""
-    state = await lock(run, learner)
-    return (state and state.snapshot(Snapshot())) or Snapshot()
+            _log.warning("[ACE Memory] the effects of a memory were not folded: %s", error)

@@ -17,8 +17,9 @@ from ace_graph.errors import TrajectoryNotFound
 from ace_graph.memory.commit import commit_key
 from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem, bounded_error
 from ace_graph.memory.serialization import load_record
-from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection, Row, Runner, fetch
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection
 from ace_graph.memory.stores.neo4j.rows import Properties, turn_properties
+from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.stores.neo4j import queries as cypher
-from ace_graph.memory.stores.neo4j.commit import lock
-from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, fetch
+from ace_graph.memory.stores.neo4j.commit import read_locked
+from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link
 from ace_graph.memory.stores.neo4j.rows import Properties
+from ace_graph.memory.stores.neo4j.runner import fetch
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.portal import portal
 
@@ -32,8 +32,7 @@ async def project(store: Neo4jStore, learner_id: str) -> int:
 
     async def write(link: Link) -> int:
         async with store.connection.transaction(link) as transaction:
-            state = await lock(transaction, learner)
-            snapshot = (state and state.snapshot(Snapshot())) or Snapshot()
+            snapshot = await read_locked(transaction, learner)
             bullets = _properties(learner, snapshot.playbook.bullets())
             await fetch(transaction, cypher.PROJECT, uid=learner, bullets=bullets)
             return len(bullets)

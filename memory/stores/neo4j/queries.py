@@ -13,7 +13,7 @@ from __future__ import annotations
 
 __all__ = [
     "BASE",
-    "COMPACT",
+    "CONTENT_PARTS",
     "CREATE",
     "CREATE_PLAYBOOK",
     "DELETE_LEARNER",
@@ -23,8 +23,8 @@ __all__ = [
     "KNOWN_TURNS",
     "LOAD",
     "LOCK",
-    "NEWER_CONTENT",
     "OWNERS_TURNS",
+    "PARTS",
     "PROJECT",
     "STATE",
     "TURNS",
@@ -33,19 +33,58 @@ __all__ = [
 ]
 
 STATE = """
-m.epoch AS epoch, m.version AS version, m.etag AS etag, m.checksum AS checksum,
-m.major AS major, m.minor AS minor,
-m.access_clock AS access_clock, m.access_json AS access_json,
-m.base_version AS base_version, m.next_base_version AS next_base_version, m.keys_from AS keys_from
+m.epoch AS epoch, m.version AS version, m.etag AS etag, m.major AS major, m.minor AS minor,
+m.access_clock AS access_clock, m.access_mark AS access_mark, m.access_json AS access_json,
+m.history_base AS history_base, m.history_next AS history_next, m.content_base AS content_base,
+m.base_bytes AS base_bytes, m.effects_bytes AS effects_bytes,
+m.stamps_bytes AS stamps_bytes, m.touches_bytes AS touches_bytes, m.keys_from AS keys_from
 """
 
-NEWER_CONTENT = """
-coalesce(m.epoch = $epoch AND m.etag = $etag, false) AS known,
-CASE WHEN m.epoch = $epoch AND m.etag = $etag THEN null ELSE m.memory_json END AS memory_json
+CONTENT_PARTS = """
+base: head(COLLECT {
+  MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE NOT follows AND b.version = m.content_base
+  RETURN [b.version, b.etag, b.checksum, b.memory_json]
+}),
+effects: COLLECT {
+  MATCH (d:AceDelta)
+  WHERE d.user_id = m.user_id AND d.content_version > CASE WHEN follows THEN $known.n ELSE m.content_base END
+  RETURN [d.content_version, d.parent, d.etag, d.effect_json] ORDER BY d.content_version
+}
 """
 
-LOAD = f"MATCH (m:AceMemoryState {{user_id: $uid}}) RETURN {STATE}, {NEWER_CONTENT}"
-"""Read the state in one round trip; the content only where epoch or etag differ from those given."""
+PARTS = f"""
+CALL (m) {{
+  WITH m, coalesce(m.epoch = $known.epoch, false) AS same
+  WITH m, same, COLLECT {{
+    MATCH (d:AceDelta) WHERE same AND d.user_id = m.user_id AND d.content_version > $known.n
+    RETURN d.effect_bytes
+  }} AS newer, COLLECT {{
+    MATCH (t:AceTouch) WHERE same AND t.user_id = m.user_id AND t.clock > $known.clock
+    RETURN [t.parent, t.mark, t.touches_json] ORDER BY t.clock
+  }} AS recent
+  WITH m, recent, coalesce(same AND m.history_base <= $known.n AND $known.n <= m.version
+    AND reduce(total = 0, each IN newer | total + each) <= m.base_bytes + m.effects_bytes, false) AS follows,
+    coalesce(same AND CASE WHEN size(recent) = 0 THEN m.access_mark ELSE recent[0][0] END = $known.mark,
+      false) AS used
+  RETURN {{
+    follows: follows,
+    {CONTENT_PARTS},
+    stamps: head(COLLECT {{
+      MATCH (m)-[:HAS_STAMPS]->(s:AceStamps) WHERE NOT used RETURN [s.mark, s.checksum, s.stamps_json]
+    }}),
+    used: used,
+    touches: CASE WHEN used THEN recent ELSE COLLECT {{
+      MATCH (t:AceTouch) WHERE t.user_id = m.user_id AND t.clock >= 0
+      RETURN [t.parent, t.mark, t.touches_json] ORDER BY t.clock
+    }} END
+  }} AS parts
+}}
+"""
+"""The parts of a state that are newer than what `$known` names, or all of them where that is less or nothing
+is known. They may be of several commits, as each is read when it comes: the chain of etags tells."""
+
+LOAD = f"MATCH (m:AceMemoryState {{user_id: $uid}}) {PARTS} RETURN {STATE}, parts"
+"""Read the state in one round trip."""
 
 _REPEATED = """
 OPTIONAL MATCH (d:AceDelta {key: $key})
@@ -61,6 +100,26 @@ FOREACH (turn IN CASE WHEN fresh THEN $turns ELSE [] END |
 FOREACH (item IN CASE WHEN fresh THEN $pending ELSE [] END |
   MERGE (new:AcePending {key: item.key}) ON CREATE SET new = item, new.seq = seq
   MERGE (m)-[:HAS_PENDING]->(new))
+FOREACH (touch IN CASE WHEN fresh THEN $touches ELSE [] END |
+  CREATE (m)-[:HAS_TOUCH]->(new:AceTouch) SET new = touch)
+FOREACH (stamps IN CASE WHEN fresh THEN $stamps ELSE [] END |
+  CREATE (m)-[:HAS_STAMPS]->(new:AceStamps) SET new = stamps)
+FOREACH (base IN CASE WHEN fresh THEN $bases ELSE [] END |
+  CREATE (m)-[:HAS_BASE]->(new:AceBase) SET new = base)
+"""
+
+_OUTDATED_USE = """
+COLLECT {
+  MATCH (m)-[:HAS_TOUCH|HAS_STAMPS]->(old) WHERE size($stamps) > 0 RETURN old
+} AS outdated
+"""
+"""Stamps and touches from before the access part started anew."""
+
+_SET_STATE = """
+FOREACH (old IN CASE WHEN fresh THEN outdated ELSE [] END | DETACH DELETE old)
+FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END |
+  SET m += state, m.effects_bytes = m.effects_bytes + $effect_bytes,
+    m.touches_bytes = m.touches_bytes + $touches_bytes)
 """
 
 UPDATE = f"""
@@ -70,13 +129,19 @@ WITH l
 MATCH (m:AceMemoryState {{user_id: $uid}})
 {_REPEATED}
 WITH m, repeated, l.seq AS seq, l.seq IS NOT NULL AND repeated IS NULL
-  AND coalesce(m.epoch = $epoch AND m.etag = $etag AND m.access_clock = $clock, false)
+  AND coalesce(m.epoch = $known.epoch AND m.etag = $known.etag AND m.access_clock = $known.clock
+    AND m.access_mark = $known.mark, false)
   AND coalesce(m.keys_from <= $begun, true) AS fresh
-FOREACH (state IN CASE WHEN fresh THEN [$state] ELSE [] END | SET m += state)
+WITH m, repeated, seq, fresh, {_OUTDATED_USE}
+{_SET_STATE}
 {_WRITE_HISTORY}
-WITH m, repeated, seq, fresh, fresh OR coalesce(m.epoch = $epoch AND m.etag = $etag, false) AS known
-RETURN fresh, repeated, seq, known, {STATE},
-  CASE WHEN known THEN null ELSE m.memory_json END AS memory_json
+WITH m, repeated, seq, fresh
+CALL (m, fresh) {{
+  WITH m WHERE NOT fresh
+  {PARTS}
+  RETURN collect(parts) AS found
+}}
+RETURN fresh, repeated, seq, {STATE}, head(found) AS parts
 """
 """Lock, compare, write in one round trip. On a conflict nothing is written, and the reply holds the newer
 state. A commit that is older than the stored keys is not written either. No row: there is no such learner."""
@@ -93,7 +158,7 @@ _AFTERSTATE = f"""
   RETURN count(m) > 0 AS fresh
 }}
 WITH l, old AS m, repeated, fresh
-RETURN fresh, repeated, l.seq AS seq, false AS known, {STATE}, m.memory_json AS memory_json
+RETURN fresh, repeated, l.seq AS seq, {STATE}, null AS parts
 """
 
 _IF_ABSENT = f"""
@@ -126,16 +191,21 @@ SET l.seq = l.seq + 1
 WITH l
 OPTIONAL MATCH (m:AceMemoryState {{user_id: $uid}})
 {_REPEATED}
-RETURN l.seq AS seq, repeated, {STATE}, {NEWER_CONTENT}
+CALL (m) {{
+  WITH m WHERE m IS NOT NULL
+  {PARTS}
+  RETURN collect(parts) AS found
+}}
+RETURN l.seq AS seq, repeated, {STATE}, head(found) AS parts
 """
 """Take the lock until the transaction ends, and read the state under it."""
 
 WRITE = f"""
 MATCH (m:AceMemoryState {{user_id: $uid}})
-SET m += $state
-WITH m, $seq AS seq, true AS fresh
+WITH m, $seq AS seq, true AS fresh, {_OUTDATED_USE}
+{_SET_STATE}
 {_WRITE_HISTORY}
-RETURN fresh, seq, {STATE}, null AS memory_json
+RETURN fresh, seq, {STATE}, null AS parts
 """
 """Write under the lock that the transaction holds. It does not match the lock node again: that would look it
 up in its unique index, whose entry the waiting transactions hold, and deadlock with them."""
@@ -160,34 +230,10 @@ RETURN {_DELTA} ORDER BY d.seq
 
 BASE = """
 MATCH (m:AceMemoryState {user_id: $uid})
-OPTIONAL MATCH (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint {version: m.base_version})
-RETURN m.base_version AS n, c.memory_json AS memory_json
+OPTIONAL MATCH (m)-[:HAS_BASE]->(b:AceBase) WHERE b.version = m.history_base
+RETURN m.history_base AS n, [b.version, b.etag, b.checksum, b.memory_json] AS base
 """
 """The content at the version from which effects are kept; version 0 is empty and has no node."""
-
-COMPACT = """
-MATCH (l:AceLock {user_id: $uid})
-SET l.seq = l.seq + 1
-WITH l
-MATCH (m:AceMemoryState {user_id: $uid})
-WITH l, m, coalesce(m.next_base_version, m.base_version) AS base
-WHERE l.seq IS NOT NULL AND m.version - base >= $kept
-SET m.base_version = base, m.next_base_version = m.version
-CREATE (m)-[:HAS_CHECKPOINT]->(:AceCheckpoint
-  {user_id: $uid, version: m.version, memory_json: m.memory_json})
-WITH m, base
-CALL (m, base) {
-  MATCH (m)-[:HAS_DELTA]->(d:AceDelta)
-  WHERE d.content AND d.version <= base AND d.effect_json IS NOT NULL
-  REMOVE d.effect_json
-}
-CALL (m, base) {
-  MATCH (m)-[:HAS_CHECKPOINT]->(c:AceCheckpoint) WHERE c.version < base
-  DETACH DELETE c
-}
-"""
-"""Move the compaction marks (see `compaction`): store the content of this version, drop the effects before
-the new base and the content of the old one. Keys and reports are kept."""
 
 TURNS = """
 MATCH (t:AceTurn {user_id: $uid}) WHERE t.seq > 0 AND coalesce(t.deleted, false) = false
@@ -219,7 +265,7 @@ OPTIONAL MATCH (m:AceMemoryState {user_id: $uid})
 OPTIONAL MATCH (u:User)-[:HAS_ACE_MEMORY]->(m)
 WITH l, m, collect(u) AS users
 CALL (m) {
-  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_CHECKPOINT|HAS_BULLET|HAS_PENDING]->(part)
+  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH|HAS_CHECKPOINT|HAS_BULLET|HAS_PENDING]->(part)
   DETACH DELETE part
 }
 DETACH DELETE m

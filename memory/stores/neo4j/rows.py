@@ -2,48 +2,57 @@
 
 from __future__ import annotations
 
-import zlib
+from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, cast
 from uuid import uuid4
 
 from neo4j.time import DateTime
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from ace_graph.errors import IncompleteState
 from ace_graph.memory.catalogue.entry import PlaybookEntry
 from ace_graph.memory.catalogue.label import stored_label
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.commit import CommitPlan, HistoryEntry, commit_key
 from ace_graph.memory.delta.effect import Report
-from ace_graph.memory.serialization import (
-    dump_access,
-    dump_effect,
-    dump_playbook,
-    dump_record,
-    dump_report,
-    load_access,
-    load_effect,
-    load_playbook,
-    load_report,
-)
+from ace_graph.memory.serialization import dump_record, dump_report, load_effect, load_report
 from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.stores.base_and_tail import (
+    EMPTY_BASE,
+    NO_STAMPS,
+    Sizes,
+    StateHead,
+    StoredBase,
+    StoredEffect,
+    StoredStamps,
+    StoredState,
+    StoredTouches,
+)
 from ace_graph.memory.stores.compaction import CompactionMarks
-from ace_graph.memory.stores.neo4j.connection import Row
+from ace_graph.memory.stores.neo4j.runner import Row
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
+    "Parts",
     "Properties",
     "Reply",
-    "checksum",
+    "base_properties",
+    "known_parameter",
     "native",
     "owner_name",
     "read_entry",
+    "stamps_properties",
     "turn_properties",
     "write_delta",
     "write_entry",
     "write_state",
     "write_turn",
+    "write_use",
 ]
+
+T = TypeVar("T")
 
 Properties = dict[str, Any]
 """The properties of a node as the driver takes them: Any, because Neo4j's types have no common base."""
@@ -59,13 +68,29 @@ def native(moment: object) -> object:
     return moment.to_native() if isinstance(moment, DateTime) else moment
 
 
+def _parts_of(row: object, kind: Callable[..., T]) -> T | None:
+    return None if row is None else kind(*cast("list[Any]", row))  # Any: what a node holds, as it was written
+
+
+class Parts(BaseModel):
+    """The parts of a state that were read. Without a base, or stamps, the rest follows what is known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    follows: bool = False
+    base: Annotated[StoredBase | None, BeforeValidator(lambda row: _parts_of(row, StoredBase))] = None
+    effects: tuple[StoredEffect, ...] = ()
+    used: bool = False
+    stamps: Annotated[StoredStamps | None, BeforeValidator(lambda row: _parts_of(row, StoredStamps))] = None
+    touches: tuple[StoredTouches, ...] = ()
+
+
 class Reply(BaseModel):
     """A row with a state in it; `epoch` is None where there is none.
 
-    `known`: the caller has this content already. `seq` counts how often the lock was taken; None: it was not
-    held while this was read. `fresh`: the plan was written. `repeated` is the report of an operation that was
-    applied before. `base_version` and `next_base_version` are the compaction marks. Keys from before
-    `keys_from` were removed.
+    `seq` counts how often the lock was taken; None: it was not held while this was read. `fresh`: the plan
+    was written. `repeated` is the report of an operation that was applied before. `history_base` and
+    `history_next` are the compaction marks. Keys from before `keys_from` were removed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -73,13 +98,17 @@ class Reply(BaseModel):
     epoch: str | None
     version: int | None
     etag: str | None
-    checksum: int | None
     access_clock: int | None
+    access_mark: str | None
     access_json: str | None
-    base_version: int | None
-    next_base_version: int | None
-    memory_json: str | None
-    known: bool = False
+    history_base: int | None
+    history_next: int | None
+    content_base: int | None
+    base_bytes: int | None
+    effects_bytes: int | None
+    stamps_bytes: int | None
+    touches_bytes: int | None
+    parts: Parts | None = None
     seq: int | None = None
     fresh: bool = False
     repeated: str | None = None
@@ -87,80 +116,153 @@ class Reply(BaseModel):
     major: int | None = None
     minor: int | None = None
 
-    def snapshot(self, known: Snapshot) -> Snapshot | None:
-        """Return the state; None for an inconsistent read, made while another transaction wrote it.
-
-        Readers in Neo4j take no lock, so one may get the etag of one commit and the content of the next
-        (measured: a few of a thousand reads beside a constant writer). The checksum covers both.
-        Raises CorruptPayload, NewerFormat.
-        """
-        if self.epoch is None:
-            return Snapshot()
+    def head(self) -> StateHead:
+        """Return the small part of the state."""
         n = self.version or 0
-        version = Version(self.epoch, n, self.etag or "", stored_label(n, self.major, self.minor))
-        if self.known:
-            return Snapshot(known.playbook, load_access(self.access_json), known.version)
-        if not self.locked and self.checksum != checksum(version, self.memory_json or ""):
-            return None
-        content = load_playbook(self.memory_json, known.playbook)
-        return Snapshot(content, load_access(self.access_json), version)
+        return StateHead(
+            Version(self.epoch, n, self.etag or "", stored_label(n, self.major, self.minor)),
+            self.access_clock or 0,
+            self.access_mark or "",
+            CompactionMarks(self.history_base or 0, self.history_next),
+            self.content_base or 0,
+            Sizes(self.base_bytes or 0, self.effects_bytes or 0),
+            Sizes(self.stamps_bytes or 0, self.touches_bytes or 0),
+            self.keys_from,
+        )
+
+    def snapshot(self, known: Snapshot) -> Snapshot:
+        """Return the state.
+
+        Readers in Neo4j take no lock, so one may get parts of several commits, and what is known may be of a
+        history that a restored backup has replaced. Raises IncompleteState then, CorruptPayload, NewerFormat.
+        """
+        head = self.head()
+        if head.version.epoch is None:
+            return Snapshot()
+        parts = self.parts or Parts()
+        if not parts.follows and parts.base is None and head.base_n:
+            raise IncompleteState(
+                f"the stored content of version {head.base_n} is missing: restore the database from a backup"
+            )
+        return StoredState(
+            head.version,
+            self.access_json or "",
+            head.access_mark,
+            None if parts.follows else parts.base or EMPTY_BASE,
+            parts.effects,
+            None if parts.used else parts.stamps or NO_STAMPS,
+            parts.touches,
+        ).snapshot(known)
+
+    @property
+    def in_old_form(self) -> bool:
+        """Whether a version before migration 0010 wrote the state."""
+        return self.epoch is not None and self.content_base is None
 
     @property
     def locked(self) -> bool:
         """Whether the learner's lock was held."""
         return self.seq is not None
 
-    @property
-    def marks(self) -> CompactionMarks:
-        """The compaction marks of the history."""
-        return CompactionMarks(self.base_version or 0, self.next_base_version)
-
     def report(self) -> Report | None:
         """Return the report of the operation, where it was applied before. Raises CorruptPayload."""
         return None if self.repeated is None else load_report(self.repeated)
 
 
-def checksum(version: Version, memory_json: str) -> int:
-    """Return the checksum of an etag and the content that belongs to it."""
-    named = zlib.crc32(f"{version.n} {version.etag}".encode())
-    return zlib.crc32(memory_json.encode("utf-8", "surrogatepass"), named)
+def known_parameter(known: Snapshot) -> Properties:
+    """Return the parameter `$known`: what a reader has already."""
+    version, access = known.version, known.access
+    clock = access.access_clock if access.mark else -1
+    return {
+        "epoch": version.epoch,
+        "n": version.n,
+        "etag": version.etag,
+        "clock": clock,
+        "mark": access.mark,
+    }
 
 
-def write_state(plan: CommitPlan, learner_id: str, *, create: bool) -> Properties:
-    """Return the properties to set on the state node; the content only where it changed."""
+def base_properties(learner_id: str, base: StoredBase) -> Properties:
+    """Return the properties of a base's node."""
+    return {
+        "user_id": learner_id,
+        "version": base.n,
+        "etag": base.etag,
+        "checksum": base.checksum,
+        "memory_json": base.text,
+    }
+
+
+def stamps_properties(learner_id: str, stamps: StoredStamps) -> Properties:
+    """Return the properties of the node of stamps."""
+    return {
+        "user_id": learner_id,
+        "mark": stamps.mark,
+        "checksum": stamps.checksum,
+        "stamps_json": stamps.text,
+    }
+
+
+def write_state(serialized: SerializedPlan, learner_id: str, *, create: bool) -> Properties:
+    """Return the properties to set on the state node."""
+    plan = serialized.plan
     version, access, now = plan.snapshot.version, plan.snapshot.access, plan.effect.now
     state: Properties = {
-        "access_json": dump_access(access),
+        "access_json": serialized.access_json,
         "access_clock": access.access_clock,
+        "access_mark": access.mark,
         "updated_at": now,
     }
+    if plan.touches is None:
+        state |= {"stamps_bytes": serialized.stamps_bytes, "touches_bytes": 0}
     if plan.content_changed or create:
-        content = dump_playbook(plan.snapshot.playbook)
-        state |= {"memory_json": content, "version": version.n, "etag": version.etag}
+        state |= {"version": version.n, "etag": version.etag}
         state |= version.label._asdict()
-        state["checksum"] = checksum(version, content)
     if create:
         state |= {"id": str(uuid4()), "user_id": learner_id, "epoch": version.epoch, "created_at": now}
-        state["base_version"] = 0
+        state |= {"history_base": 0, "content_base": 0, "base_bytes": 0, "stamps_bytes": 0}
+        state |= {"effects_bytes": serialized.effect_bytes, "touches_bytes": serialized.touches_bytes}
     return state
 
 
-def write_delta(plan: CommitPlan, learner_id: str) -> Properties:
-    """Return the properties of the delta's node."""
-    effect = plan.effect
+def write_use(serialized: SerializedPlan, learner_id: str) -> Properties:
+    """Return the nodes of touches, or the stamps where the access part starts anew."""
+    plan = serialized.plan
+    if plan.touches is None:
+        return {"touches": [], "stamps": [stamps_properties(learner_id, serialized.stamps)]}
+    touches = {
+        "user_id": learner_id,
+        "clock": plan.snapshot.access.access_clock,
+        "parent": plan.parent_mark,
+        "mark": plan.snapshot.access.mark,
+        "touches_json": serialized.touches_json,
+        "touches_bytes": serialized.touches_bytes,
+    }
+    return {"touches": [touches], "stamps": []}
+
+
+def write_delta(serialized: SerializedPlan, learner_id: str) -> Properties:
+    """Return the properties of the delta's node; `content_version` only where it changed the content."""
+    plan = serialized.plan
+    effect, version = plan.effect, plan.snapshot.version
+    link: Properties = {}
+    if plan.content_changed:
+        link = {"content_version": version.n, "parent": plan.parent.etag, "etag": version.etag}
+        link["effect_bytes"] = serialized.effect_bytes
     return {
         "key": commit_key(learner_id, effect.op_id),
         "user_id": learner_id,
         "op_id": effect.op_id,
-        "version": plan.snapshot.version.n,
+        "version": version.n,
         "content": plan.content_changed,
         "at": effect.now,
         "author": effect.author,
         "reason": effect.reason,
         "source": effect.source,
-        "report_json": dump_report(effect.report),
-        "effect_json": dump_effect(effect),
-        **plan.snapshot.version.label._asdict(),
+        "report_json": serialized.report_json,
+        "effect_json": serialized.effect_json,
+        **version.label._asdict(),
+        **link,
     }
 
 

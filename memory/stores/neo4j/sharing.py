@@ -15,8 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from ace_graph.memory.sharing.grant import Grant, Relation, Subject, team_key
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.stores.base import SharingExport
-from ace_graph.memory.stores.neo4j.connection import Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.rows import native
+from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
 
 __all__ = [
     "GrantRow",

@@ -16,7 +16,7 @@ from typing import cast
 
 from neo4j.exceptions import ConstraintError
 
-from ace_graph.errors import PlaybookExists, StoreError
+from ace_graph.errors import IncompleteState, PlaybookExists, StoreError
 from ace_graph.memory.catalogue.attaching import AttachedPlaybook, Loaded, Wanted
 from ace_graph.memory.catalogue.entry import PlaybookEntry, Scope
 from ace_graph.memory.catalogue.name import PlaybookRef
@@ -45,10 +45,11 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     set_fields,
     wanted_rows,
 )
-from ace_graph.memory.stores.neo4j.commit import lock
-from ace_graph.memory.stores.neo4j.connection import Link, Login, Neo4jConnection, Row, Runner
+from ace_graph.memory.stores.neo4j.commit import read_locked
+from ace_graph.memory.stores.neo4j.connection import Link, Login, Neo4jConnection
 from ace_graph.memory.stores.neo4j.namespace import Neo4jNamespace
-from ace_graph.memory.stores.neo4j.rows import Reply
+from ace_graph.memory.stores.neo4j.rows import Reply, known_parameter
+from ace_graph.memory.stores.neo4j.runner import Row, Runner
 
 __all__ = ["Neo4jPlaybooks", "Neo4jStore"]
 
@@ -127,20 +128,22 @@ class Neo4jStore(Neo4jNamespace):
             link,
             LOAD_ATTACHED,
             uid=learner,
-            epoch=known.version.epoch,
-            etag=known.version.etag,
+            known=known_parameter(known),
             wanted=wanted_rows(wanted),
         )
         attached: list[AttachedPlaybook | None] = [None] * len(wanted)
         for each in map(AttachedRow.model_validate, cast("list[Row]", row.pop("attached"))):
-            attached[each.place] = await self._whole(link, each)
-        snapshot = Reply.model_validate(row).snapshot(known) or await self._read_locked(link, learner, known)
+            attached[each.place] = await self._attached(each)
+        snapshot = await self._whole(link, learner, known, Reply.model_validate(row))
         return Loaded(snapshot, tuple(attached))
 
-    async def _whole(self, link: Link, row: AttachedRow) -> AttachedPlaybook | None:
+    async def _attached(self, row: AttachedRow) -> AttachedPlaybook | None:
         """Return the playbook, read once more where another transaction wrote it while it was read."""
-        if not row.is_torn:
-            return row.attached()
+        if row.content_base is not None:
+            try:
+                return row.attached()
+            except IncompleteState:
+                pass
         subjects = [str(each.grant().subject) for each in row.grants]
         return await self.playbooks.read_again(row, subjects)
 
@@ -262,8 +265,7 @@ class Neo4jPlaybooks(Neo4jNamespace):
         """Return a playbook and its grants to the subjects, read under its lock; None where it is gone."""
 
         async def read(run: Runner) -> AttachedPlaybook | None:
-            state = await lock(run, row.playbook_id)
-            found = (state and state.snapshot(Snapshot())) or Snapshot()
+            found = await read_locked(run, row.playbook_id)
             if found.absent:
                 return None
             grants = await sharing.read_grants(run, row.playbook_id, subjects)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any, LiteralString
+from unittest.mock import patch
 
-from neo4j import AsyncDriver, AsyncGraphDatabase
+from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncResult, AsyncSession, AsyncTransaction
 
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.base_and_tail import StoredBase, base_checksum
 from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection
+from ace_graph.memory.stores.neo4j.rows import base_properties
 from ace_graph.memory.stores.neo4j.store import Neo4jPlaybooks, Neo4jStore
+from ace_graph.testing.conformance import Traffic
 from tests.plugins.neo4j_server import Neo4jServer
 
 __all__ = ["Neo4jPlaybooksSubject", "Neo4jSubject"]
@@ -49,16 +54,62 @@ class Neo4jSubject:
         async with AsyncGraphDatabase.driver(server.uri, auth=auth) as driver:  # pyright: ignore[reportUnknownMemberType] the driver's options have no types
             yield driver
 
+    async def measured(self, job: Callable[[], Awaitable[None]]) -> Traffic:
+        """Count statements, and the bytes of their parameters and of the rows that came back."""
+        with _counted_statements() as traffic:
+            await job()
+        return traffic
+
     async def read_content(self, learner_id: str) -> str | None:
         rows = await self.cypher(
-            "MATCH (m:AceMemoryState {user_id: $uid}) RETURN m.memory_json AS content", uid=learner_id
+            "MATCH (m:AceMemoryState {user_id: $uid})-[:HAS_BASE]->(b:AceBase) "
+            "WHERE b.version = m.content_base RETURN b.memory_json AS content",
+            uid=learner_id,
         )
         return rows[0]["content"] if rows else None
 
     async def write_content(self, learner_id: str, text: str) -> None:
-        await self.cypher(
-            "MATCH (m:AceMemoryState {user_id: $uid}) SET m.memory_json = $text", uid=learner_id, text=text
+        (row,) = await self.cypher(
+            "MATCH (m:AceMemoryState {user_id: $uid}) SET m.content_base = m.version, m.effects_bytes = 0 "
+            "RETURN m.version AS n, m.etag AS etag",
+            uid=learner_id,
         )
+        base = StoredBase(row["n"], row["etag"], base_checksum(row["n"], row["etag"], text), text)
+        await self.cypher(
+            "MATCH (m:AceMemoryState {user_id: $uid}) "
+            "MERGE (m)-[:HAS_BASE]->(b:AceBase {user_id: $uid, version: $base.version}) SET b = $base",
+            uid=learner_id,
+            base=base_properties(learner_id, base),
+        )
+
+
+def _size(value: object) -> int:
+    return len(json.dumps(value, default=str))
+
+
+@contextmanager
+def _counted_statements() -> Generator[Traffic]:
+    traffic, data = Traffic(), AsyncResult.data
+    runs = {kind: kind.run for kind in (AsyncSession, AsyncTransaction)}
+
+    async def counted_data(result: AsyncResult, *keys: Any) -> list[dict[str, Any]]:
+        rows = await data(result, *keys)
+        traffic.read += _size(rows)
+        return rows
+
+    def counting(run: Callable[..., Awaitable[AsyncResult]]) -> Callable[..., Awaitable[AsyncResult]]:
+        async def counted(self: object, query: str, parameters: object = None, **more: Any) -> AsyncResult:
+            traffic.statements += 1
+            traffic.written += _size(parameters)
+            return await run(self, query, parameters, **more)
+
+        return counted
+
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(AsyncResult, "data", counted_data))
+        for kind, run in runs.items():
+            patches.enter_context(patch.object(kind, "run", counting(run)))
+        yield traffic
 
 
 class Neo4jPlaybooksSubject:

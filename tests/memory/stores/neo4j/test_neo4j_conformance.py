@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ace_graph.testing.conformance import CORE_VERBS, VERBS, Case, cases
+from ace_graph.testing.conformance import CORE_VERBS, Case, cases
 from tests.memory.stores.neo4j.subject import Neo4jPlaybooksSubject, Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 
-_NOT_YET = "traffic"  # Neo4j still writes the content whole
 
-
-@pytest.mark.parametrize("case", cases(*(verb for verb in VERBS if verb != _NOT_YET)), ids=str)
+@pytest.mark.parametrize("case", cases(), ids=str)
 async def test_neo4j_store(case: Case, neo4j: Neo4jServer) -> None:
     await case(Neo4jSubject(neo4j))
 

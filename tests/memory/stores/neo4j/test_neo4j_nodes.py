@@ -10,7 +10,6 @@ import pytest
 
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.serialization import load_access, load_playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, touching, write
 from tests.memory.stores.neo4j.subject import Neo4jSubject
@@ -42,9 +41,9 @@ async def test_a_first_commit_creates_the_documented_node(subject: Neo4jSubject,
     ((state,),) = [row.values() for row in await subject.cypher(_STATE, uid=learner)]
     assert str(UUID(state["id"])) == state["id"]
     assert state["user_id"] == learner
-    assert load_playbook(state["memory_json"]).bullets() == ()
-    assert load_access(state["access_json"]).access_clock == state["access_clock"] == 1
-    assert state["version"] == 0
+    assert "memory_json" not in state
+    assert json.loads(state["access_json"])["access_clock"] == state["access_clock"] == 1
+    assert (state["version"], state["content_base"]) == (0, 0)
     assert state["epoch"]
     assert state["etag"]
     assert state["created_at"].to_native() == state["updated_at"].to_native() == NOON
@@ -82,6 +81,7 @@ async def test_24_first_commits_at_once_make_one_state_and_keep_all(
         "AceDelta": 24,
         "AceLock": 1,
         "AceMemoryState": 1,
+        "AceTouch": 24,
         "User": 1,
     }
 
@@ -101,17 +101,31 @@ async def test_the_clock_property_is_the_clock_of_the_payload_and_only_rises(
     assert clocks == sorted(set(clocks))
 
 
-async def test_unchanged_content_is_not_written_again(subject: Neo4jSubject, learner: str) -> None:
+async def test_the_content_is_not_written_again(subject: Neo4jSubject, learner: str) -> None:
     async with subject.open() as store:
         snapshot = (await write(store, learner, adding("Draw a bar"))).snapshot
         marked = '{"note": "whoever rewrites the content removes this"}'
         await subject.write_content(learner, marked)
         for n in range(3):
-            snapshot = (await store.commit(learner, touching(), snapshot, record(n))).snapshot
+            delta = touching() if n else adding("Name the unit")
+            snapshot = (await store.commit(learner, delta, snapshot, record(n))).snapshot
+        assert await subject.read_content(learner) == marked
     (row,) = await subject.cypher(_STATE, uid=learner)
-    assert row["m"]["memory_json"] == marked
-    assert row["m"]["version"] == 1
+    assert (row["m"]["version"], row["m"]["content_base"]) == (2, 1)
     assert row["m"]["access_clock"] == 4
+
+
+async def test_a_base_is_readable_beside_its_version(subject: Neo4jSubject, learner: str) -> None:
+    async with subject.open(Policy(history_kept=2)) as store:
+        for n in range(3):
+            await write(store, learner, adding(f"Fact {n} is about {n * 7}"))
+    (row,) = await subject.cypher(
+        "MATCH (:AceMemoryState {user_id: $uid})-[:HAS_BASE]->(b:AceBase) RETURN properties(b) AS b",
+        uid=learner,
+    )
+    assert row["b"]["version"] == 2
+    texts = [bullet["content"] for bullet in json.loads(row["b"]["memory_json"])["bullets"]]
+    assert texts == ["Fact 0 is about 0", "Fact 1 is about 7"]
 
 
 async def test_deltas_and_turns_are_linked_to_the_state_with_unique_keys(
@@ -145,16 +159,14 @@ async def test_a_clear_keeps_the_order_of_the_turns(subject: Neo4jSubject, learn
         assert await store.turns(learner) == tuple(reversed(made))
 
 
-async def test_old_effects_become_one_checkpoint_and_their_keys_stay(
-    subject: Neo4jSubject, learner: str
-) -> None:
+async def test_old_effects_become_one_base_and_their_keys_stay(subject: Neo4jSubject, learner: str) -> None:
     async with subject.open(Policy(history_kept=2)) as store:
         for n in range(9):
             await write(store, learner, adding(f"Fact {n} is about {n * 7}"))
         base = (await store.history(learner)).base_n
     rows = await subject.cypher(
-        "MATCH (m:AceMemoryState {user_id: $uid})-[:HAS_CHECKPOINT]->(c:AceCheckpoint) "
-        "RETURN c.version AS version ORDER BY version",
+        "MATCH (m:AceMemoryState {user_id: $uid})-[:HAS_BASE]->(b:AceBase) "
+        "RETURN b.version AS version ORDER BY version",
         uid=learner,
     )
     assert [row["version"] for row in rows] == [base, base + 2]

@@ -1,0 +1,57 @@
+"""Running one statement on the nodes of one namespace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import LiteralString, cast
+
+from neo4j import AsyncSession, AsyncTransaction
+
+from ace_graph.memory.stores.neo4j.labels import Namespace, of_playbooks
+
+__all__ = ["Row", "Runner", "fetch"]
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A session or a transaction whose statements run on the nodes of one namespace."""
+
+    on: AsyncSession | AsyncTransaction
+    namespace: Namespace = "learners"
+
+    def of(self, namespace: Namespace) -> Runner:
+        """Return the same session or transaction, for a namespace."""
+        return Runner(self.on, namespace)
+
+
+async def fetch(run: Runner, query: LiteralString, /, **parameters: object) -> list[Row]:
+    """Run one statement and return its rows."""
+    statement = of_playbooks(query) if run.namespace == "playbooks" else query
+    result = await run.on.run(statement, {name: _hidden_in_logs(value) for name, value in parameters.items()})
+    return await result.data()
+
+
+class _HiddenMap(dict[str, object]):
+    """A map whose repr has the keys only.
+
+    The driver formats all parameters for its debug log, even when logging is off. With a playbook among them
+    that takes milliseconds, and what learners said must not be logged.
+    """
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(self)}>"
+
+
+class _HiddenList(list[object]):
+    """A list whose repr has the length only."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} values>"
+
+
+def _hidden_in_logs(value: object) -> object:
+    if isinstance(value, dict):
+        return _HiddenMap(cast("Row", value))
+    return _HiddenList(cast("list[object]", value)) if isinstance(value, list) else value
