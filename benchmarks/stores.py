@@ -1,8 +1,10 @@
-"""The stores alone: a load, a load beside what is known, and a commit."""
+"""The stores alone: loads of a reader who knows nothing, all, or an older version, and commits."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
+from statistics import median
 from uuid import uuid4
 
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Touch
@@ -17,6 +19,8 @@ from benchmarks.timing import Job, timed_async
 
 __all__ = ["measure_stores"]
 
+_COUNTERS = Path("/proc/self/io")
+
 
 async def measure_stores(plan: Plan, found: Places, findings: Findings) -> None:
     """Add one table: every store at every size."""
@@ -26,12 +30,18 @@ async def measure_stores(plan: Plan, found: Places, findings: Findings) -> None:
         rounds = plan.repeats if size < 10_000 else min(plan.repeats, 15)
         times = await timed_async(rounds, [job for client in clients for job in client.jobs()])
         for n, client in enumerate(clients):
-            told = [one.told() for one in times[4 * n : 4 * n + 4]]
-            rows.append((f"{client.store.name}, {size:,} bullets", *told))
+            told = [one.told() for one in times[5 * n : 5 * n + 5]]
+            rows.append((f"{client.store.name}, {size:,} bullets", *told, client.written()))
             await client.store.forget(client.learner)
             await client.store.close()
-    columns = ("store", "load", "load, known", "commit, unchanged", "commit, one added")
-    note = "Milliseconds, p50 / p95. A load that knows nothing reads all, but the index is not built in it."
+    columns = (
+        *("store", "load", "load, known", "load, one behind", "commit, unchanged", "commit, one added"),
+        "KB written by it",
+    )
+    note = (
+        "Milliseconds, p50 / p95. A load that knows nothing reads all, but the index is not built in it. "
+        "The KB are the median of what a commit of one bullet writes to files; servers write their own."
+    )
     findings.tables.append(Table("Stores", columns, rows, note))
 
 
@@ -41,13 +51,20 @@ class _Client:
     def __init__(self, store: Store, learner: str, newest: Snapshot, plan: Plan) -> None:
         self.store = store
         self.learner = learner
-        self._newest = newest
+        self._newest = self._before = newest
+        self._written = list[int]()
         self._used = tuple(newest.playbook.entries)[10:30]
         self._new = iter(lessons(plan.repeats + 10))
         self._questions = questions(plan.repeats + 10)
 
     def jobs(self) -> list[Job]:
-        return [Job(self._load), Job(self._load_known), Job(self._touch), Job(self._add)]
+        return [
+            Job(self._load),
+            Job(self._load_known),
+            Job(self._load_older),
+            Job(self._touch),
+            Job(self._add),
+        ]
 
     async def _load(self, n: int) -> None:
         await self.store.load(self.learner)
@@ -55,11 +72,21 @@ class _Client:
     async def _load_known(self, n: int) -> None:
         await self.store.load(self.learner, self._newest)
 
+    async def _load_older(self, n: int) -> None:
+        await self.store.load(self.learner, self._before)
+
     async def _touch(self, n: int) -> None:
         await self._commit(Touch(bullet_ids=self._used), n)
 
     async def _add(self, n: int) -> None:
+        self._before, before = self._newest, _bytes_written()
         await self._commit(Add(content=next(self._new)), n)
+        self._written.append(_bytes_written() - before)
+
+    def written(self) -> str:
+        """Return what a commit of one bullet wrote, in KB; '' where that is not to files of this process."""
+        most = median(self._written)
+        return f"{most / 1_000:.0f}" if most else ""
 
     async def _commit(self, operation: Operation, n: int) -> None:
         at = START + timedelta(days=60, minutes=n)
@@ -76,6 +103,14 @@ class _Client:
             started_at=at,
         )
         self._newest = (await self.store.commit(self.learner, delta, self._newest, record)).snapshot
+
+
+def _bytes_written() -> int:
+    """What this process has given to files so far; 0 where the system does not say. Sockets don't count."""
+    if not _COUNTERS.exists():
+        return 0
+    fields = dict(line.split(": ") for line in _COUNTERS.read_text("ascii").splitlines())
+    return int(fields["wchar"])
 
 
 async def _client(store: Store, size: int, plan: Plan) -> _Client:
