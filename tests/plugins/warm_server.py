@@ -34,6 +34,7 @@ IMPORTED = (
     "ace_graph.cli.main",
     "ace_graph.learning",
     "ace_graph.memory.stores.neo4j.store",
+    "ace_graph.memory.stores.postgres.store",
     "ace_graph.memory.stores.sqlite.store",
     "ace_graph.offline_tutor",
     "ace_graph.server",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ace_graph.errors import StoreUnavailable
 from ace_graph.server import Overrides
-from ace_graph.server.conversations.open import conversations_location
+from ace_graph.server.conversations.open import conversations_location, open_conversations
 from tests.memory.stores.postgres.subject import PostgresSubject
-from tests.server.serving import serving, settings_for
+from tests.server.serving import HandClock, serving, settings_for
 from tests.server.test_chat import LESSON, model
 
 
@@ -33,6 +34,18 @@ async def test_a_server_keeps_everything_in_one_database(
         assert gone.json() == {"forgotten": True, "conversations": 1}
         assert await subject.sql("SELECT user_id FROM ace_learners") == []
         assert await subject.sql("SELECT learner_id FROM ace_conversations") == []
+
+
+async def test_conversations_that_can_not_be_opened_name_their_setting() -> None:
+    url = "postgresql://me:hunter2@127.0.0.1:9/ace"
+    for settings, name in (
+        (settings_for(store="memory://", conversations=url), "ACE_CONVERSATIONS"),
+        (settings_for(store=url), "ACE_STORE"),
+    ):
+        with pytest.raises(StoreUnavailable, match=rf"connection refused.* {name} ") as raised:
+            async with open_conversations(settings, HandClock()):
+                pass
+        assert "hunter2" not in str(raised.value)
 
 
 async def test_a_server_works_behind_pgbouncer(pgbouncer: str) -> None:

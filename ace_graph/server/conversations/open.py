@@ -58,7 +58,7 @@ def conversations_location(settings: Settings) -> Path | str | None:
 @asynccontextmanager
 async def open_conversations(settings: Settings, clock: Clock) -> AsyncGenerator[Conversations]:
     """Yield the conversations. Raises ConfigurationError, StoreUnavailable."""
-    database = await _open_database(conversations_location(settings), settings.postgres_connections)
+    database = await _open_database(settings)
     try:
         conversations = Conversations(database, clock, new_owner())
         await conversations.set_up()
@@ -102,12 +102,14 @@ def _exist(settings: Settings) -> bool:
     return location.exists() if isinstance(location, Path) else location is not None
 
 
-async def _open_database(place: Path | str | None, connections: int) -> Database:
+async def _open_database(settings: Settings) -> Database:
+    place = conversations_location(settings)
     try:
         if isinstance(place, str):
             from ace_graph.server.conversations.postgres import open_postgres
 
-            return await open_postgres(place, connections)
+            setting = "ACE_STORE" if settings.conversations is None else "ACE_CONVERSATIONS"
+            return await open_postgres(place, settings.postgres_connections, setting)
         from ace_graph.server.conversations.sqlite import open_sqlite
 
         return await open_sqlite(place)

@@ -14,6 +14,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ace_graph.errors import StoreUnavailable
+from ace_graph.memory.stores.postgres.errors import checked_address, translated
 from ace_graph.server.conversations.database import Execute, Row, Statement, Work
 
 __all__ = ["PostgresDatabase", "open_postgres"]
@@ -21,6 +22,7 @@ __all__ = ["PostgresDatabase", "open_postgres"]
 R = TypeVar("R")
 
 _SECONDS = 10
+_CONNECT_SECONDS = 4
 _SCHEMA_LOCK = 0x6163655F  # "ace_" in ASCII; any constant would do
 _PRUNE = (
     "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
@@ -49,22 +51,25 @@ _SIZE = (
 _Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
-async def open_postgres(url: str, connections: int = 16) -> PostgresDatabase:
-    """Return the database at `url`, its tables made, used with so many connections.
+async def open_postgres(
+    url: str, connections: int = 16, setting: str = "ACE_CONVERSATIONS"
+) -> PostgresDatabase:
+    """Return the database at `url`, which the setting names, with its tables; at most so many connections.
 
-    Raises StoreUnavailable.
+    Raises StoreUrlError, StoreUnavailable, StoreAuthError, StoreError.
     """
+    address = checked_address(url, setting)
     settings: dict[str, object] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
     pool = _Pool(url, min_size=1, max_size=connections, open=False, timeout=_SECONDS, kwargs=settings)
     try:
+        # Past the pool, which would not tell why it can't connect.
+        await (await AsyncConnection.connect(url, connect_timeout=_CONNECT_SECONDS)).close()
         await pool.open(wait=True, timeout=_SECONDS)
         saver = AsyncPostgresSaver(pool)
         await saver.setup()
     except (Error, PoolTimeout, OSError) as error:
         await pool.close()
-        raise StoreUnavailable(
-            f"the conversations' PostgreSQL can't be used ({type(error).__name__}): check ACE_CONVERSATIONS"
-        ) from error
+        raise translated(error, address) from error
     return PostgresDatabase(pool, saver)
 
 

@@ -18,7 +18,7 @@ from ace_graph.errors import CommitContention, StoreAuthError, StoreError, Store
 __all__ = ["Address", "checked_address", "is_lost", "is_retryable", "translated"]
 
 _SCHEMES = ("postgresql", "postgres")
-_FORM = "ACE_STORE is like postgresql://user:password@host:5432/database"
+_FORM = "is like postgresql://user:password@host:5432/database"
 _LOST = ("57P01", "57P02", "57P03")  # the server shuts down, crashed, or starts
 _CONTENTION = ("40001", "40P01", "55P03")
 _REASONS = ("Connection refused", "the database system is starting up", "could not translate host name")
@@ -27,29 +27,33 @@ _LOGIN = ("password", "authentication", "role ", "pg_hba", "no pg_hba.conf entry
 
 @dataclass(frozen=True)
 class Address:
-    """A database's URL, and its parts for messages. The password appears in no message and no repr."""
+    """A database's URL, its parts and the setting that names it, for messages.
+
+    The password appears in no message and no repr.
+    """
 
     url: str = field(repr=False)
     place: str
     user: str
     database: str
+    setting: str
 
 
-def checked_address(url: str) -> Address:
+def checked_address(url: str, setting: str = "ACE_STORE") -> Address:
     """Return the address. Raises StoreUrlError, which never quotes a password."""
     try:
         parts = urlsplit(url)
         known = conninfo_to_dict(url)
         place = parts.netloc.rpartition("@")[2] or str(known.get("host", "the local socket"))
     except (ValueError, psycopg.Error) as error:
-        raise StoreUrlError(f"the address of PostgreSQL can't be read: {_FORM}") from error
+        raise StoreUrlError(f"the address of PostgreSQL can't be read: {setting} {_FORM}") from error
     if parts.scheme not in _SCHEMES:
-        raise StoreUrlError(f"an address of PostgreSQL begins with postgresql://: {_FORM}")
+        raise StoreUrlError(f"an address of PostgreSQL begins with postgresql://: {setting} {_FORM}")
     ports = str(known.get("port") or "").split(",")
     if not all(port.isdecimal() or not port for port in ports):
-        raise StoreUrlError(f"the port in the address of PostgreSQL is no number: {_FORM}")
+        raise StoreUrlError(f"the port in the address of PostgreSQL is no number: {setting} {_FORM}")
     user = str(known.get("user") or "")
-    return Address(url, unquote(place), user, str(known.get("dbname") or user))
+    return Address(url, unquote(place), user, str(known.get("dbname") or user), setting)
 
 
 def is_lost(error: BaseException) -> bool:
@@ -78,10 +82,13 @@ def translated(error: Exception, address: Address) -> StoreError:
         return _no_connection(error, address)
     if isinstance(error, TimeoutError):
         return StoreUnavailable(
-            f"{place} did not answer in time: check that it runs and that ACE_STORE names the right host"
+            f"{place} did not answer in time: check that it runs and that {address.setting} names "
+            "the right host"
         )
     if isinstance(error, OSError):
-        return StoreUnavailable(f"{place} can't be reached ({error.strerror}): check the host in ACE_STORE")
+        return StoreUnavailable(
+            f"{place} can't be reached ({error.strerror}): check the host in {address.setting}"
+        )
     return StoreError(f"{place} failed ({type(error).__name__}): look into its log")
 
 
@@ -90,7 +97,7 @@ def _no_connection(error: psycopg.OperationalError, address: Address) -> StoreEr
     place, said = f"PostgreSQL at {address.place}", str(error)
     if f'database "{address.database}" does not exist' in said:
         return StoreUnavailable(
-            f"{place} has no database {address.database!r}: create it, or name another in ACE_STORE"
+            f"{place} has no database {address.database!r}: create it, or name another in {address.setting}"
         )
     if "permission denied for database" in said:
         return StoreAuthError(
@@ -99,14 +106,15 @@ def _no_connection(error: psycopg.OperationalError, address: Address) -> StoreEr
         )
     if any(word in said for word in _LOGIN):
         who = f"the user {address.user!r}" if address.user else "a login without a user"
-        return StoreAuthError(f"{place} refused {who}: check the user and the password in ACE_STORE")
+        return StoreAuthError(f"{place} refused {who}: check the user and the password in {address.setting}")
     if "too many" in said or "remaining connection slots" in said:
         return StoreUnavailable(
             f"{place} has no connection left: lower ACE_POSTGRES_CONNECTIONS, raise the server's "
             "max_connections, or put pgbouncer before it"
         )
     return StoreUnavailable(
-        f"{place} can't be reached{_reason(said)}: check that it runs and that ACE_STORE names the right host"
+        f"{place} can't be reached{_reason(said)}: check that it runs and that {address.setting} names "
+        "the right host"
     )
 
 
@@ -132,7 +140,7 @@ def _refused(error: psycopg.Error, state: str, address: Address) -> StoreError:
     if state in _CONTENTION:
         return CommitContention(f"other writers kept {place} busy ({state}): make the same commit again")
     if state == "25006":
-        return StoreUnavailable(f"{place} is read-only: name the primary server in ACE_STORE")
+        return StoreUnavailable(f"{place} is read-only: name the primary server in {address.setting}")
     if state in ("53100", "53200"):
         return StoreUnavailable(f"{place} has no room left ({state}): make room on its disk")
     if state.startswith(("08", "53", "57", "58", "XX")):

@@ -20,6 +20,7 @@ from ace_graph.errors import CommitContention, StoreUnavailable
 from ace_graph.memory.delta.operations import Add, Tag
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
+from ace_graph.memory.stores.postgres.store import PostgresStore
 from ace_graph.testing.conformance.writing import record, rewriting
 from tests.plugins.warm_python import WarmPython, cold_python
 
@@ -62,8 +63,6 @@ async def write_all(work: Work, writer: int) -> None:
 
 def _store(work: Work) -> Store:
     if work.uri.startswith("postgresql://"):
-        from ace_graph.memory.stores.postgres.store import PostgresStore
-
         return PostgresStore(work.uri, connections=2)
     return Neo4jStore(work.uri, username=work.username, password=work.password)
 
