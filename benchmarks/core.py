@@ -14,7 +14,7 @@ from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove, Tag
 from ace_graph.memory.retrieval.retrieve import estimate_tokens, retrieve
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.serialization import dump_access, dump_playbook, load_access, load_playbook
-from ace_graph.reasoning.prompt import format_context
+from ace_graph.reasoning.recall import format_context
 from benchmarks.available_stores import ROOMY
 from benchmarks.corpus import START, bullets, lessons, questions
 from benchmarks.goals import Goal

@@ -2,7 +2,7 @@
 
 An interaction is a user message and everything that follows it, tool calls with their results included.
 Messages are LangChain messages (`.type`, `.content`, `.tool_calls`) or dicts (`{"role", "content", ...}`);
-they are read by these names only, and never changed.
+they are read by these names only, and never changed. The planner chooses the size (`nodes/planner.py`).
 """
 
 from __future__ import annotations

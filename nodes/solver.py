@@ -7,7 +7,8 @@ from ace_graph.learning.statements.notice import notice_of
 from ace_graph.models.usage import add_usage
 from ace_graph.off_loop import read_text
 from ace_graph.prompts import data_block
-from ace_graph.reasoning.attempt import REASONING, attempt_of, prompt_for
+from ace_graph.reasoning.attempt import REASONING, attempt_of
+from ace_graph.reasoning.prompt import prompt_for
 from ace_graph.reasoning.recall import Injection, ensure_memory, inject
 from ace_graph.reasoning.solution import Solution
 from ace_graph.reasoning.streaming import ModelSession

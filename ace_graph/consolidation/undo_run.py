@@ -10,7 +10,7 @@ from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import History, HistoryEntry, operation_id
 from ace_graph.memory.consolidation.schedule import RUN
-from ace_graph.memory.consolidation.undo import undo_of
+from ace_graph.memory.consolidation.undo_operation import undo_of
 from ace_graph.memory.delta.effect import Rejection
 from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import Store

@@ -11,28 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from logging import DEBUG
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-
-from ace_graph.errors import InvalidMessage
 from ace_graph.evidence import gather_evidence, quotes_truth, to_json
 from ace_graph.memory.catalogue.foreign import source_of
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.memory.text import truncate
-from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
 from ace_graph.models import Usage
 from ace_graph.off_loop import read_text
-from ace_graph.prompts import data_block, preview
+from ace_graph.prompts import data_block
 from ace_graph.reasoning.cot import cot
-from ace_graph.reasoning.prompt import build_system, last_question, split_history
+from ace_graph.reasoning.prompt import prompt_for
 from ace_graph.reasoning.react import react
 from ace_graph.reasoning.recall import Injection, ensure_memory, inject
-from ace_graph.reasoning.solution import Reason, Solution, SolverPrompt
+from ace_graph.reasoning.solution import Reason, Solution
 from ace_graph.reasoning.streaming import ModelSession
 from ace_graph.reasoning.tool_calls import tool_calls_of, trace_lines
 from ace_graph.reasoning.tot import tot
-from ace_graph.runtime import Run, log_text, logger
+from ace_graph.runtime import Run
 from ace_graph.state import ACEState, Attempt, Mode
 
 __all__ = ["REASONING", "AnswerAgain", "Retry", "answer_again", "attempt_of", "may_retry", "prompt_for"]
@@ -63,57 +58,8 @@ def may_retry(evidence: Sequence[Evidence], run: Run) -> bool:
 
 
 MAX_RAW_CHARS = 20_000
-_QUERIES_CHARS = 2_000
 
 REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
-
-
-def prompt_for(state: ACEState, injection: Injection, run: Run, instructions: str = "") -> SolverPrompt:
-    """Return the prompt of an attempt; `told` is what a later one is told beside the playbook.
-
-    Raises InvalidMessage when there is no question.
-    """
-    prompts, messages = run.resources.prompts, state["messages"]
-    question = last_question(messages)
-    if question is None:
-        raise InvalidMessage("there is no question: the last user message must have text or an attachment")
-    own_system, before = split_history(messages, question)
-    system = build_system(
-        own_system or run.resources.system_prompt or prompts.render("base"),
-        prompts.render("answer"),
-        context=injection.text,
-        insights=injection.insights,
-        additional_context=state["turn"].get("additional_context", ""),
-        persona=run.context.persona,
-        instructions=instructions,
-    )
-    size = state["plan"]["window_size"]
-    window = truncate_tool_results(select_window(before, size, question=question.text))
-    if logger.isEnabledFor(DEBUG) and not instructions:  # measuring reads the whole history
-        _log_window(question.text, size, window_metrics(before, window, run.resources.count_tokens), run)
-    return SolverPrompt(system, tuple(window), question, _done(messages, question))
-
-
-def _done(messages: Sequence[BaseMessage], question: HumanMessage) -> tuple[BaseMessage, ...]:
-    """The tool calls of this turn so far, with their results."""
-    at = next(n for n, message in enumerate(messages) if message is question)
-    since = messages[at + 1 :]
-    return tuple(
-        m for m in since if isinstance(m, ToolMessage) or (isinstance(m, AIMessage) and m.tool_calls)
-    )
-
-
-def _log_window(question: str, size: int, metrics: WindowMetrics, run: Run) -> None:
-    logger.debug(
-        "[ACE Window] query=%s size=%d messages=%d of %d tokens=%d of %d queries=%s",
-        log_text(run.resources, question),
-        size,
-        metrics.messages_after,
-        metrics.messages_before,
-        metrics.tokens_after,
-        metrics.tokens_before,
-        preview([log_text(run.resources, query) for query in metrics.queries], _QUERIES_CHARS),
-    )
 
 
 def attempt_of(

@@ -1,4 +1,4 @@
-"""The solver's prompt: base text, the playbook once, recent reflections, the window, the question.
+"""The solver's prompt: base text, the playbook once, recent reflections, window and question (`prompt_for`).
 
 The order is fixed: system, core, retrieved bullets, reflections, additional context, window, current
 question. The system message is stable where the memory is, so that a provider can cache it.
@@ -6,63 +6,80 @@ question. The system message is stable where the memory is, so that a provider c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from logging import DEBUG
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from ace_graph.memory.playbook import RecentInsight
-from ace_graph.memory.retrieval.retrieve import Retrieval, Scored
+from ace_graph.errors import InvalidMessage
 from ace_graph.memory.text import truncate
-from ace_graph.prompts import data_block
+from ace_graph.memory.window import WindowMetrics, select_window, truncate_tool_results, window_metrics
+from ace_graph.prompts import data_block, preview
+from ace_graph.reasoning.recall import Injection
+from ace_graph.reasoning.solution import SolverPrompt
+from ace_graph.runtime import Run, log_text, logger
+from ace_graph.state import ACEState
 
 __all__ = [
     "bounded_context",
-    "build_system",
-    "format_context",
     "last_question",
-    "recent_insights",
-    "split_history",
+    "prompt_for",
 ]
 
-REFLECTION_TOKENS = 300
 ADDITIONAL_CONTEXT_CHARS = 32_000
+_QUERIES_CHARS = 2_000
 
 
-def format_context(retrieval: Retrieval) -> str:
-    """Return the injected bullets as one data block; nothing to inject gives ''.
+def prompt_for(state: ACEState, injection: Injection, run: Run, instructions: str = "") -> SolverPrompt:
+    """Return the prompt of an attempt; `instructions` tell a later one what to do
+    beside the playbook.
 
-    Two parts, numbered lines `1. [id] [+helpful/-harmful] content`; what to avoid is marked.
+    Raises InvalidMessage when there is no question.
     """
-    parts = [
-        f"## {title}\n" + "\n".join(_line(n, scored) for n, scored in enumerate(group, 1))
-        for title, group in (
-            ("About this learner", retrieval.core),
-            ("Relevant Strategies", retrieval.retrieved),
-        )
-        if group
-    ]
-    return data_block("playbook", "\n\n".join(parts), limit=1_000_000) if parts else ""
+    prompts, messages = run.resources.prompts, state["messages"]
+    question = last_question(messages)
+    if question is None:
+        raise InvalidMessage("there is no question: the last user message must have text or an attachment")
+    own_system, before = _split_history(messages, question)
+    system = _build_system(
+        own_system or run.resources.system_prompt or prompts.render("base"),
+        prompts.render("answer"),
+        context=injection.text,
+        insights=injection.insights,
+        additional_context=state["turn"].get("additional_context", ""),
+        persona=run.context.persona,
+        instructions=instructions,
+    )
+    size = state["plan"]["window_size"]
+    window = truncate_tool_results(select_window(before, size, question=question.text))
+    if logger.isEnabledFor(DEBUG) and not instructions:  # measuring reads the whole history
+        _log_window(question.text, size, window_metrics(before, window, run.resources.count_tokens), run)
+    return SolverPrompt(system, tuple(window), question, _done(messages, question))
 
 
-def _line(number: int, scored: Scored) -> str:
-    bullet = scored.bullet
-    return f"{number}. [{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {bullet.advice}"
+def _done(messages: Sequence[BaseMessage], question: HumanMessage) -> tuple[BaseMessage, ...]:
+    """The tool calls of this turn so far, with their results."""
+    at = next(n for n, message in enumerate(messages) if message is question)
+    since = messages[at + 1 :]
+    return tuple(
+        m for m in since if isinstance(m, ToolMessage) or (isinstance(m, AIMessage) and m.tool_calls)
+    )
 
 
-def recent_insights(
-    reflections: Iterable[RecentInsight], topic: str | None, room: int, count_tokens: Callable[[str], int]
-) -> list[str]:
-    """Return the insights of recent turns on the same topic that fit into `room` and 300 tokens."""
-    left, kept = min(room, REFLECTION_TOKENS), list[str]()
-    for reflection in reversed(tuple(reflections)):
-        cost = count_tokens(reflection.insight)
-        if reflection.topic == topic and cost <= left:
-            kept.insert(0, reflection.insight)
-            left -= cost
-    return kept
+def _log_window(question: str, size: int, metrics: WindowMetrics, run: Run) -> None:
+    logger.debug(
+        "[ACE Window] query=%s size=%d messages=%d of %d tokens=%d of %d queries=%s",
+        log_text(run.resources, question),
+        size,
+        metrics.messages_after,
+        metrics.messages_before,
+        metrics.tokens_after,
+        metrics.tokens_before,
+        preview([log_text(run.resources, query) for query in metrics.queries], _QUERIES_CHARS),
+    )
 
 
-def build_system(
+def _build_system(
     base: str,
     answer_form: str,
     *,
@@ -72,7 +89,8 @@ def build_system(
     persona: str | None,
     instructions: str,
 ) -> str:
-    """Return the system message's text: the base once, the playbook once; `told` is for a later attempt."""
+    """Return the system message's text: the base once, the playbook once; `instructions` are those of a later
+    attempt."""
     parts = [base]
     if persona:
         parts.append(
@@ -100,7 +118,7 @@ def last_question(messages: Sequence[BaseMessage]) -> HumanMessage | None:
     return next((m for m in reversed(messages) if isinstance(m, HumanMessage)), None)
 
 
-def split_history(
+def _split_history(
     messages: Sequence[BaseMessage], question: HumanMessage
 ) -> tuple[str | None, list[BaseMessage]]:
     """Return the caller's own system text, if any, and the conversation before the question."""

@@ -6,6 +6,7 @@ The snapshot travels in the state; `PrefetchedContext` carries one whose loading
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,22 +16,24 @@ from ace_graph.context import PrefetchedContext
 from ace_graph.embeddings import semantic_scores
 from ace_graph.errors import InvalidContext, StoreError
 from ace_graph.memory.catalogue.name import wanted_refs
+from ace_graph.memory.playbook import RecentInsight
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm, PlaybookRead
 from ace_graph.off_loop import read_text
+from ace_graph.prompts import data_block
 from ace_graph.reasoning.attached import load_attached
-from ace_graph.reasoning.prompt import format_context, recent_insights
 from ace_graph.runtime import Run, log_text
 from ace_graph.state import ACEState, Memory, Plan, Turn
 from ace_graph.telemetry import shown_learner
 
-__all__ = ["Injection", "ensure_memory", "inject", "load_memory"]
+__all__ = ["Injection", "ensure_memory", "format_context", "inject", "load_memory", "recent_insights"]
 
 
 logger = logging.getLogger("ace_graph")
 
+REFLECTION_TOKENS = 300
 MAX_QUERY_CHARS = 4_000
 """Of a longer question the beginning and the end are the search query."""
 
@@ -179,3 +182,37 @@ async def load_memory(run: Run) -> Memory:
 async def ensure_memory(state: ACEState, run: Run) -> Memory:
     """Return the memory the router loaded; after an interrupt or a fork it is gone, so load it once."""
     return state.get("memory") or await load_memory(run)
+
+
+def format_context(retrieval: Retrieval) -> str:
+    """Return the injected bullets as one data block; nothing to inject gives ''.
+
+    Two parts, numbered lines `1. [id] [+helpful/-harmful] content`; what to avoid is marked.
+    """
+    parts = [
+        f"## {title}\n" + "\n".join(_line(n, scored) for n, scored in enumerate(group, 1))
+        for title, group in (
+            ("About this learner", retrieval.core),
+            ("Relevant Strategies", retrieval.retrieved),
+        )
+        if group
+    ]
+    return data_block("playbook", "\n\n".join(parts), limit=1_000_000) if parts else ""
+
+
+def _line(number: int, scored: Scored) -> str:
+    bullet = scored.bullet
+    return f"{number}. [{bullet.id}] [+{bullet.helpful}/-{bullet.harmful}] {bullet.advice}"
+
+
+def recent_insights(
+    reflections: Iterable[RecentInsight], topic: str | None, room: int, count_tokens: Callable[[str], int]
+) -> list[str]:
+    """Return the insights of recent turns on the same topic that fit into `room` and 300 tokens."""
+    left, kept = min(room, REFLECTION_TOKENS), list[str]()
+    for reflection in reversed(tuple(reflections)):
+        cost = count_tokens(reflection.insight)
+        if reflection.topic == topic and cost <= left:
+            kept.insert(0, reflection.insight)
+            left -= cost
+    return kept

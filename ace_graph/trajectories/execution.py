@@ -32,7 +32,7 @@ from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import Tracing
 from ace_graph.memory.turn import StepKind, TurnStatus
 from ace_graph.portal import portal
-from ace_graph.reasoning.prompt import format_context
+from ace_graph.reasoning.recall import format_context
 from ace_graph.runtime import logger
 from ace_graph.settings import Settings
 from ace_graph.trajectories.recording import Completion, complete_trajectory, log_step, start_trajectory

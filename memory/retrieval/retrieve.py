@@ -15,16 +15,14 @@ from datetime import datetime
 from operator import itemgetter
 
 from ace_graph.memory.bullet import Bullet, MemoryType
-from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.cutoff import Retrievable, apply_cutoff
-from ace_graph.memory.retrieval.relevance import Hit, Query, parse_question, relevant
+from ace_graph.memory.retrieval.eligibility import EligibleBullets, rank_in_core
+from ace_graph.memory.retrieval.relevance import parse_question, relevant
 from ace_graph.memory.retrieval.selection import Candidate, Scored, Selection
-from ace_graph.memory.search.index import Index
 from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.snapshot import Access
-from ace_graph.memory.trust import proven
 
 __all__ = ["Retrieval", "Scored", "estimate_tokens", "retrieve"]
 
@@ -79,7 +77,7 @@ def retrieve(
     more often since their last success than the policy allows, and more than one of a group of rivals. The
     same bullets in another order give the same result.
     """
-    scope = _Scope(playbook, base, access, policy, now, memory_types, proven_only)
+    scope = EligibleBullets(playbook, base, access, policy, now, memory_types, proven_only)
     query = parse_question(question, topic, scope.indexes())
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
@@ -99,100 +97,13 @@ def retrieve(
     )
 
 
-@dataclass(frozen=True)
-class _Scope:
-    """The bullets that may be injected at all."""
-
-    playbook: Playbook
-    base: Playbook | None
-    access: Access
-    policy: Policy
-    now: datetime
-    memory_types: Collection[MemoryType] | None
-    proven_only: bool
-
-    def indexes(self) -> list[tuple[Index, bool]]:
-        base = [(self.base.index, True)] if self.base is not None else []
-        return [(self.playbook.index, False), *base]
-
-    def index(self, *, of_base: bool) -> Index:
-        return self.base.index if of_base and self.base is not None else self.playbook.index
-
-    def bullet(self, key: str, *, of_base: bool) -> Bullet | None:
-        """Return the bullet if a prompt may hold it; the learner's votes count on one of the base."""
-        source = self.base if of_base and self.base is not None else self.playbook
-        bullet = source.get_bullet(key)
-        if bullet is None or (self.memory_types is not None and bullet.memory_type not in self.memory_types):
-            return None
-        votes = self.playbook.base_votes.get(key) if of_base else None
-        if votes is not None:
-            bullet = bullet.model_copy(
-                update={
-                    "helpful": bullet.helpful + votes.helpful,
-                    "harmful": bullet.harmful + votes.harmful,
-                    "neutral": bullet.neutral + votes.neutral,
-                    "setbacks": votes.setbacks,
-                }
-            )
-        withheld = self.proven_only and not proven(bullet)
-        failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
-        return bullet if bullet.injectable(self.now) and not withheld and not failing else None
-
-    def retrievable(self, hits: Iterable[Hit], taken: Collection[str]) -> list[Retrievable]:
-        """Return the hits that a prompt may hold and does not hold yet, without the weak ones."""
-        threshold = self.policy.prune_threshold
-        found: list[Retrievable] = []
-        for hit in hits:
-            bullet = None if hit.key in taken else self.bullet(hit.key, of_base=hit.of_base)
-            if bullet and (not threshold or bullet.core or self.strength(bullet) >= threshold):
-                found.append(Retrievable(hit, bullet))
-        return found
-
-    def terms(self, hit: Hit) -> frozenset[str]:
-        """Return the terms of the bullet's text."""
-        return frozenset(self.index(of_base=hit.of_base).documents[hit.key].content)
-
-    def asked(self, hit: Hit, query: Query) -> frozenset[str]:
-        """Return the terms of the question that the bullet has, in its text or its labels."""
-        postings = self.index(of_base=hit.of_base).postings
-        return frozenset(
-            term for term in query.weights if term != query.topic and hit.key in postings.get(term, ())
-        )
-
-    def strength(self, bullet: Bullet) -> float:
-        return decay_score(bullet, self.access, self.policy.decay)
-
-    def core(self) -> list[Candidate]:
-        """Return the core in the order in which it is chosen: the newest facts first, where room is short."""
-        found: list[Candidate] = []
-        for index, of_base in self.indexes():
-            for key in index.core:
-                bullet = self.bullet(key, of_base=of_base)
-                if bullet is not None and (bullet.pinned or not of_base):
-                    strength = self.strength(bullet)
-                    scored = Scored(bullet, strength, 1.0, strength)
-                    found.append(Candidate(scored, index.documents[key].content, of_base))
-        found.sort(key=lambda candidate: candidate.scored.bullet.id)
-        found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
-        found.sort(key=lambda candidate: _rank_in_core(candidate.scored.bullet))
-        return found
-
-
-def _rank_in_core(bullet: Bullet) -> int:
-    if bullet.pinned:
-        return 0
-    if bullet.slot is not None:
-        return 1
-    return 2 if bullet.section in ("preferences", "misconceptions") else 3
-
-
 def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
     """The order in the prompt: oldest first within a rank, so that a new fact changes only the end."""
     bullet = candidate.scored.bullet
-    return (_rank_in_core(bullet), bullet.created_at, bullet.id)
+    return (rank_in_core(bullet), bullet.created_at, bullet.id)
 
 
-def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: _Scope) -> Iterator[Candidate]:
+def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBullets) -> Iterator[Candidate]:
     """Yield the bullets, best first; of equals the newer, then the smaller id."""
     found: list[tuple[str, tuple[float, datetime], Retrievable, float]] = []
     for item in kept:

@@ -66,7 +66,7 @@ class Selection:
     ) -> None:
         """Start with `room` tokens; `common` are terms that most candidates share, those of the question."""
         self.room = room
-        self._indexity = similarity
+        self._similarity = similarity
         self._count_tokens = count_tokens
         self._settled: dict[str, Candidate] = {}
         self._index = PrefixFilter(common)
@@ -122,7 +122,7 @@ class Selection:
 
     def _relation(self, a: Candidate, b: Candidate) -> Literal["same", "rival"] | None:
         """How two bullets exclude each other, None if not; two of one playbook that say the same don't."""
-        outcome = compare(a.scored.bullet, b.scored.bullet, self._indexity).outcome
+        outcome = compare(a.scored.bullet, b.scored.bullet, self._similarity).outcome
         if outcome == "different" or (outcome == "same" and a.base == b.base):
             return None
         return outcome

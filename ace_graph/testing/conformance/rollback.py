@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ace_graph.errors import HistoryTooShort
 from ace_graph.memory.bullet import content_hash
-from ace_graph.memory.consolidation.undo import undo_of
+from ace_graph.memory.consolidation.undo_operation import undo_of
 from ace_graph.memory.delta.operations import (
     Add,
     Consolidate,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import History, HistoryEntry, touched
-from ace_graph.memory.consolidation.undo import undo_of
+from ace_graph.memory.consolidation.undo_operation import undo_of
 from ace_graph.memory.delta.effect import Effect, apply
 from ace_graph.memory.delta.operations import (
     Add,

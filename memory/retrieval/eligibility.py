@@ -1,0 +1,115 @@
+"""Eligibility: which bullets a prompt may hold at all, whatever the question, and why others may not.
+
+Left out is a bullet that is expired, quarantined, archived, or more harmful than helpful
+(`Bullet.injectable`); that failed more often since its last success than the policy allows; that has not
+earned its place where only proven ones are shown (`memory.trust`); that is of a memory type which was not
+asked for; or that is weak (`Policy.prune_threshold`). Relevance, the cutoff and the budget decide about the
+others (`relevance.py`, `cutoff.py`, `selection.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.decay import decay_score
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.retrieval.cutoff import Retrievable
+from ace_graph.memory.retrieval.relevance import Hit, Query
+from ace_graph.memory.retrieval.selection import Candidate, Scored
+from ace_graph.memory.search.index import Index
+from ace_graph.memory.snapshot import Access
+from ace_graph.memory.trust import proven
+
+__all__ = ["EligibleBullets", "rank_in_core"]
+
+
+@dataclass(frozen=True)
+class EligibleBullets:
+    """The bullets of a playbook and its base that a prompt may hold; `proven_only` as in `retrieve`."""
+
+    playbook: Playbook
+    base: Playbook | None
+    access: Access
+    policy: Policy
+    now: datetime
+    memory_types: Collection[MemoryType] | None
+    proven_only: bool
+
+    def indexes(self) -> list[tuple[Index, bool]]:
+        base = [(self.base.index, True)] if self.base is not None else []
+        return [(self.playbook.index, False), *base]
+
+    def index(self, *, of_base: bool) -> Index:
+        return self.base.index if of_base and self.base is not None else self.playbook.index
+
+    def bullet(self, key: str, *, of_base: bool) -> Bullet | None:
+        """Return the bullet if a prompt may hold it; the learner's votes count on one of the base."""
+        source = self.base if of_base and self.base is not None else self.playbook
+        bullet = source.get_bullet(key)
+        if bullet is None or (self.memory_types is not None and bullet.memory_type not in self.memory_types):
+            return None
+        votes = self.playbook.base_votes.get(key) if of_base else None
+        if votes is not None:
+            bullet = bullet.model_copy(
+                update={
+                    "helpful": bullet.helpful + votes.helpful,
+                    "harmful": bullet.harmful + votes.harmful,
+                    "neutral": bullet.neutral + votes.neutral,
+                    "setbacks": votes.setbacks,
+                }
+            )
+        withheld = self.proven_only and not proven(bullet)
+        failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
+        return bullet if bullet.injectable(self.now) and not withheld and not failing else None
+
+    def retrievable(self, hits: Iterable[Hit], taken: Collection[str]) -> list[Retrievable]:
+        """Return the hits that a prompt may hold and does not hold yet, without the weak ones."""
+        threshold = self.policy.prune_threshold
+        found: list[Retrievable] = []
+        for hit in hits:
+            bullet = None if hit.key in taken else self.bullet(hit.key, of_base=hit.of_base)
+            if bullet and (not threshold or bullet.core or self.strength(bullet) >= threshold):
+                found.append(Retrievable(hit, bullet))
+        return found
+
+    def terms(self, hit: Hit) -> frozenset[str]:
+        """Return the terms of the bullet's text."""
+        return frozenset(self.index(of_base=hit.of_base).documents[hit.key].content)
+
+    def asked(self, hit: Hit, query: Query) -> frozenset[str]:
+        """Return the terms of the question that the bullet has, in its text or its labels."""
+        postings = self.index(of_base=hit.of_base).postings
+        return frozenset(
+            term for term in query.weights if term != query.topic and hit.key in postings.get(term, ())
+        )
+
+    def strength(self, bullet: Bullet) -> float:
+        return decay_score(bullet, self.access, self.policy.decay)
+
+    def core(self) -> list[Candidate]:
+        """Return the core in the order in which it is chosen: the newest facts first, where room is short."""
+        found: list[Candidate] = []
+        for index, of_base in self.indexes():
+            for key in index.core:
+                bullet = self.bullet(key, of_base=of_base)
+                if bullet is not None and (bullet.pinned or not of_base):
+                    strength = self.strength(bullet)
+                    scored = Scored(bullet, strength, 1.0, strength)
+                    found.append(Candidate(scored, index.documents[key].content, of_base))
+        found.sort(key=lambda candidate: candidate.scored.bullet.id)
+        found.sort(key=lambda candidate: candidate.scored.bullet.created_at, reverse=True)
+        found.sort(key=lambda candidate: rank_in_core(candidate.scored.bullet))
+        return found
+
+
+def rank_in_core(bullet: Bullet) -> int:
+    """Return the place of a bullet's kind in the core: pinned ones first."""
+    if bullet.pinned:
+        return 0
+    if bullet.slot is not None:
+        return 1
+    return 2 if bullet.section in ("preferences", "misconceptions") else 3
