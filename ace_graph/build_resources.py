@@ -94,6 +94,11 @@ def build_resources(
         new_id=new_id,
         cache=SnapshotCache() if snapshots is None else snapshots,
     )
+    return _checked(resources)
+
+
+def _checked(resources: Resources) -> Resources:
+    """Return the resources. Raises ConfigurationError where the store can't do what they are to do."""
     check_learning(resources.learning, resources)
     return resources
 

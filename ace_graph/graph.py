@@ -84,17 +84,14 @@ def build_ace_graph(
 ) -> ACEGraph:
     """Return the compiled graph. Build it once; it serves all learners, threads and event loops.
 
-    Every argument is optional; what is left out comes from the settings. `model` is a chat model for all
-    roles, `store` a store or its URL (see open_store). `tools` join the built-in ones. `embeddings` find
-    bullets by meaning, too. `evaluator` judges (question, answer, context): evidence for the critic.
-    `mode_router` chooses the mode instead of the rules. `system_prompt` says who the agent is; files in
-    `prompts_dir` replace built-in prompts. `base_playbook` is given to every learner, read only. `directory`
-    names the teams of a run's learner, instead of the store's table, where the context does not. `learning`
-    is what runs do whose context does not say: "inline", "background" (a worker learns, see build_worker) or
-    "off". With a `checkpointer` threads keep their messages. `count_tokens`, `clock` and `new_id` replace the
-    token estimate, time and ids. `snapshots`, which a worker may share, keeps playbooks between turns.
-
-    Building reads prompt files, the base playbook and ACE_MCP_CONFIG, no more. Raises ConfigurationErrors.
+    What is left out comes from the settings. `model` is a chat model for all roles, `store` a store or its
+    URL (see open_store). `tools` join the built-in ones. `embeddings` find bullets by meaning, too.
+    `evaluator` judges (question, answer, context). `mode_router` chooses the mode instead of the rules.
+    `system_prompt` says who the agent is; files in `prompts_dir` replace prompts. `base_playbook` is every
+    learner's, read only. `directory` names a learner's teams instead of the store's table. `learning` is the
+    default of runs: "inline", "background" (see build_worker) or "off". With a `checkpointer` threads keep
+    their messages. `count_tokens`, `clock` and `new_id` replace token estimate, time and ids. `snapshots`,
+    which a worker may share, keeps playbooks between turns. No I/O but files. Raises ConfigurationErrors.
     """
     resources = build_resources(
         settings=settings,

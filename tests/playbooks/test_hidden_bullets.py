@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
-import pytest
-
 from ace_graph import playbooks
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.importing import import_bullets
 from ace_graph.playbooks.target import target_of
 from ace_graph.testing.conformance.writing import contents, rewriting
 from tests.playbooks.test_sharing import ADA, BOB, FULL, HIDDEN, NAME
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
-    async with made as opened:
-        yield opened
 
 
 async def shared_with_bob(store: NamingStore, *bullets: str | Add) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import unicodedata
-from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
 from typing import TypedDict
@@ -40,13 +39,6 @@ class _Fields(TypedDict, total=False):
     scope: str
     visibility: str
     description: str
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
-    async with made as opened:
-        yield opened
 
 
 def at(days: float, reason: str = "") -> Change:

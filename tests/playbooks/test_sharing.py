@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from datetime import timedelta
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -19,23 +17,14 @@ from ace_graph.errors import (
     PlaybookNotFound,
 )
 from ace_graph.memory.delta.operations import Add, Pin, Remove, Update
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.playbooks import Caller
 from ace_graph.playbooks.target import target_of
-from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, write
+from ace_graph.testing.conformance.writing import adding, contents, record, rewriting, write
 
 ADA, BOB, EVE = "ada", "bob", "eve"
 NAME = "api_client"
 FULL = f"{ADA}/{NAME}"
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[NamingStore]:
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "ace.db")
-    async with made as opened:
-        yield opened
 
 
 async def shared(store: NamingStore, *bullets: str | Add, relation: str = "viewer") -> str:
@@ -375,34 +364,3 @@ async def test_sharing_is_audited_without_content(
         f'revoke learner="ada" playbook="{playbook_id}" subject="user:bob" found="true"',
         'team_add learner="" team="ops" members="eve"',
     ]
-
-
-async def test_who_leaves_is_a_stranger_until_a_new_grant(store: NamingStore) -> None:
-    await shared(store, "Use /v1")
-    await playbooks.grant(store, NAME, "team:ops", "editor", owner=ADA, now=NOON)
-    await playbooks.add_to_team(store, "ops", [BOB])
-    await playbooks.leave(store, FULL, owner=BOB, now=NOON + timedelta(days=1))
-    assert (await refused(playbooks.get_playbook(store, FULL, BOB)))[0] is PlaybookNotFound
-    assert await playbooks.shared_with(store, BOB) == ()
-    assert not await playbooks.revoke(store, NAME, "user:bob", owner=ADA)
-    assert (await refused(playbooks.leave(store, FULL, owner=BOB)))[0] is PlaybookNotFound
-    assert (await refused(playbooks.leave(store, NAME, owner=ADA)))[0] is InvalidGrant
-    listed = {str(each.subject): each.relation for each in await playbooks.grants(store, NAME, owner=ADA)}
-    assert listed == {"team:ops": "editor", "user:bob": "declined"}
-    await playbooks.grant(store, NAME, "team:ops", "viewer", owner=ADA, now=NOON + timedelta(days=2))
-    (again,) = await playbooks.shared_with(store, BOB)
-    assert again.right.name == "READ"
-    await playbooks.grant(store, NAME, "user:bob", "editor", owner=ADA)
-    assert [each.right.name for each in await playbooks.shared_with(store, BOB)] == ["WRITE"]
-
-
-async def test_what_was_declined_leaves_no_gap_in_a_page(store: NamingStore) -> None:
-    ids = sorted([await playbooks.create(store, f"p{number}", owner=ADA) for number in range(4)])
-    for number in range(4):
-        await playbooks.grant(store, f"p{number}", "user:bob", owner=ADA)
-    for declined in ids[:2]:
-        entry = await store.playbooks.entry(declined)
-        assert entry is not None
-        await playbooks.leave(store, f"ada/{entry.name}", owner=BOB)
-    page = await playbooks.shared_with(store, BOB, limit=2)
-    assert [each.entry.playbook_id for each in page] == ids[2:]
