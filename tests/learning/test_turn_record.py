@@ -1,10 +1,17 @@
-"""How a record speaks of attachments: their kind and their size, never their bytes."""
+"""How a record speaks of attachments, by their kind and size and never with their bytes, and of the model."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
+from ace_graph import ACEContext, build_ace_graph
 from ace_graph.learning.turn_record import describe_attachments
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.settings import Settings
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import ask
 
 LONG = "QUJD" * 1_000
 
@@ -40,3 +47,20 @@ def test_parts_other_than_text_are_described_in_order() -> None:
     assert describe_attachments(parts) == "[file] [audio]"
     assert describe_attachments("only text") == ""
     assert describe_attachments(None) == ""
+
+
+class NamedModel(ScriptedModel):
+    """A model with the attribute that most providers have; Gemini's is called `model`."""
+
+    model_name: ClassVar[str] = "small-1"
+
+    def __init__(self) -> None:
+        super().__init__(solver=["<final>5/6</final>"])
+
+
+async def test_a_record_has_the_name_of_the_model() -> None:
+    store = InMemoryStore()
+    graph = build_ace_graph(model=NamedModel(), store=store, settings=Settings(), learning="background")
+    await graph.ainvoke(ask(), context=ACEContext(learner_id="alice"))
+    (record,) = await store.turns("alice", 1)
+    assert record.model == "small-1"
