@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from ace_graph.errors import CommitTooOld
 from ace_graph.memory.delta.operations import Add, Delta, Reset
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retention import Retention
+from ace_graph.memory.retention import Place, Retention
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
@@ -166,3 +167,32 @@ async def test_a_pass_drops_old_versions_of_playbooks(owner: str | None) -> None
     assert (await clean_learners(store, Retention(), NOON, learner_id=owner)).versions == 0
     kept = {each.n for each in await store.playbooks.versions(made[0]) if each.readable}
     assert kept == {1, *range(5, 10)}
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_a_batch_of_one_cleans_one_turn(kind: str, tmp_path: Path) -> None:
+    async with InMemoryStore() if kind == "memory" else SQLiteStore(tmp_path / "ace.db") as store:
+        await _old_turns(store, "ada", 3)
+        cutoffs = Retention(record_days=30).cutoffs(NOON)
+        for left in (2, 1):
+            await store.clean("ada", cutoffs, Place("turns"), most=1)
+            assert len(await store.turns("ada")) == left
+
+
+async def test_a_batch_is_cleaned_though_its_caller_goes_away(tmp_path: Path) -> None:
+    async with SQLiteStore(tmp_path / "ace.db") as store:
+        await _old_turns(store, "ada", 3)
+        cutoffs = Retention(record_days=30).cutoffs(NOON)
+        with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            first = asyncio.create_task(store.begin_cleaning(NOON, 1))  # waits for the lock, on the thread
+            cleaning = asyncio.create_task(store.clean("ada", cutoffs, Place("turns")))
+            assert len(await store.turns("ada")) == 3
+            cleaning.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await cleaning
+            assert len(await store.turns("ada")) == 3
+            other.execute("ROLLBACK")
+        assert await first
+        assert not await store.begin_cleaning(NOON, 1)
+        assert await store.turns("ada") == ()

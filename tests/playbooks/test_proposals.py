@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from ace_graph.errors import (
 )
 from ace_graph.memory.delta.operations import Add, Update
 from ace_graph.memory.sharing.grant import Subject
+from ace_graph.memory.stores.export import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
@@ -344,3 +346,16 @@ async def test_a_lost_right_is_noticed_when_somebody_accepts(store: NamingStore)
     found = await playbooks.proposals(store, NAME, owner=ADA, state="refused")
     (closed,) = [each for each in found if each.proposal_id == made.proposal_id]
     assert (why, closed.reason) == (ChangeRefused, "who proposed this may not propose any more")
+
+
+async def test_an_export_names_the_proposals_that_a_learner_made(store: NamingStore) -> None:
+    made = await proposed(store)
+    pieces = memory_pieces(await store.export(BOB))
+    exported = json.loads("".join((*pieces, *CONVERSATIONS_AND_END)))
+    assert exported["sharing"]["proposals"] == [json.loads(made.model_dump_json())]
+
+
+async def test_a_list_of_no_proposals_is_empty(store: NamingStore) -> None:
+    made = await proposed(store)
+    listed = [await store.playbooks.proposals(made.playbook_id, limit=limit) for limit in (-1, 0, 1)]
+    assert listed == [(), (), (made,)]

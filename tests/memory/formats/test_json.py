@@ -7,7 +7,9 @@ import json
 import pytest
 
 from ace_graph.errors import FormatError, NewerFormat
-from ace_graph.memory.formats.registry import FORMATS, read_bullets, read_playbook
+from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.formats.registry import FORMATS, format_named, read_bullets, read_playbook
+from ace_graph.memory.playbook import Playbook
 
 
 def test_the_output_of_show_and_a_bare_list_are_read_too() -> None:
@@ -123,3 +125,11 @@ def test_a_newer_file_asks_for_an_upgrade() -> None:
 def test_an_unknown_format_names_those_there_are() -> None:
     with pytest.raises(FormatError, match=", ".join(each.name for each in FORMATS)):
         read_bullets("- x", "yaml")
+
+
+@pytest.mark.parametrize("name", ["json", "kayba", "kayba-v1"])
+def test_a_playbook_is_written_for_people_to_read_too(name: str) -> None:
+    playbook = Playbook.of([Bullet(id="a-00001", section="s", content="Brüche kürzen")])
+    text = format_named(name).write(playbook)
+    assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=2) + "\n"
+    assert "Brüche" in text

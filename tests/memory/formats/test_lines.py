@@ -6,6 +6,7 @@ import pytest
 
 from ace_graph.errors import FormatError
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.formats.ace_agent import AceFormat
 from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.memory.playbook import Playbook
 
@@ -120,3 +121,9 @@ def test_a_text_without_a_bullet_is_an_error(text: str) -> None:
 def test_an_id_without_a_number_gets_one_where_counters_are_missing() -> None:
     playbook = Playbook.of([Bullet(id="3f2a 9c", section="s", content="Draw it")])
     assert format_named("ace-plain").write(playbook) == "## s\n[3f2a_9c-0] Draw it\n"
+
+
+def test_a_new_format_counts_unless_it_is_told_not_to() -> None:
+    playbook = Playbook.of([Bullet(id="sai-00001", section="s", content="Draw it", helpful=5)])
+    assert AceFormat().write(playbook) == "## s\n[sai-00001] helpful=5 harmful=0 :: Draw it\n"
+    assert AceFormat(counters=False).write(playbook) == "## s\n[sai-00001] Draw it\n"

@@ -121,6 +121,11 @@ def test_it_is_written_as_lmb_ace_starts_a_bullet() -> None:
     )
     assert (item["memory_type"], item["tags"]) == ("procedural", ["procedural"])
     assert item["created_at"] == "1970-01-01T00:00:00"
+    assert item.keys() - {"ace_graph"} == json.loads(_payload())["bullets"][0].keys() - {"embedding"} | {
+        f"{kind}_{what}"
+        for kind in ("semantic", "episodic", "procedural")
+        for what in ("last_access", "access_index")
+    }
 
 
 @pytest.mark.parametrize("broken", ["[]", '{"bullets": {}}', "7", '{"bullets": "x"}'])

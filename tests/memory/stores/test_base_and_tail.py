@@ -226,3 +226,8 @@ def test_a_life_folds_more_than_once() -> None:
         present = _write(held, present, _adding(f"Fact {n} is about {n * 7}", n))
     assert held.folds >= 2
     assert held.stamps != NO_STAMPS
+
+
+def test_a_base_that_is_no_text_any_more_is_damaged() -> None:
+    with pytest.raises(IncompleteState, match="version 3 is damaged"):
+        StoredBase(3, "etag", 0, '{"bullets": "\ud800"}').checked()

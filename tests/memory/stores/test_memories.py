@@ -49,7 +49,13 @@ async def test_one_of_each_kind_is_stored_and_listed_alone(store: PendingStore) 
     listed = {kind: [each.id for each in await memories(store, "ada", kind)] for kind in KINDS}
     assert listed == {kind: [ids[kind]] for kind in KINDS}
     (found,) = await memories(store, "ada", "reflection")
-    assert (found.kind, found.content) == ("reflection", "Pages are numbered from 1")
+    assert (found.kind, found.content, found.at) == ("reflection", "Pages are numbered from 1", NOON)
+
+
+async def test_a_memory_says_when_it_was_stored(store: PendingStore) -> None:
+    await remember(store, "ada", TEXTS["fact"], importance=0.7, clock=lambda: NOON)
+    (found,) = await memories(store, "ada", "fact")
+    assert (found.at, found.importance) == (NOON, 0.7)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,18 @@ async def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
     assert modes == {"ace.db": 0o600, "ace.db-shm": 0o600, "ace.db-wal": 0o600}
 
 
+async def test_only_the_owner_can_read_it_where_there_are_no_hard_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: object) -> None:
+        raise PermissionError("this file system has no hard links")
+
+    monkeypatch.setattr(os, "link", link)
+    await _learn(tmp_path / "ace.db", "Draw a bar")
+    assert stat.S_IMODE((tmp_path / "ace.db").stat().st_mode) == 0o600
+    assert [file.name for file in tmp_path.iterdir()] == ["ace.db"]
+
+
 async def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "ace.db"
     path.touch()
@@ -191,6 +203,15 @@ async def test_an_old_database_is_migrated(tmp_path: Path, applied: int) -> None
             connection.execute("INSERT INTO ace_migrations VALUES (?, '2026-01-01')", (name,))
     await _learn(path, "Draw a bar")
     assert await _known(path) == ["Draw a bar"]
+
+
+async def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "host.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE ace_deltas (x)")
+    await _refused_by(path, StoreUnavailable, says="table ace_deltas already exists")
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("ace_deltas",)]
 
 
 async def test_migrating_twice_changes_nothing(tmp_path: Path) -> None:
