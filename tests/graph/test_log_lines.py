@@ -140,3 +140,25 @@ async def test_no_line_is_longer_than_its_bound(
     await build(model, settings=log_content_by_default()).ainvoke(ask(long), context=ALICE)
     assert max(len(r.getMessage()) for r in lines.records) < 400
     assert "… [len=25000]" in lines.text
+
+
+async def test_a_removed_bullet_has_its_line(
+    build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
+) -> None:
+    await store.seed("alice", Add(content="Learner says: Call me Sam", section="profile", slot="name"))
+    quiet = ACEContext(learner_id="alice", reflect_when="never")
+    await build(ScriptedModel(["<final>fine</final>"])).ainvoke(ask("Forget my name."), context=quiet)
+    assert "[ACE Memory][Delta Remove] id=pro-00001" in lines.messages
+
+
+async def test_a_superseded_bullet_counts_as_one_that_went(
+    build: Build, store: CountingStore, lines: pytest.LogCaptureFixture
+) -> None:
+    await store.seed("alice", Add(content="Adding fractions: add the tops and the bottoms", section="math"))
+    model = ScriptedModel(
+        solver=["<final>2/5</final><used>mat-00001</used>"],
+        reflector=[lessons("To add fractions, find the common denominator before adding the tops")],
+    )
+    out = await build(model).ainvoke(ask("adding fractions: 1/2 + 1/3?"), context=ALICE)
+    assert [pair["gone"] for pair in out["learning"]["superseded"]] == ["mat-00001"]
+    assert "bullets 1 -> 1 (1 came, 1 went, " in lines.text

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from typing import Any
 
 import pytest
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
 
 from ace_graph import ACEContext
+from ace_graph.build_resources import build_resources
 from ace_graph.graph import ACEGraph
+from ace_graph.learning.llm_curator import MOST_PROPOSALS, Curation, curate_with_model, decide
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Add, Update
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.runtime import Run
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
@@ -233,3 +244,45 @@ async def test_it_may_not_touch_the_profile_or_ids_it_was_not_shown(
 async def test_without_lessons_the_curator_is_not_called(graph_of: Build) -> None:
     with ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons()]) as model:
         await graph_of(model).ainvoke(ask(), context=ALICE)
+
+
+def test_the_proposals_of_one_turn_name_five_bullets_together() -> None:
+    shown = [Bullet(id=f"gen-{n}", section="general", content=f"Lesson {n}") for n in range(7)]
+    tags = [{"type": "TAG", "bullet_id": bullet.id, "tag": "helpful"} for bullet in shown]
+    decided = decide([], Curation.model_validate({"operations": tags}).operations, shown)
+    assert [tag.id for tag in decided.tags] == [bullet.id for bullet in shown[:MOST_PROPOSALS]]
+    assert len(decided.problems) == 1
+    merges = [{"type": "MERGE", "bullet_ids": ["gen-0", "gen-1", "gen-2"]}] * 2
+    decided = decide([], Curation.model_validate({"operations": merges}).operations, shown)
+    assert len(decided.proposals) == 1, "two of five are left, and the second merge names three"
+
+
+class _SilentModel(ScriptedModel):
+    """A model that never replies, and says when its caller stops waiting."""
+
+    async def ainvoke(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,  # LangChain's signature
+    ) -> AIMessage:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise RuntimeError("nobody waits any more") from None
+        raise AssertionError
+
+
+async def test_a_silent_curator_is_given_up_and_the_rules_curate() -> None:
+    settings = Settings().model_copy(update={"llm_timeout": 0.001})
+    resources = build_resources(settings=settings, store="memory://", model=_SilentModel())
+    run = Run(resources, ALICE, "alice", Runtime(context=ALICE))
+    add = Add(content=RULE)
+    async with asyncio.timeout(5) as ours:  # without a limit of its own the call would never end
+        curated = await curate_with_model([add], "What is 1/2 + 1/3?", None, Snapshot(), run)
+    assert not ours.expired()
+    assert curated.decided.lessons == (add,)
+    assert curated.error is not None
+    assert "nobody waits any more" in curated.error

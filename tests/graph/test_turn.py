@@ -7,7 +7,7 @@ import logging
 import pytest
 from pydantic import ValidationError
 
-from ace_graph import ACEContext
+from ace_graph import ACEContext, Evidence
 from ace_graph.errors import (
     InvalidMessage,
     InvalidMode,
@@ -183,6 +183,19 @@ async def test_one_load_and_one_commit_a_turn(build: Build, store: CountingStore
     record = store.calls.records[-1]
     assert record is not None
     assert (record.task, record.answer, record.status) == ("hello", "x", "success")
+
+
+async def test_the_record_of_a_partly_right_answer_says_so(build: Build, store: CountingStore) -> None:
+    def judge(_question: str, _answer: str, _context: ACEContext) -> Evidence:
+        return Evidence(source="evaluator", verdict="partial", text="half of it")
+
+    answer = "x" * 2_500
+    model = ScriptedModel([f"<final>{answer}</final>"])
+    await build(model, evaluator=judge).ainvoke(ask("hello"), context=ALICE)
+    record = store.calls.records[-1]
+    assert record is not None
+    assert (record.status, record.verdict) == ("partial", "partial")
+    assert record.answer == f"{answer[:2_000]}… [len=2500]", "a long answer is cut and says how long it was"
 
 
 async def test_without_a_learner_there_is_no_memory_and_a_log_line_says_so(

@@ -95,6 +95,8 @@ def test_what_an_earlier_check_passed_stands() -> None:
     assert _check("Who?", "He.", "no, it should be friendlier", PASSED) is None
     failed: Mapping[EvidenceSource, Vote] = {"ground_truth": Vote("failure", ()), **PASSED}
     assert _check("Who?", "He.", "that's wrong", failed) is None, "the strongest check failed"
+    undecided: Mapping[EvidenceSource, Vote] = {"ground_truth": Vote("unknown", ()), **PASSED}
+    assert _check("Who?", "He.", "that's wrong", undecided) == check, "a check without a verdict is none"
 
 
 def test_approval_is_no_objection() -> None:

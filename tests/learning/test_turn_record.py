@@ -1,14 +1,21 @@
-"""How a record speaks of attachments, by their kind and size and never with their bytes, and of the model."""
+"""How a record speaks of attachments, without their bytes, of the model, and how a reflection is named."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import ClassVar
 
 import pytest
+from langgraph.runtime import Runtime
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.learning.turn_record import describe_attachments
+from ace_graph.build_resources import build_resources
+from ace_graph.learning.reflection import Reflection
+from ace_graph.learning.reflector import FinishedTurn, ReflectionResult
+from ace_graph.learning.tasks import LearningTask
+from ace_graph.learning.turn_record import describe_attachments, stored_reflection
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.runtime import Run
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import ask
@@ -64,3 +71,18 @@ async def test_a_record_has_the_name_of_the_model() -> None:
     await graph.ainvoke(ask(), context=ACEContext(learner_id="alice"))
     (record,) = await store.turns("alice", 1)
     assert record.model == "small-1"
+
+
+def test_a_reflection_is_named_by_its_turn_and_attempt() -> None:
+    context = ACEContext()
+    hour = datetime(2026, 1, 1, tzinfo=UTC)
+    resources = build_resources(store="memory://", model=ScriptedModel(), clock=lambda: hour)
+    run = Run(resources, context, "alice", Runtime(context=context))
+    result = ReflectionResult(Reflection(lessons=[]), "", (), ())
+
+    def name(turn: str, attempt: str) -> str:
+        subject = FinishedTurn(turn, "1/2 + 1/3?", "5/6", (), (), None)
+        return stored_reflection(LearningTask(subject=subject), result, None, run, attempt).reflection_id
+
+    assert name("t1", "a") == name("t1", "a"), "a repeated try is the same reflection"
+    assert len({name("t1", "a"), name("t1", "b"), name("t2", "a")}) == 3

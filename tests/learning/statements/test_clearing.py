@@ -134,3 +134,15 @@ def test_the_question_names_what_stays_and_that_the_rest_was_not_read() -> None:
     assert joined is not None
     assert "nothing of the rest" in joined.answer
     assert "nothing of the rest" not in asked.answer
+
+
+def test_it_tells_how_many_things_are_remembered() -> None:
+    snapshot, before = _asked()
+    assert "I forget the 1 thing that I remember about you" in before.answer
+    done = clearing_of("yes", before, snapshot)
+    assert done is not None
+    assert "forgotten the 1 thing that" in done.answer
+    more, _ = snapshot.playbook.add_bullet("math", "Draw fractions as bars")
+    asked = clearing_of("Delete my data.", None, Snapshot(more))
+    assert asked is not None
+    assert "I forget all 2 things that I remember about you" in asked.answer
