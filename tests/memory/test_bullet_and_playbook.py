@@ -231,3 +231,12 @@ def test_what_is_to_be_avoided_is_marked_wherever_a_model_reads_it() -> None:
     line = "- [mat-00001] AVOID: Adding the bottoms (helpful=0, harmful=0)"
     assert line in playbook.as_prompt()
     assert line in playbook.as_context()
+
+
+def test_a_number_in_other_digits_is_no_counter() -> None:
+    assert Playbook.of([Bullet(id="gen-\u0664\u0662", section="general", content="x")]).next_id == 1
+
+
+def test_a_filter_finds_words_in_letters_of_another_width() -> None:
+    wide = Bullet(id="gen-00001", section="general", content="Check the \uff35\uff32\uff2c")
+    assert BulletFilter(words="url").passes(wide)

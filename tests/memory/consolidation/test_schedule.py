@@ -89,3 +89,7 @@ async def test_a_run_that_a_caller_stores_takes_the_place_of_the_due_one() -> No
     work = ConsolidationWork().as_pending("run")
     assert (await store.commit("bob", adding(*texts), Snapshot(), None, work)).scheduled is None
     assert [item.pending_id for item in await store.list_pending("bob")] == ["run"]
+
+
+def test_a_consolidation_waits_until_learning_is_done() -> None:
+    assert ConsolidationWork().as_pending("run").priority < OTHER_WORK.priority

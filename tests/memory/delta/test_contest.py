@@ -170,3 +170,11 @@ def test_advice_that_the_same_reflection_gives_again_is_upheld() -> None:
     ).report
     assert report.reinforced == (old,)
     assert report.superseded == ()
+
+
+def test_a_third_of_the_claim_is_no_repeat() -> None:
+    failed = bullet("Invoice totals: Harvard style, blue borders")
+    lesson = bullet("Invoice totals need red ink", "str-00002")
+    texts = ("Invoice totals: Harvard", "Invoice totals: Harvard style")
+    others = [bullet(text, f"oth-{n:05d}") for n, text in enumerate(texts)]
+    assert [other.content for other in repeats(failed, lesson, others, 0.9)] == [texts[1]]

@@ -222,3 +222,17 @@ def test_the_learners_own_statements_take_neither_credit_nor_blame() -> None:
     report = life.does(_judge("failure", name.id, "gen-00002", turn="t2")).report
     assert (report.tagged, report.rejected) == (("gen-00002",), ())
     assert life[name.id] == name
+
+
+def test_the_same_vote_again_after_a_merge_moves_nothing() -> None:
+    life = Life(bullet(1, helpful=5), bullet(2))
+    life.does(_judge("success", "gen-00001", "gen-00002"))
+    life.does(Merge(bullet_ids=("gen-00001", "gen-00002"), force=True))
+    assert life.does(_judge("success", "gen-00001")).changes == ()
+    assert life["gen-00001"].helpful == 7
+
+
+def test_a_reset_reports_the_bullets_that_it_puts_in_quarantine() -> None:
+    life = Life(bullet(1), bullet(2, status="quarantined"))
+    held_back = tuple(bullet(number, status="quarantined") for number in (1, 2))
+    assert life.does(Reset(bullets=held_back)).report.quarantined == ("gen-00001",)

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from ace_graph.memory import Access, DecayRates, Playbook, Policy
+from ace_graph.memory.retrieval.relevance import parse_question, relevant
 from ace_graph.memory.retrieval.retrieve import Retrieval
 from tests.memory.retrieval.queries import ADD, LCD, NOW, ask, bullet, core, ids
 from tests.memory.retrieval.questions import LESSONS, NEEDED, UNRELATED
@@ -235,3 +236,17 @@ def test_a_bullet_without_a_vector_gains_nothing_from_cosines() -> None:
     assert [(each.bullet.id, each.score) for each in unknown] == [
         (each.bullet.id, each.score) for each in known
     ]
+
+
+def test_a_pinned_bullet_comes_before_an_older_fact_about_the_learner() -> None:
+    fact = bullet("fact", "The learner is called Ada", slot="name")
+    rule = bullet("rule", "Answer in short sentences", pinned=True, created_at=NOW)
+    assert core(ask([fact, rule])) == ["rule", "fact"]
+
+
+def test_of_many_relevant_bullets_the_shortlist_holds_the_best() -> None:
+    index = Playbook.of(
+        bullet(f"b{n}", "Adding fractions" + " needs a common denominator" * (n % 2)) for n in range(6)
+    ).index
+    query = parse_question("Does adding fractions need a common denominator?", None, [(index, False)])
+    assert sorted(hit.key for hit in relevant(query, [(index, False)], {}, 3)) == ["b1", "b3", "b5"]

@@ -6,7 +6,9 @@ import pytest
 
 from ace_graph.memory import Bullet
 from ace_graph.memory.classify import infer_memory_type
+from ace_graph.memory.similarity.antonyms import are_mutually_exclusive
 from ace_graph.memory.similarity.compare import ClaimComparison, compare
+from ace_graph.memory.similarity.lexicon import unit_of
 from ace_graph.memory.similarity.typos import correct_typos, is_typo
 
 
@@ -250,3 +252,13 @@ def test_texts_that_only_look_alike_stay_apart(a: str, b: str) -> None:
 def test_an_introductory_phrase_keeps_the_memory_type(lead: str) -> None:
     assert infer_memory_type(f"{lead}check the units of the result") == "procedural"
     assert infer_memory_type("Also, the sky is blue") == "semantic"
+
+
+@pytest.mark.parametrize(("a", "b"), [("undo", "do"), ("mis", "no")])
+def test_a_prefix_excludes_only_where_a_longer_word_follows_it(a: str, b: str) -> None:
+    assert not are_mutually_exclusive(a, b)
+    assert are_mutually_exclusive("valid", "invalid")
+
+
+def test_a_unit_may_have_the_plural_in_es() -> None:
+    assert unit_of("hertzes") == unit_of("hertz") == "hz"
