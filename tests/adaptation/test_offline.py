@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ace_graph import ACEContext, build_ace_graph
-from ace_graph.adaptation import OfflineAdapter
+from ace_graph.adaptation import AdaptationOptions, OfflineAdapter
 from ace_graph.errors import UsageError
 from ace_graph.models.local import ModelCall
 from ace_graph.settings import Settings
@@ -104,3 +104,18 @@ async def test_lessons_of_all_kinds_are_in_the_playbook() -> None:
 def test_less_than_one_epoch_is_refused() -> None:
     with pytest.raises(UsageError, match="epochs"):
         OfflineAdapter(exact, epochs=0)
+
+
+async def test_a_result_says_what_was_asked_and_what_was_measured_with() -> None:
+    data = samples(9)
+    adapted = await OfflineAdapter(exact, options(Apprentice()), epochs=2).run(data[:6], validation=data[6:])
+    assert (adapted.kind, adapted.asked["epochs"]) == ("offline", 2)
+    validated = {step.bullets for step in adapted.steps() if step.phase == "validation"}
+    assert validated == {len(KINDS)}, "each answer says how many bullets the playbook had"
+
+
+async def test_training_takes_the_model_that_the_settings_name() -> None:
+    given = AdaptationOptions(settings=Settings(model="offline"))
+    adapted = await OfflineAdapter(exact, given).run(samples(1))
+    trained = [step.failed for step in adapted.steps() if step.phase == "train"]
+    assert trained == [False]

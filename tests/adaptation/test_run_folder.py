@@ -13,7 +13,7 @@ from ace_graph.adaptation.options import AdaptationOptions
 from ace_graph.adaptation.run_folder import describe, digest_of, open_journal
 from ace_graph.adaptation.samples import Outcome, Sample, judge
 from ace_graph.context import ACEContext
-from ace_graph.errors import EnvironmentFailed, UsageError
+from ace_graph.errors import EnvironmentFailed, RunFolderError, UsageError
 from ace_graph.testing import ScriptedModel
 
 SAMPLES = [Sample("s1", "1 + 1?", "2"), Sample("s2", "Name two colours", "red, blue", units=2)]
@@ -100,3 +100,15 @@ async def test_an_environment_counts_from_none_to_all_units(right: int, units: i
             await judge(environment, SAMPLES[1], "x")
     else:
         assert await judge(environment, SAMPLES[1], "x") == Outcome(right, "so")
+
+
+def test_a_run_json_that_is_damaged_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{", encoding="utf-8")
+    with pytest.raises(RunFolderError, match=r"run\.json can't be read .*: begin again in another folder"):
+        open_journal(tmp_path, _described(), resume=True)
+
+
+def test_another_value_is_quoted_as_it_was_written(tmp_path: Path) -> None:
+    open_journal(tmp_path, _described(note="schön"), resume=False).close()
+    with pytest.raises(UsageError, match='another note \\("schön", now "日本"\\)'):
+        open_journal(tmp_path, _described(note="日本"), resume=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 
 import pytest
 
@@ -11,6 +12,7 @@ from ace_graph.errors import ConfigurationError
 from ace_graph.graph import build_ace_graph
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.stores.base import PendingStore
+from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
@@ -138,3 +140,17 @@ async def test_a_wrapper_that_hands_calls_on_is_a_store_with_pending_work() -> N
         learning="background",
     )
     assert (await graph.ainvoke(ask(), context=ALICE))["learning"]["pending"]
+
+
+async def test_a_worker_logs_and_shares_what_it_has_learned(
+    build: Build, store: PendingStore, hire: Hire, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, shared = ScriptedModel(solver=[ANSWER], reflector=[LESSONS]), SnapshotCache()
+    out = await build(model).ainvoke(ask(), context=ALICE)
+    with caplog.at_level(logging.INFO, "ace_graph"):
+        await hire(model, snapshots=shared).drain()
+    turn = out["learning"]["turn_id"]
+    assert [text for text in caplog.messages if f"turn {turn} of learner=" in text]
+    known = shared.get("alice")
+    assert known is not None
+    assert known.version == (await store.load("alice")).version

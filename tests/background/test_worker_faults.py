@@ -9,7 +9,7 @@ from typing import cast
 from langchain_core.messages import BaseMessage
 
 from ace_graph import ACEContext, PendingOutcome, learn_pending
-from ace_graph.background.lease import RetryPolicy
+from ace_graph.background.lease import Lease, RetryPolicy
 from ace_graph.background.process_item import ItemOutcome, process_item
 from ace_graph.background.worker import learning_resources
 from ace_graph.errors import StoreUnavailable
@@ -289,3 +289,66 @@ async def test_a_worker_waits_longer_with_every_failure_of_the_store(hire: Hire,
     worker.store = cast(PendingStore, _Down(store))
     await worker.run()
     assert waits == [2, 4, 8, 16, 30, 30, 30, 30]
+
+
+async def test_an_unexpected_error_is_noted_and_the_work_tried_again(
+    build: Build, store: PendingStore, hire: Hire
+) -> None:
+    await build(ScriptedModel(solver=[ANSWER])).ainvoke(ask(), context=ALICE)
+    worker = hire(ScriptedModel(reflector=[LESSONS]), sleep=_standing_still)
+
+    async def broken(learner_id: str, known: object = None) -> Snapshot:
+        raise RuntimeError("broken")
+
+    worker.store.load = broken  # type: ignore[method-assign]  # no store raises this on purpose
+    done = await worker.learn_one()
+    del worker.store.load  # type: ignore[attr-defined]
+    assert done is not None
+    assert (done.status, done.error) == ("failed", "RuntimeError: broken")
+    (left,) = await store.list_pending("alice")
+    assert (left.error, left.free_at) == ("RuntimeError: broken", done.retry_at)
+
+
+async def test_the_unit_of_work_says_that_the_item_is_dead(
+    build: Build, store: PendingStore, time: Time
+) -> None:
+    model = ScriptedModel(solver=[ANSWER], reflector=[ValueError("no such model")])
+    out = await build(model).ainvoke(ask(), context=ALICE)
+    ended = await learn_pending(
+        "alice",
+        out["learning"]["pending"] or "",
+        model=model,
+        store=store,
+        settings=Settings(),
+        clock=time.clock,
+        terms=RetryPolicy(max_attempts=1),
+    )
+    assert (ended.status, ended.retry_after) == ("dead", None)
+    assert "no such model" in (ended.error or "")
+
+
+class _DownOnce:
+    """A store that can't be reached when the first renewal is asked for."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def renew(self, *_: object) -> bool:
+        self.asked += 1
+        if self.asked == 1:
+            raise StoreUnavailable("down")
+        return True
+
+
+async def test_a_lease_is_renewed_after_the_store_was_down(
+    build: Build, store: PendingStore, time: Time
+) -> None:
+    await build(ScriptedModel(solver=[ANSWER])).ainvoke(ask(), context=ALICE)
+    item = await store.claim("worker", time.now, 30)
+    assert item is not None
+    down = _DownOnce()
+    lease = Lease(cast("PendingStore", down), item, seconds=30, clock=time.clock, sleep=time.sleep)
+    async with lease:
+        for _ in range(10):
+            await asyncio.sleep(0)
+    assert down.asked > 1

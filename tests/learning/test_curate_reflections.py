@@ -232,3 +232,14 @@ async def test_a_model_removes_nothing_without_evidence(store: NamingStore) -> N
         resources = _resources(store, model)
         done = await curate(store, "bot", await add_runs(store, "bot", [FIRST]), resources=resources)
     assert (len(done.added), done.removed) == (1, ())
+
+
+async def test_progress_is_told_after_each_call_of_the_model(store: NamingStore) -> None:
+    said = [f"Endpoint {name} needs a key" for name in "abcdefghijk"]
+    reflections = await add_runs(store, "bot", said)
+    model, told = ScriptedModel(curator=[RuntimeError("down")] * 2), list[tuple[int, int]]()
+    resources = _resources(store, model)
+    await curate(
+        store, "bot", reflections, resources=resources, progress=lambda done, of: told.append((done, of))
+    )
+    assert told == [(10, 11), (11, 11)]

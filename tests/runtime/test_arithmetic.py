@@ -136,3 +136,10 @@ def test_both_sides_are_computed_in_the_notation_that_is_given() -> None:
         with pytest.raises(NoValue):
             compute(tree, LEARNER)
         assert abs(compute(tree, PROGRAM)) > 10**199
+
+
+@pytest.mark.parametrize(("written", "program"), [("1.25 × 3", "1.25*3"), (".5 + 1/2", ".5+(1/2)")])
+def test_the_calculator_gets_a_decimal_as_it_was_written(written: str, program: str) -> None:
+    tree = parse(written)
+    assert tree is not None
+    assert as_program(tree) == program
