@@ -34,7 +34,6 @@ __all__ = [
     "StoredVersion",
     "VersionedStore",
     "keeps_playbooks",
-    "keeps_versions",
     "naming",
 ]
 
@@ -231,11 +230,6 @@ class NamingStore(VersionedStore, Protocol):
 def keeps_playbooks(store: Store) -> TypeGuard[NamingStore]:
     """Whether a store has the methods of NamingStore; a wrapper that forwards them counts as one."""
     return callable(getattr(store, "load_attached", None)) and hasattr(store, "playbooks")
-
-
-def keeps_versions(store: Store) -> TypeGuard[VersionedStore]:
-    """Whether a store has the methods of VersionedStore."""
-    return callable(getattr(store, "versions", None)) and callable(getattr(store, "content_at", None))
 
 
 def naming(store: Store | PendingStore) -> NamingStore:

@@ -116,3 +116,14 @@ def test_the_reasons_can_be_read_and_say_something() -> None:
 )
 def test_a_file_is_found_in_the_copy_without_links(given: str, there: str) -> None:
     assert mutated_paths([given]) == [there]
+
+
+def test_the_last_run_reached_its_goals_and_explains_what_survived() -> None:
+    """The committed page. A survivor is explained by a reason, or by the test that was written since."""
+    text = REASONS.with_name("RESULTS.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if line.startswith("| ")]
+    scores = {row[1]: (float(row[7]), float(row[9])) for row in rows if row[1] in ("memory core", "learning")}
+    assert {group: goal for group, (_, goal) in scores.items()} == {"memory core": 0.9, "learning": 0.8}
+    assert [group for group, (score, goal) in scores.items() if score < goal] == []
+    assert "## Survivors without a reason: 0\n" in text
+    assert sum(int(row[2]) for row in rows if row[1] == "all") > 20_000
