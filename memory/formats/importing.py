@@ -21,6 +21,7 @@ from ace_graph.memory.playbook import Playbook, id_number, mint_id
 
 __all__ = [
     "BATCH",
+    "BATCH_CHARACTERS",
     "MAX_BYTES",
     "ImportOutcome",
     "as_playbook",
@@ -64,6 +65,9 @@ BATCH = 500
 """Bullets in one delta: a file up to this size is imported whole or not at all, a larger one in steps that
 take a second or two each."""
 
+BATCH_CHARACTERS = 100_000
+"""Characters in one delta. Long texts that differ in a word cost 10 ms each, and other learners of a file wait."""
+
 
 @dataclass(frozen=True)
 class ImportOutcome:
@@ -104,22 +108,25 @@ def as_playbook(reading: Reading) -> Playbook:
 
 
 def batches(bullets: Sequence[Add]) -> Iterator[list[Add]]:
-    """Yield all of `bullets`: in one delta where they fit, else in several of about 500.
+    """Yield all of `bullets`: in one delta where they fit, else in several of about 500, fewer where they are long.
 
     Those then come in the order of the number in the id they ask for, because an id is granted only while
     no delta before gave out a higher number; one number is never torn apart.
     """
-    if len(bullets) <= BATCH:
+    if len(bullets) <= BATCH and sum(len(b.content) for b in bullets) <= BATCH_CHARACTERS:
         if bullets:
             yield list(bullets)
         return
     asking = sorted((b for b in bullets if b.id is not None), key=_number)
     batch: list[Add] = []
+    characters = 0
     for bullet in [*asking, *(b for b in bullets if b.id is None)]:
-        if len(batch) >= BATCH and not (bullet.id is not None and _number(bullet) == _number(batch[-1])):
+        full = len(batch) >= BATCH or characters >= BATCH_CHARACTERS
+        if full and not (bullet.id is not None and _number(bullet) == _number(batch[-1])):
             yield batch
-            batch = []
+            batch, characters = [], 0
         batch.append(bullet)
+        characters += len(bullet.content)
     if batch:
         yield batch
 

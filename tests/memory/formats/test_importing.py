@@ -60,6 +60,13 @@ def test_a_file_of_more_than_one_delta_keeps_the_ids_with_a_number() -> None:
     assert [each.id for part in parts for each in part] == [f"les-{n:05d}" for n in range(1, 1_201)]
 
 
+def test_long_texts_are_spread_over_more_deltas() -> None:
+    wanted = [Add(content=f"{n:04d}" * 500, id=f"les-{n:05d}") for n in range(1, 201)]
+    parts = list(batches(wanted))
+    assert [len(part) for part in parts] == [50, 50, 50, 50]
+    assert [each for part in parts for each in part] == wanted
+
+
 def test_the_outcome_of_an_import_adds_up() -> None:
     before = added((Add(content="Draw it"), Add(content="Call me Ann", section="profile", slot="name")))
     bullets = [
