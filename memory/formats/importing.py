@@ -66,7 +66,7 @@ BATCH = 500
 take a second or two each."""
 
 BATCH_CHARACTERS = 100_000
-"""Characters in one delta. Long texts that differ in a word cost 10 ms each, and other learners of a file wait."""
+"""Characters in one delta. Long texts that hardly differ cost 10 ms each, and the database waits."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def as_playbook(reading: Reading) -> Playbook:
 
 
 def batches(bullets: Sequence[Add]) -> Iterator[list[Add]]:
-    """Yield all of `bullets`: in one delta where they fit, else in several of about 500, fewer where they are long.
+    """Yield all of `bullets`: in one delta where they fit, else in several of 500, or of fewer long ones.
 
     Those then come in the order of the number in the id they ask for, because an id is granted only while
     no delta before gave out a higher number; one number is never torn apart.
