@@ -226,6 +226,13 @@ class NamingStore(VersionedStore, Protocol):
         """Remove members of a team; return how many were in it."""
         ...
 
+    async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
+        """Return at most `limit` proposals that a user made, to any playbook, in the order of their ids.
+
+        They come after the id `after`; nothing else that is stored about the user is read.
+        """
+        ...
+
 
 def keeps_playbooks(store: Store) -> TypeGuard[NamingStore]:
     """Whether a store has the methods of NamingStore; a wrapper that forwards them counts as one."""

@@ -19,6 +19,7 @@ from ace_graph.errors import (
 )
 from ace_graph.memory.delta.operations import Add, Update
 from ace_graph.memory.sharing.grant import Subject
+from ace_graph.memory.stores.base import LearnerExport
 from ace_graph.memory.stores.export import CONVERSATIONS_AND_END, memory_pieces
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.playbooks import NamingStore
@@ -337,6 +338,23 @@ async def test_a_proposal_stays_open_while_another_grant_stands(store: NamingSto
     }  # fmt: skip
     seen = await playbooks.proposals(store, NAME, owner=ADA, state="refused")
     assert {each.decided_by for each in seen} == {ADA}
+
+
+async def test_own_proposals_read_no_export(store: NamingStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = await proposed(store)
+    others = [
+        made.model_copy(update={"proposal_id": f"{number:03}", "at": NOON - timedelta(days=number + 1)})
+        for number in range(201)
+    ]
+    for each in others:
+        await store.playbooks.put_proposal(each)
+
+    async def export(_learner: str) -> LearnerExport:
+        raise AssertionError("everything stored about the learner was read")
+
+    monkeypatch.setattr(store, "export", export)
+    assert await playbooks.own_proposals(store, BOB) == (made, *others)
+    assert await playbooks.own_proposals(store, EVE) == ()
 
 
 async def test_a_lost_right_is_noticed_when_somebody_accepts(store: NamingStore) -> None:

@@ -76,6 +76,21 @@ async def proposals_go_with_playbook_and_proposer(subject: Database) -> None:
         assert await store.playbooks.proposals(playbook_id) == ()
 
 
+async def a_learner_s_proposals_are_read_alone(subject: Database) -> None:
+    """Of all playbooks, in the order of their ids, after one of them, at most so many; none of others."""
+    async with opened(subject) as store, opened(subject) as other:
+        learner = new_learner()
+        ids = [await created(store, new_learner()) for _ in range(2)]
+        assert await store.proposals_by(learner) == ()
+        made = [proposal_of(ids[n % 2], f"{n}-{uuid4()}", learner) for n in range(3)]
+        for each in (*made, proposal_of(ids[0], str(uuid4()), "eve")):
+            await store.playbooks.put_proposal(each)
+        assert await other.proposals_by(learner) == tuple(made)
+        assert await other.proposals_by(learner, 1, made[0].proposal_id) == (made[1],)
+        assert await other.proposals_by(learner, 5, made[2].proposal_id) == ()
+        assert await other.proposals_by(learner, 0) == ()
+
+
 async def the_export_holds_what_a_learner_shares(subject: Database) -> None:
     """Teams, grants to the learner, grants on owned playbooks, and proposals made; nothing of others."""
     async with opened(subject) as store:

@@ -140,6 +140,11 @@ class InMemoryStore(InMemoryNamespace):
         """Remove members of a team; see `NamingStore.remove_members`."""
         return await self._on_portal(lambda: self._shared.teams.remove(team, members))
 
+    async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
+        """Return what a user has proposed; see `NamingStore.proposals_by`."""
+        found = await self._on_portal(lambda: self._shared.named.proposals.by(user))
+        return tuple(each for each in found if each.proposal_id > after)[: max(0, limit)]
+
     async def describe(self) -> str:
         """Say where the data is."""
         return "in this process only"

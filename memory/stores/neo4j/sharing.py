@@ -32,6 +32,7 @@ __all__ = [
     "list_shared_ids",
     "list_teams",
     "move_members",
+    "proposals_by",
     "put_grants",
     "read_grants",
     "read_sharing",
@@ -73,7 +74,8 @@ RETURN {_GRANT} ORDER BY g.playbook_id, g.subject
 """
 
 PROPOSED_BY: Final = """
-MATCH (p:AceProposal {proposer: $user}) RETURN p.proposal_json AS proposal_json ORDER BY p.proposal_id
+MATCH (p:AceProposal {proposer: $user}) WHERE p.proposal_id > $after
+RETURN p.proposal_json AS proposal_json ORDER BY p.proposal_id LIMIT $limit
 """
 
 ADD_PROPOSAL: Final = "CREATE (p:AceProposal) SET p = $proposal"
@@ -174,9 +176,14 @@ async def read_sharing(run: Runner, user: str, owned: Sequence[str]) -> SharingE
     """Return a user's teams, grants and proposals, with the grants on the playbooks `owned`."""
     named, subject = run.of("playbooks"), str(Subject("user", user))
     grants = _grants(await fetch(named, ABOUT, subject=subject, owned=list(owned)))
-    rows = await fetch(named, PROPOSED_BY, user=user)
-    made = tuple(Proposal.model_validate_json(str(row["proposal_json"])) for row in rows)
+    made = await proposals_by(named, user, 2**31, "")
     return SharingExport(await teams_of(run.of("learners"), user), grants, made)
+
+
+async def proposals_by(run: Runner, user: str, limit: int, after: str) -> tuple[Proposal, ...]:
+    """Return proposals that a user made, in the order of their ids; runs in the namespace of playbooks."""
+    rows = await fetch(run, PROPOSED_BY, user=user, limit=limit, after=after)
+    return tuple(Proposal.model_validate_json(str(row["proposal_json"])) for row in rows)
 
 
 async def add_proposal(run: Runner, proposal: Proposal) -> None:

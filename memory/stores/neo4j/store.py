@@ -111,6 +111,12 @@ class Neo4jStore(Neo4jNamespace):
         """Remove members of a team; see `NamingStore.remove_members`."""
         return await self._in_session(lambda run: sharing.move_members(run, team, members, joining=False))
 
+    async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
+        """Return what a user has proposed; see `NamingStore.proposals_by`."""
+        return await self._in_session(
+            lambda run: sharing.proposals_by(run.of("playbooks"), user, max(0, limit), after)
+        )
+
     async def describe(self) -> str:
         """Return the server's version and edition, the schema, and the number of learners."""
 

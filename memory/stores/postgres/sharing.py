@@ -23,6 +23,7 @@ __all__ = [
     "list_proposals",
     "list_shared_ids",
     "list_teams",
+    "proposals_by",
     "read_grants",
     "read_sharing",
     "remove_members",
@@ -87,11 +88,18 @@ async def read_sharing(tables: Tables, user: str) -> SharingExport:
         "(SELECT playbook_id FROM ace_named_catalogue WHERE owner = %s) ORDER BY playbook_id, subject",
         (str(Subject("user", user)), user),
     )
-    proposals = await tables.rows(
-        "SELECT proposal_json FROM ace_proposals WHERE proposer = %s ORDER BY proposal_id", (user,)
-    )
-    made = tuple(Proposal.model_validate_json(text) for (text,) in proposals)
+    made = await proposals_by(tables, user, None, "")
     return SharingExport(await teams_of(tables, user), tuple(map(grant_of, grants)), made)
+
+
+async def proposals_by(tables: Tables, user: str, limit: int | None, after: str) -> tuple[Proposal, ...]:
+    """Return proposals that a user made, in the order of their ids; None as the limit means all."""
+    rows = await tables.rows(
+        "SELECT proposal_json FROM ace_proposals WHERE proposer = %s AND proposal_id > %s "
+        "ORDER BY proposal_id LIMIT %s",
+        (user, after, limit),
+    )
+    return tuple(Proposal.model_validate_json(text) for (text,) in rows)
 
 
 async def add_proposal(tables: Tables, proposal: Proposal) -> None:

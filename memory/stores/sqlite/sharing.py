@@ -24,6 +24,7 @@ __all__ = [
     "list_proposals",
     "list_shared_ids",
     "list_teams",
+    "proposals_by",
     "read_grants",
     "read_sharing",
     "remove_members",
@@ -86,11 +87,18 @@ def read_sharing(tables: Tables, user: str) -> SharingExport:
         "(SELECT playbook_id FROM ace_named_catalogue WHERE owner = ?) ORDER BY playbook_id, subject",
         (str(Subject("user", user)), user),
     ).fetchall()
-    proposals = tables.execute(
-        "SELECT proposal_json FROM ace_proposals WHERE proposer = ? ORDER BY proposal_id", (user,)
-    )
-    made = tuple(Proposal.model_validate_json(text) for (text,) in proposals)
+    made = proposals_by(tables, user, -1, "")
     return SharingExport(teams_of(tables, user), tuple(map(grant_of, grants)), made)
+
+
+def proposals_by(tables: Tables, user: str, limit: int, after: str) -> tuple[Proposal, ...]:
+    """Return proposals that a user made, in the order of their ids; a negative limit means all."""
+    rows = tables.execute(
+        "SELECT proposal_json FROM ace_proposals WHERE proposer = ? AND proposal_id > ? "
+        "ORDER BY proposal_id LIMIT ?",
+        (user, after, limit),
+    )
+    return tuple(Proposal.model_validate_json(text) for (text,) in rows)
 
 
 def add_proposal(tables: Tables, proposal: Proposal) -> None:

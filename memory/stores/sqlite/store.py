@@ -101,6 +101,10 @@ class SQLiteStore(SQLiteNamespace):
         """Remove members of a team; see `NamingStore.remove_members`."""
         return await self._write(lambda tables: sharing.remove_members(tables, team, members))
 
+    async def proposals_by(self, user: str, limit: int = 100, after: str = "") -> tuple[Proposal, ...]:
+        """Return what a user has proposed; see `NamingStore.proposals_by`."""
+        return await self._read(lambda tables: sharing.proposals_by(tables, user, max(0, limit), after))
+
     async def describe(self) -> str:
         """Return the versions of SQLite and of the schema, and the number of learners."""
         return await self._read(read_description)
