@@ -9,9 +9,9 @@ from pydantic import Field
 
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 from ace_graph.memory.search.index import idf
 from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.views.bullet_filter import BulletFilter
 from ace_graph.memory.views.kinds import BulletKind
 from ace_graph.prompts import preview
 

@@ -11,7 +11,7 @@ from typing import get_args
 
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet, Danger
 from ace_graph.memory.catalogue.foreign import is_foreign
-from ace_graph.memory.delta.add import add
+from ace_graph.memory.delta.add_or_merge import add
 from ace_graph.memory.delta.archive import archive_beyond_cap, archive_harmful
 from ace_graph.memory.delta.consolidate import consolidate, distinguish
 from ace_graph.memory.delta.draft import Draft, Refused
@@ -49,7 +49,7 @@ from ace_graph.memory.delta.stamps import moved_stamps
 from ace_graph.memory.delta.turn_limits import TurnLimits
 from ace_graph.memory.delta.undo import undo
 from ace_graph.memory.delta.uses import Uses
-from ace_graph.memory.delta.votes import VoteLedger, setbacks_after
+from ace_graph.memory.delta.votes import VoteLedger, tag
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.screening.screen import is_screen_reason, screen
 from ace_graph.memory.snapshot import Access, Snapshot
@@ -124,7 +124,7 @@ def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation) -> None
         case Update():
             _update(draft, operation)
         case Tag():
-            _tag(draft, operation)
+            tag(draft, operation)
         case Judge():
             ledger.judge(operation)
         case Merge():
@@ -228,19 +228,6 @@ def _with_examples(draft: Draft, old: Bullet, operation: Update) -> dict[str, ob
 def _without_sources(old: Bullet, operation: Update) -> dict[str, object]:
     left = tuple(name for name in old.sources if name not in operation.withdrawn)
     return {"sources": left, "seen": max(1, old.seen - len(old.sources) + len(left))}
-
-
-def _tag(draft: Draft, operation: Tag) -> None:
-    bullet = draft.locate(operation.bullet_id)
-    raised = {
-        operation.tag: getattr(bullet, operation.tag) + operation.by,
-        "setbacks": setbacks_after(bullet.setbacks, operation.tag, operation.by),
-        "updated_at": draft.now,
-    }
-    draft.put(bullet.model_copy(update=raised))
-    draft.note("tagged", bullet.id)
-    if operation.tag == "harmful":
-        draft.blamed[bullet.id] = None
 
 
 def _supersede(draft: Draft, operation: Supersede) -> None:

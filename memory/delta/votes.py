@@ -1,4 +1,4 @@
-"""Votes: how a verdict on a turn moves the counters of bullets, once per turn and bullet.
+"""Votes: how a verdict on a turn moves the counters of bullets, once per turn and bullet; and `tag`, by hand.
 
 Every source has one vote per turn; the strongest source that names a bullet decides which counter moves. A
 later vote of the same source replaces the earlier one, so counters move by the difference (the only negative
@@ -16,11 +16,11 @@ from ace_graph.memory.bullet import BulletTag
 from ace_graph.memory.catalogue.foreign import is_foreign
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import BaseVoted, Voted
-from ace_graph.memory.delta.operations import Judge
+from ace_graph.memory.delta.operations import Judge, Tag
 from ace_graph.memory.evidence import EVIDENCE_SOURCES, EvidenceSource, tag_of
 from ace_graph.memory.playbook import BaseVotes, Vote
 
-__all__ = ["VoteLedger", "setbacks_after"]
+__all__ = ["VoteLedger", "tag"]
 
 TurnVotes = Mapping[EvidenceSource, Vote]
 Moved = Counter[tuple[str, BulletTag]]
@@ -129,7 +129,7 @@ class VoteLedger:
         bullet = self._draft.entries[bullet_id]
         moved = {
             tag: max(0, getattr(bullet, tag) + by),
-            "setbacks": setbacks_after(bullet.setbacks, tag, by),
+            "setbacks": _setbacks_after(bullet.setbacks, tag, by),
             "updated_at": self._draft.now,
         }
         self._draft.put(bullet.model_copy(update=moved))
@@ -138,13 +138,27 @@ class VoteLedger:
 
     def _move_base(self, bullet_id: str, tag: BulletTag, by: int) -> None:
         old = self._base.get(bullet_id, BaseVotes())
-        counters = {tag: max(0, getattr(old, tag) + by), "setbacks": setbacks_after(old.setbacks, tag, by)}
+        counters = {tag: max(0, getattr(old, tag) + by), "setbacks": _setbacks_after(old.setbacks, tag, by)}
         votes = old._replace(**counters)
         self._base[bullet_id] = votes
         self._draft.changes.append(BaseVoted(bullet_id=bullet_id, **votes._asdict()))
 
 
-def setbacks_after(setbacks: int, tag: BulletTag, by: int) -> int:
+def tag(draft: Draft, operation: Tag) -> None:
+    """Move a counter by hand, as `playbook tag` does. It belongs to no turn, so no later vote replaces it."""
+    bullet = draft.locate(operation.bullet_id)
+    raised = {
+        operation.tag: getattr(bullet, operation.tag) + operation.by,
+        "setbacks": _setbacks_after(bullet.setbacks, operation.tag, operation.by),
+        "updated_at": draft.now,
+    }
+    draft.put(bullet.model_copy(update=raised))
+    draft.note("tagged", bullet.id)
+    if operation.tag == "harmful":
+        draft.blamed[bullet.id] = None
+
+
+def _setbacks_after(setbacks: int, tag: BulletTag, by: int) -> int:
     """Return the failures since the last success, once the counter of `tag` moved by `by`."""
     if tag == "helpful" and by > 0:
         return 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ace_graph.errors import FormatError
 from ace_graph.memory.formats.ace_agent import AceFormat
 from ace_graph.memory.formats.base import Document, Format, Reading
@@ -10,10 +12,13 @@ from ace_graph.memory.formats.kayba import KaybaFormat, KaybaV1Format
 from ace_graph.memory.formats.lmb import LmbFormat
 from ace_graph.memory.formats.text import TextFormat
 
-__all__ = ["FORMATS", "detected", "format_named", "read_bullets", "read_playbook"]
+__all__ = ["FORMATS", "FormatName", "detected", "format_named", "read_bullets", "read_playbook"]
 
 _KAYBA, _KAYBA_V1, _LMB, _JSON = KaybaFormat(), KaybaV1Format(), LmbFormat(), JsonFormat()
 _ACE, _ACE_PLAIN, _TEXT = AceFormat(), AceFormat(counters=False), TextFormat()
+
+FormatName = Literal["json", "text", "ace", "ace-plain", "kayba", "kayba-v1", "lmb"]
+"""The names of FORMATS, as a type for the schema of the HTTP routes."""
 
 FORMATS: tuple[Format, ...] = (_JSON, _TEXT, _ACE, _ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB)
 _STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _ACE, _TEXT)

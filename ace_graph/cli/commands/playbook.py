@@ -99,7 +99,7 @@ def show(
     ace-graph playbook show --json | jq '.bullets[].content'
     """
     from ace_graph.cli.commands import playbook_view
-    from ace_graph.memory.retrieval.bullet_filter import BulletFilter, BulletStatus
+    from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
     from ace_graph.memory.views.kinds import is_bullet_kind
 
     statuses: tuple[BulletStatus, ...] = ("active", "quarantined") if everything else ("active",)
@@ -144,7 +144,7 @@ def search(
     ace-graph playbook search fraction --tag exam
     """
     from ace_graph.cli.commands import playbook_view
-    from ace_graph.memory.retrieval.bullet_filter import BulletFilter
+    from ace_graph.memory.views.bullet_filter import BulletFilter
 
     wanted = BulletFilter(tags=tuple(tag or ()), memory_types=_types(memory_type), words=text)
     playbook_view.search(store, Which(learner, named), wanted, as_json=as_json)

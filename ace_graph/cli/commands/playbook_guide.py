@@ -14,9 +14,9 @@ from ace_graph.errors import ChangeRefused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Operation, Pin, Remove, Restore, Unpin
 from ace_graph.memory.playbook import Lineage, lineage_of
-from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
+from ace_graph.memory.views.bullet_filter import BulletFilter
 
 __all__ = ["GUIDE_HELP", "PlaybookGuide"]
 

@@ -15,10 +15,10 @@ from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval.bullet_filter import BulletFilter
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.memories import Memory, memories
+from ace_graph.memory.views.bullet_filter import BulletFilter
 from ace_graph.playbooks.target import Target
 
 __all__ = [

@@ -1,7 +1,9 @@
 """Recovery, every two seconds: continue the turns of dead servers, and store what could not be stored.
 
 A turn whose server died is claimed and continued here. One that two servers did not survive is given up.
-What a turn learned while the memory could not be written is committed again.
+What a turn learned while the memory could not be written is committed again. What survives a kill, turns with
+their leases, is stored by conversations/repository.py; manager.py renews the leases; run_turn.py resumes from
+the checkpoint.
 """
 
 from __future__ import annotations

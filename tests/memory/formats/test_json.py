@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
 from ace_graph.errors import FormatError, NewerFormat
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.formats.registry import FORMATS, format_named, read_bullets, read_playbook
+from ace_graph.memory.formats.registry import FORMATS, FormatName, format_named, read_bullets, read_playbook
 from ace_graph.memory.playbook import Playbook
 
 
@@ -103,6 +104,10 @@ def test_lists_that_are_too_long_keep_their_newest_part() -> None:
     reading = read_bullets(json.dumps([bullet]))
     assert reading.bullets[0].sources == tuple(f"turn-{n}" for n in range(4936, 5000))
     assert reading.left_out == {"sources": 1}
+
+
+def test_the_type_of_the_routes_names_every_format() -> None:
+    assert get_args(FormatName) == tuple(each.name for each in FORMATS)
 
 
 def test_a_lone_surrogate_is_replaced() -> None:

@@ -24,9 +24,9 @@ from ace_graph.memory.bullet import (
 )
 from ace_graph.memory.delta.operations import Add, Operation, Pin, Remove, Unpin, Update
 from ace_graph.memory.evidence import Verdict
-from ace_graph.memory.retrieval.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnRecord, TurnStatus
+from ace_graph.memory.views.bullet_filter import BulletFilter, BulletStatus
 from ace_graph.memory.views.effectiveness import Effectiveness, Metadata
 from ace_graph.memory.views.kinds import BulletKind, fields_of, kind_of
 from ace_graph.memory.views.strategy import StrategyEntry, entry_of

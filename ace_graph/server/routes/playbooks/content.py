@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ace_graph.errors import FormatError, NewerFormat, RequestRefused
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.formats.base import Refusal
-from ace_graph.memory.formats.registry import format_named, read_bullets
+from ace_graph.memory.formats.registry import FormatName, format_named, read_bullets
 from ace_graph.playbooks.importing import import_bullets
 from ace_graph.playbooks.rescreening import rescreen, rescreened
 from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
@@ -38,8 +38,6 @@ named = APIRouter(
     route_class=KeyedRoute,
     dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
 )
-
-FormatName = Literal["json", "text", "ace", "ace-plain", "kayba", "kayba-v1", "lmb"]
 
 
 class _Body(BaseModel):
