@@ -1,7 +1,10 @@
-"""All benchmarks of quality, or some: `python -m benchmarks.quality [learning] [duplicates] [retrieval]`.
+"""All benchmarks of quality, or some: `python -m benchmarks.quality [learning] [duplicates] [retrieval] ...`.
 
-Each writes its own file of results and leaves the others' alone. QUICK=1 runs a small learning simulation
+Each writes its own section of results and leaves the others' alone. QUICK=1 runs a small learning simulation
 and writes nothing.
+
+Some sets (`SPLIT`) have a half for tuning, which is looked at by default, and a held-out half: `--held-out`
+looks at that one instead and writes a section with the time of the look, so that a page shows every look.
 
 These numbers never fail a build.
 """
@@ -11,17 +14,24 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 from rich.console import Console
 
-from benchmarks.quality import learning_simulation
+from benchmarks.quality import learning_simulation, two_worlds
 from benchmarks.quality.duplicates import run as duplicates
-from benchmarks.quality.results import replace_section
+from benchmarks.quality.duplicates.pairs import Part
+from benchmarks.quality.results import looks, replace_section
 from benchmarks.quality.retrieval import run as retrieval
 
-NAMES = ("learning", "duplicates", "retrieval")
+SPLIT: dict[str, tuple[Callable[[Part], str], Path, str]] = {
+    "worlds": (two_worlds.report, learning_simulation.RESULTS, "Two worlds"),
+}
+"""For each set with halves: its report, the page, and the section of the half for tuning."""
+
+NAMES = ("learning", "duplicates", "retrieval", *SPLIT)
 
 
 def main() -> None:
@@ -30,11 +40,16 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; default: all")
     parser.add_argument("--data", type=Path, help="a folder with playbooks, for a retrieval set made of them")
     parser.add_argument("--embeddings", help="provider:model, as LangChain's init_embeddings takes it")
+    parser.add_argument(
+        "--held-out", action="store_true", help=f"look at the held-out half of {', '.join(SPLIT)}"
+    )
     options = parser.parse_args()
     unknown = set(options.names) - set(NAMES)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
-    chosen = options.names or NAMES
+    if options.held_out and set(options.names) - set(SPLIT):
+        parser.error(f"only {', '.join(SPLIT)} have a held-out half")
+    chosen = options.names or (SPLIT if options.held_out else NAMES)
     model = _model(options.embeddings) if options.embeddings else None
     if "duplicates" in chosen:
         _tell(lambda: duplicates.report(model), duplicates.RESULTS, "Near-duplicates")
@@ -42,6 +57,16 @@ def main() -> None:
         _tell(lambda: retrieval.report(model, options.data), retrieval.RESULTS, "Retrieval")
     if "learning" in chosen:
         learning_simulation.main()
+    for name in (name for name in SPLIT if name in chosen):
+        _tell_half(*SPLIT[name], "held-out" if options.held_out else "tuning")
+
+
+def _tell_half(report: Callable[[Part], str], results: Path, section: str, part: Part) -> None:
+    if part == "held-out":
+        look = f"{section}: the held-out half, looked at on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+        _tell(lambda: report(part), results, look)
+    else:
+        _tell(lambda: f"{report(part)}\n\n{looks(results, section)}", results, section)
 
 
 def _tell(report: Callable[[], str], results: Path, name: str) -> None:

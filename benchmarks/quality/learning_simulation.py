@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
 
 from ace_graph.memory.policy import Policy
+from benchmarks.quality.lives import Job, lived
 from benchmarks.quality.policies import CHOOSERS
 from benchmarks.quality.results import replace_section
-from benchmarks.quality.simulate import Life, Variant, live
-from benchmarks.quality.summary import Row, learning_table, machine, poison_table
+from benchmarks.quality.simulate import Variant
+from benchmarks.quality.summary import learning_table, machine, poison_table
 from benchmarks.quality.world import Setting
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -40,8 +39,6 @@ SETTINGS = {
 LIES = {"none": 0.0, "a tenth": 0.1, "a third": 1 / 3, "all": 1.0}
 POISONED = (BASELINES[0], OURS, NO_TRUST)
 
-Job = tuple[Setting, int, Variant]
-
 
 def main() -> None:
     """Live all lives and write the tables."""
@@ -50,7 +47,7 @@ def main() -> None:
         (s, v): list(_jobs(setting, v, seeds)) for s, setting in SETTINGS.items() for v in _variants()
     }
     poison = {(s, v): list(_jobs(Setting(lies=p), v, seeds)) for s, p in LIES.items() for v in POISONED}
-    rows = _lived({**learning, **poison})
+    rows = lived({**learning, **poison})
     lives = f"Seeds {seeds[0]} to {seeds[-1]} ({len(seeds)} lives of 600 turns); tuning saw seeds 0 to 119."
     told = [f"{lives} {machine()}"]
     for name in SETTINGS:
@@ -72,28 +69,6 @@ def _variants() -> tuple[Variant, ...]:
 
 def _jobs(setting: Setting, variant: Variant, seeds: range) -> Iterator[Job]:
     return ((setting, seed, variant) for seed in seeds)
-
-
-def _lived(groups: dict[tuple[str, Variant], list[Job]]) -> dict[tuple[str, Variant], Row]:
-    jobs = [job for group in groups.values() for job in group]
-    with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        lives = list(
-            track(
-                pool.map(_live, jobs, chunksize=2),
-                "Learning simulation",
-                total=len(jobs),
-                console=Console(stderr=True),
-            )
-        )
-    found, place = dict[tuple[str, Variant], Row](), 0
-    for key, group in groups.items():
-        found[key] = Row(key[1].name, lives[place : place + len(group)])
-        place += len(group)
-    return found
-
-
-def _live(job: Job) -> Life:
-    return live(*job)
 
 
 if __name__ == "__main__":

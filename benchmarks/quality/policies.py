@@ -7,7 +7,7 @@ what no memory can know.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -21,9 +21,10 @@ from ace_graph.memory.search.tokenize import terms
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm
 from benchmarks.quality.learner_memory import LearnerMemory
+from benchmarks.quality.textbook_bm25 import ordinary_stop_words, rank
 from benchmarks.quality.world import Lesson, Task
 
-__all__ = ["CHOOSERS", "Choice", "Chooser"]
+__all__ = ["CHOOSERS", "TEXTBOOK_CHOOSERS", "Choice", "Chooser"]
 
 BUDGET = 2_000
 TOP = 10
@@ -79,6 +80,26 @@ def plain_bm25(memory: LearnerMemory, task: Task) -> Choice:
     scores = index.scores(list(playbook.entries), weights)
     best = sorted((b for b in playbook.bullets() if scores[b.id] > 0), key=lambda b: -scores[b.id])
     return within_budget(best, TOP)
+
+
+def textbook_bm25(memory: LearnerMemory, task: Task, stop: Collection[str]) -> Choice:
+    """The ten best by a textbook's BM25 without these words."""
+    entries = memory.snapshot.playbook.entries
+    best = rank(task.question, {key: bullet.content for key, bullet in entries.items()}, stop)
+    return within_budget([entries[key] for key in best], TOP)
+
+
+def without_stop_words(memory: LearnerMemory, task: Task) -> Choice:
+    return textbook_bm25(memory, task, ())
+
+
+def with_ordinary_stop_words(memory: LearnerMemory, task: Task) -> Choice:
+    return textbook_bm25(memory, task, ordinary_stop_words())
+
+
+def told_the_chat_words(memory: LearnerMemory, task: Task) -> Choice:
+    """BM25 that is told which words of this world are chat."""
+    return textbook_bm25(memory, task, ordinary_stop_words() | memory.world.chat)
 
 
 def document_003(memory: LearnerMemory, task: Task) -> Choice:
@@ -147,4 +168,9 @@ CHOOSERS: dict[str, Chooser] = {
     "ceiling: told the truth": told_the_truth,
     "ceiling: newest on the subject": newest_on_subject,
     "oracle": oracle,
+}
+TEXTBOOK_CHOOSERS: dict[str, Chooser] = {
+    "BM25, no stop words": without_stop_words,
+    "BM25, ordinary stop words": with_ordinary_stop_words,
+    "BM25, told the chat words": told_the_chat_words,
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ace_graph.memory.policy import Policy
 from benchmarks.quality.learner_memory import LearnerMemory
 from benchmarks.quality.lies import Lies
-from benchmarks.quality.policies import CHOOSERS
+from benchmarks.quality.policies import CHOOSERS, TEXTBOOK_CHOOSERS
 from benchmarks.quality.solver import WITH_RIGHT, Outcome, solve
 from benchmarks.quality.world import Setting, Task, make_world
 
@@ -56,7 +56,7 @@ def live(setting: Setting, seed: int, variant: Variant) -> Life:
     """Live through the world of `seed` under one policy."""
     world = make_world(setting, seed)
     memory = LearnerMemory(world, variant.policy, variant.contests)
-    choose = CHOOSERS[variant.chooser]
+    choose = {**CHOOSERS, **TEXTBOOK_CHOOSERS}[variant.chooser]
     successes, tokens, outdated = list[bool](), list[int](), 0
     lies = Lies(world)
     for task in world.tasks:

@@ -8,6 +8,12 @@ that two variants may share one word of the subject only.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+__all__ = ["OWN", "Wording"]
+
 ACTIONS = (
     ("rounding", "approximating", "estimating", "trimming"),
     ("sorting", "ordering", "ranking", "arranging"),
@@ -73,3 +79,37 @@ USELESS = (
 )
 PEOPLE = ("Alvarez", "Bauer", "Chen", "Dubois", "Eriksen", "Fontana", "Gupta", "Haddad", "Ivanov", "Jensen")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words of one world; `ask` makes a question of the words of a subject by chance.
+
+    An action and a context may have several names, an object has one. `chat` are the words that questions
+    hold beside their subject, which no memory is told of.
+    """
+
+    actions: Sequence[tuple[str, ...]]
+    objects: Sequence[str]
+    contexts: Sequence[tuple[str, ...]]
+    values: Sequence[str]
+    lessons: Sequence[str]
+    useless: Sequence[str]
+    ask: Callable[[Mapping[str, str], Random], str]
+    chat: frozenset[str]
+
+
+def _ask(words: Mapping[str, str], chance: Random) -> str:
+    return chance.choice(TASKS).format(
+        **words, number=chance.randrange(3, 90), person=chance.choice(PEOPLE), day=chance.choice(DAYS)
+    )
+
+
+def _chat() -> frozenset[str]:
+    asked = " ".join(TASKS).format(action="", object="", context="", number="", person="", day="")
+    said = (*asked.split(), *PEOPLE, *DAYS)
+    return frozenset(word.strip(",.?").casefold() for word in said)
+
+
+OWN = Wording(ACTIONS, OBJECTS, CONTEXTS, VALUES, LESSONS, USELESS, _ask, _chat())
+"""The words of the first world."""

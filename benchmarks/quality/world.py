@@ -10,21 +10,13 @@ from functools import cached_property
 from random import Random
 from typing import Literal
 
-from benchmarks.quality.wording import (
-    ACTIONS,
-    CONTEXTS,
-    DAYS,
-    LESSONS,
-    OBJECTS,
-    PEOPLE,
-    TASKS,
-    USELESS,
-    VALUES,
-)
+from benchmarks.quality.chat_wording import chat_wording
+from benchmarks.quality.wording import OWN, Wording
 
 __all__ = ["Dice", "Kind", "Lesson", "Setting", "Skill", "Task", "World", "make_world"]
 
 Kind = Literal["right", "wrong", "useless"]
+WordingName = Literal["own", "chat", "chat, held-out"]
 CLAIMS = 6
 """How many values a rule can have; one is right, the others are there for changes and mistakes."""
 
@@ -45,6 +37,7 @@ class Setting:
     misconceptions: float = 0.3
     changed_rules: float = 1 / 3
     hard_wording: bool = False
+    wording: WordingName = "own"
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ class Skill:
     def words(self, variant: int) -> dict[str, str]:
         """Return the subject's words in one of the four variants."""
         return {
-            "action": self.action[variant],
+            "action": self.action[variant % len(self.action)],
             "object": self.object,
             "context": self.context[variant % len(self.context)],
         }
@@ -103,11 +96,12 @@ class Task:
 
 @dataclass(frozen=True)
 class World:
-    """One learner's life."""
+    """One learner's life; `chat` are the words of questions that are about nothing."""
 
     setting: Setting
     seed: int
     tasks: tuple[Task, ...]
+    chat: frozenset[str]
 
     @cached_property
     def half(self) -> int:
@@ -122,18 +116,25 @@ def make_world(setting: Setting, seed: int) -> World:
     weights = [1 / (i + 2) ** 0.8 for i in range(setting.skills)]
     drawn = chance.choices(skills, weights, k=setting.turns)
     tasks = tuple(_task(n, skill, setting, chance) for n, skill in enumerate(drawn))
-    return World(setting, seed, tasks)
+    return World(setting, seed, tasks, _wording(setting).chat)
+
+
+def _wording(setting: Setting) -> Wording:
+    if setting.wording == "own":
+        return OWN
+    return chat_wording("tuning" if setting.wording == "chat" else "held-out")
 
 
 def _skills(setting: Setting, chance: Random) -> list[Skill]:
-    pairs = [(action, thing) for action in ACTIONS for thing in OBJECTS]
+    wording = _wording(setting)
+    pairs = [(action, thing) for action in wording.actions for thing in wording.objects]
     return [
         Skill(
             number=number,
             action=action,
             object=thing,
-            context=chance.choice(CONTEXTS)[: 1 + setting.hard_wording],
-            claims=tuple(chance.sample(VALUES, CLAIMS)),
+            context=chance.choice(wording.contexts)[: 1 + setting.hard_wording],
+            claims=tuple(chance.sample(wording.values, CLAIMS)),
             misconception=chance.random() < setting.misconceptions,
             changes=chance.random() < setting.changed_rules and setting.changes,
         )
@@ -145,9 +146,7 @@ def _task(number: int, skill: Skill, setting: Setting, chance: Random) -> Task:
     changed = skill.changes and number >= setting.turns // 2
     truth = skill.claims[1 if changed else 0]
     words = skill.words(chance.randrange(4))
-    question = chance.choice(TASKS).format(
-        **words, number=chance.randrange(3, 90), person=chance.choice(PEOPLE), day=chance.choice(DAYS)
-    )
+    question = _wording(setting).ask(words, chance)
     lessons = _lessons(skill, truth, words, setting, chance)
     dice = Dice(chance.random(), chance.random(), chance.random(), chance.random())
     return Task(number, skill, question, truth, changed, lessons, dice)
@@ -157,7 +156,8 @@ def _lessons(
     skill: Skill, truth: str, words: dict[str, str], setting: Setting, chance: Random
 ) -> tuple[Lesson, ...]:
     false = chance.choice([claim for claim in skill.claims if claim != truth])
-    said, empty = chance.choice(LESSONS), chance.choice(USELESS).format(**words)
+    wording = _wording(setting)
+    said, empty = chance.choice(wording.lessons), chance.choice(wording.useless).format(**words)
     wrong = (chance.random() < setting.lies) | (chance.random() < setting.wrong)
     useless = chance.random() < setting.useless
     claim = false if wrong else truth

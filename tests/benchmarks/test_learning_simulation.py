@@ -7,7 +7,7 @@ from statistics import mean
 
 from ace_graph.memory.policy import Policy
 from benchmarks.quality.lies import Lies
-from benchmarks.quality.results import replace_section
+from benchmarks.quality.results import looks, replace_section
 from benchmarks.quality.simulate import Life, Variant, live
 from benchmarks.quality.solver import Outcome, solve
 from benchmarks.quality.world import Lesson, Setting, make_world
@@ -100,3 +100,12 @@ def test_a_benchmark_replaces_its_own_section_only(tmp_path: Path) -> None:
     assert "first" not in text
     assert text.index("again") < text.index("second")
     assert text.count("## ") == 2
+
+
+def test_a_page_says_when_the_held_out_half_was_looked_at(tmp_path: Path) -> None:
+    page = tmp_path / "RESULTS.md"
+    replace_section(page, "Set", "tuning")
+    assert looks(page, "Set") == "The held-out half has not been looked at."
+    replace_section(page, "Set: the held-out half, looked at on 2030-01-02 03:04 UTC", "figures")
+    assert "2030-01-02 03:04 UTC" in looks(page, "Set")
+    assert looks(page, "Another set") == "The held-out half has not been looked at."
