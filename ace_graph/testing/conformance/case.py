@@ -49,6 +49,7 @@ VERBS = (
     "playbooks",
     "sharing",
     "proposals",
+    "copying",
 )
 
 OPTIONAL_VERBS = (
@@ -62,6 +63,7 @@ OPTIONAL_VERBS = (
     "playbooks",
     "sharing",
     "proposals",
+    "copying",
 )
 CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
 """The verbs that every store must pass; the others need optional parts."""

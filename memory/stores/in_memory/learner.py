@@ -27,13 +27,15 @@ from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["HeldLearner"]
+__all__ = ["HeldLearner", "HeldTurn"]
 
 _BEGINNING_OF_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass
-class _Turn:
+class HeldTurn:
+    """A turn's record, its place in the order, and the commit that brought it."""
+
     seq: int
     op_id: str
     record: TurnRecord
@@ -46,7 +48,7 @@ class HeldLearner:
     snapshot: Snapshot = field(default_factory=Snapshot)
     applied: dict[str, Report] = field(default_factory=dict[str, Report])
     deltas: list[HistoryEntry] = field(default_factory=list[HistoryEntry])
-    rows: list[_Turn] = field(default_factory=list[_Turn])
+    rows: list[HeldTurn] = field(default_factory=list[HeldTurn])
     marks: CompactionMarks = field(default_factory=CompactionMarks)
     bases: dict[int, Playbook] = field(default_factory=lambda: {0: Playbook()})
     keys_from: float | None = None
@@ -73,7 +75,7 @@ class HeldLearner:
         self.snapshot = plan.snapshot
         self.applied[effect.op_id] = effect.report
         if record is not None:
-            self.rows.append(_Turn(self.rows[-1].seq + 1 if self.rows else 1, effect.op_id, record))
+            self.rows.append(HeldTurn(self.rows[-1].seq + 1 if self.rows else 1, effect.op_id, record))
         if plan.content_changed or record is None:
             self.deltas.append(_entry(version, effect))
         if plan.content_changed:
@@ -160,7 +162,7 @@ class HeldLearner:
             self._drop_keys(cutoffs)
         return done + Cleaned(turns=len(gone), next=done.next)
 
-    def _old(self, cutoffs: Cutoffs, place: Place) -> list[_Turn]:
+    def _old(self, cutoffs: Cutoffs, place: Place) -> list[HeldTurn]:
         """The rows of this part of a cleaning, after the place."""
         before = cutoffs.steps if place.part == "steps" else cutoffs.records
         if before is None:
@@ -208,7 +210,7 @@ def _moment(turn: TurnRecord, place: Place) -> datetime | None:
     return turn.completed_at if place.part == "steps" else turn.started_at
 
 
-def _next_place(place: Place, rows: list[_Turn], most: int) -> Place:
+def _next_place(place: Place, rows: list[HeldTurn], most: int) -> Place:
     """Where the next batch begins: after the last row of this one, or with the next part."""
     if len(rows) > most:
         return Place(place.part, _moment(rows[most - 1].record, place), rows[most - 1].seq)

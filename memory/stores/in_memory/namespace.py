@@ -29,7 +29,9 @@ from ace_graph.memory.stores.base import (
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.in_memory.learner import HeldLearner
 from ace_graph.memory.stores.in_memory.pending import Queue
+from ace_graph.memory.stores.in_memory.whole import held_of, whole_of
 from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal
@@ -203,6 +205,22 @@ class InMemoryNamespace:
 
         return await self._on_portal(count)
 
+    async def whole(self, key: str) -> WholeMemory | None:
+        """Return everything stored under the key; see `WholeStore.whole`."""
+        return await self._on_portal(lambda: self._whole(checked_learner_id(key)))
+
+    async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
+        """Store everything under the key; see `WholeStore.put_whole`."""
+
+        def put() -> bool:
+            found = self._whole(checked_learner_id(key))
+            if found not in (held, memory):
+                return False
+            self._put_whole(key, memory)
+            return True
+
+        return await self._on_portal(put)
+
     async def close(self) -> None:
         """Do nothing: the data lives as long as the store."""
 
@@ -251,6 +269,14 @@ class InMemoryNamespace:
         held = self._held(learner)
         history, work = held.history(everything=True), self._queue.list(learner, None)
         return LearnerExport(learner, held.snapshot, history, held.turns, work)
+
+    def _whole(self, key: str) -> WholeMemory | None:
+        held = self._learners.get(key)
+        return None if held is None else whole_of(held, self._queue.of(key))
+
+    def _put_whole(self, key: str, memory: WholeMemory) -> None:
+        self._learners[key] = held_of(memory)
+        self._queue.replace(key, memory.pending)
 
     def _forget(self, learner: str) -> bool:
         self._queue.forget(learner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from ace_graph.memory.pending import Pending, PendingCounts, PendingItem, bounded_error
@@ -74,6 +74,15 @@ class Queue:
             if learner in (None, item.learner_id) and (dead is None or dead == (item.state == "dead"))
         )
         return tuple(sorted(wanted, key=lambda item: -item.priority))  # stable: the oldest first
+
+    def of(self, learner: str) -> tuple[PendingItem, ...]:
+        """Return a learner's items, the oldest first."""
+        return tuple(item for item in self._items.values() if item.learner_id == learner)
+
+    def replace(self, learner: str, items: Iterable[PendingItem]) -> None:
+        """Store a learner's items in place of those that are there."""
+        self.forget(learner)
+        self._items |= {(learner, item.pending_id): item for item in items}
 
     def count(self) -> PendingCounts:
         """See `PendingStore.count_pending`."""

@@ -29,8 +29,10 @@ from ace_graph.memory.stores.base import (
 )
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.in_memory.learner import HeldLearner
+from ace_graph.memory.stores.in_memory.named import NamedPlaybooks
 from ace_graph.memory.stores.in_memory.namespace import Held, InMemoryNamespace
-from ace_graph.memory.stores.in_memory.sharing import Grants, Proposals, Teams
+from ace_graph.memory.stores.in_memory.sharing import Teams
+from ace_graph.memory.stores.whole import WholeMemory
 
 __all__ = ["InMemoryPlaybooks", "InMemoryStore", "Learners"]
 
@@ -44,34 +46,6 @@ class Learners(Held):
         super().__init__()
         self.named = NamedPlaybooks()
         self.teams = Teams()
-
-
-class NamedPlaybooks(Held):
-    """The named playbooks, and their entries by id."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entries: dict[str, PlaybookEntry] = {}
-        self.grants = Grants()
-        self.proposals = Proposals()
-
-    def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
-        """Return the entry of an owner and a name."""
-        found = (e for e in self.entries.values() if (e.owner, e.name_key) == (ref.owner, ref.key))
-        return self.now(next(found, None))
-
-    def of(self, owner: str | None) -> list[PlaybookEntry]:
-        """Return the entries of an owner in the order of their name keys."""
-        found = [self.now(entry) for entry in self.entries.values() if entry.owner == owner]
-        return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.name_key)
-
-    def now(self, entry: PlaybookEntry | None) -> PlaybookEntry | None:
-        """Return an entry with its times and its version as they are now."""
-        if entry is None:
-            return None
-        held = self.by_id[entry.playbook_id]
-        version = held.snapshot.version
-        return replace(entry, created_at=held.created_at, updated_at=held.changed_at, version=version)
 
 
 class InMemoryStore(InMemoryNamespace):
@@ -361,6 +335,14 @@ class InMemoryPlaybooks(InMemoryNamespace):
         self._named.grants.drop_all(learner)
         self._named.proposals.drop(lambda each: each.playbook_id == learner)
         return super()._forget(learner)
+
+    def _whole(self, key: str) -> WholeMemory | None:
+        found = super()._whole(key)
+        return None if found is None else self._named.with_entry(key, found)
+
+    def _put_whole(self, key: str, memory: WholeMemory) -> None:
+        self._named.put_entry(key, memory)
+        super()._put_whole(key, memory)
 
     def _check(self, needed: Right) -> None:
         """Check the right of the caller who asks. Runs on the portal, together with what it allows."""

@@ -41,8 +41,10 @@ from ace_graph.memory.stores.neo4j.history import read_export, read_history, rea
 from ace_graph.memory.stores.neo4j.rows import Reply, known_parameter
 from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import delete_sharing, forget_member
+from ace_graph.memory.stores.neo4j.whole import put_whole, read_whole
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal
@@ -225,6 +227,26 @@ class Neo4jNamespace:
     async def sizes(self) -> StoreSizes:
         """Return how much is stored; see `CleanableStore.sizes`."""
         return await self._in_session(cleaning.read_sizes)
+
+    async def whole(self, key: str) -> WholeMemory | None:
+        """Return everything stored under the key; see `WholeStore.whole`."""
+        learner = checked_learner_id(key)
+
+        async def read(link: Link) -> WholeMemory | None:
+            async with self.connection.transaction(link) as transaction:
+                return await read_whole(transaction, learner)
+
+        return await portal().run(self.connection.work(read, seconds=COPY_SECONDS))
+
+    async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
+        """Store everything under the key; see `WholeStore.put_whole`."""
+        learner = checked_learner_id(key)
+
+        async def put(link: Link) -> bool:
+            async with self.connection.transaction(link) as transaction:
+                return await put_whole(transaction, learner, memory, held)
+
+        return await portal().run(self.connection.work(put, seconds=COPY_SECONDS), shielded=True)
 
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""

@@ -31,6 +31,7 @@ __all__ = [
     "FREE",
     "FREE_NEAR",
     "FREE_OF",
+    "ITEM",
     "LIST",
     "NEWEST",
     "RELEASE",
@@ -42,6 +43,7 @@ __all__ = [
     "complete",
     "count_items",
     "find_turns",
+    "item_of",
     "new_items",
     "read_items",
     "release",
@@ -51,7 +53,7 @@ __all__ = [
 ]
 
 
-_ITEM = """
+ITEM = """
 p.user_id AS learner_id, p.pending_id AS pending_id, p.turn_id AS turn_id, p.body AS body,
 p.priority AS priority, p.state AS state, p.attempts AS attempts, p.created_at AS created_at,
 p.free_at AS free_at, p.lease AS lease, p.owner AS owner, p.error AS error
@@ -94,7 +96,7 @@ WITH l
 MATCH (p:AcePending {{key: $key}})
 WHERE l.seq IS NOT NULL AND p.state = 'pending' AND p.free_at <= $now AND {_FIRST}
 SET p.lease = $lease, p.owner = $owner, p.free_at = $until, p.attempts = p.attempts + 1
-RETURN {_ITEM}
+RETURN {ITEM}
 """
 
 RENEW = "MATCH (p:AcePending {key: $key}) WHERE p.lease = $lease SET p.free_at = $until RETURN 1 AS done"
@@ -115,7 +117,7 @@ COMPLETE = "MATCH (p:AcePending {key: $key}) DETACH DELETE p RETURN 1 AS done"
 
 LIST = f"""
 MATCH (p:AcePending) WHERE ($uid IS NULL OR p.user_id = $uid) AND p.state IN $states
-RETURN {_ITEM} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT $limit
+RETURN {ITEM} ORDER BY p.priority DESC, p.created_at, p.seq LIMIT $limit
 """
 
 COUNT = "MATCH (p:AcePending) RETURN p.state AS state, count(*) AS items"
@@ -202,7 +204,7 @@ async def claim_next(connection: Neo4jConnection, link: Link, request: ClaimRequ
             owner=request.owner,
         )
         if rows:
-            return _item(rows[0])
+            return item_of(rows[0])
     return None
 
 
@@ -249,7 +251,7 @@ async def read_items(
     """Return the items in the order of the queue."""
     states = ["pending", "dead"] if dead is None else ["dead" if dead else "pending"]
     rows = await fetch(run, LIST, uid=learner, states=states, limit=limit)
-    return tuple(map(_item, rows))
+    return tuple(map(item_of, rows))
 
 
 async def count_items(run: Runner) -> PendingCounts:
@@ -286,6 +288,7 @@ async def _changed(run: Runner, query: LiteralString, **parameters: object) -> b
     return bool(await fetch(run, query, **parameters))
 
 
-def _item(row: Row) -> PendingItem:
+def item_of(row: Row) -> PendingItem:
+    """Return the pending item in a row of `ITEM`."""
     times = {name: datetime.fromtimestamp(float(str(row[name])), UTC) for name in ("created_at", "free_at")}
     return PendingItem.model_validate({**row, **times})

@@ -28,7 +28,7 @@ from ace_graph.memory.stores.postgres.tables import Row, Tables, reading, writin
 from ace_graph.memory.stores.postgres.text import register_texts
 from ace_graph.portal import Portal, portal
 
-__all__ = ["WRITE_SECONDS", "Link", "PostgresConnection"]
+__all__ = ["READ_SECONDS", "WRITE_SECONDS", "Link", "PostgresConnection"]
 
 T = TypeVar("T")
 Pool = AsyncConnectionPool[AsyncConnection[Row]]

@@ -23,10 +23,12 @@ from ace_graph.memory.stores.postgres import cleaning
 from ace_graph.memory.stores.postgres import pending as pending_items
 from ace_graph.memory.stores.postgres.catalogue import check_right
 from ace_graph.memory.stores.postgres.commit import commit_once, delete_all, read_export
-from ace_graph.memory.stores.postgres.connection import WRITE_SECONDS, Link, PostgresConnection
+from ace_graph.memory.stores.postgres.connection import READ_SECONDS, WRITE_SECONDS, Link, PostgresConnection
 from ace_graph.memory.stores.postgres.history import read_content_at, read_history, read_turns, read_versions
 from ace_graph.memory.stores.postgres.state import lock, read_snapshot
 from ace_graph.memory.stores.postgres.tables import Tables
+from ace_graph.memory.stores.postgres.whole import put_whole, read_whole
+from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal
@@ -177,6 +179,22 @@ class PostgresNamespace:
         """Return how much is stored; see `CleanableStore.sizes`."""
         return await self._statement(cleaning.read_sizes)
 
+    async def whole(self, key: str) -> WholeMemory | None:
+        """Return everything stored under the key; see `WholeStore.whole`."""
+        return await self._read(
+            lambda tables: read_whole(tables, checked_learner_id(key)), seconds=COPY_SECONDS
+        )
+
+    async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
+        """Store everything under the key; see `WholeStore.put_whole`."""
+        learner = checked_learner_id(key)
+
+        async def put(tables: Tables) -> bool:
+            await lock(tables, learner)
+            return await put_whole(tables, learner, memory, held)
+
+        return await self._write(put, seconds=COPY_SECONDS)
+
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""
         await portal().run(self.connection.close(), shielded=True)
@@ -198,7 +216,7 @@ class PostgresNamespace:
 
         return await portal().run(self.connection.work(read))
 
-    async def _read(self, job: Job[T], needed: Right = Right.READ) -> T:
+    async def _read(self, job: Job[T], needed: Right = Right.READ, seconds: float = READ_SECONDS) -> T:
         """Run a job whose statements read the same state, the caller's right included."""
 
         async def read(link: Link) -> T:
@@ -207,16 +225,16 @@ class PostgresNamespace:
                     await check_right(tables, self._asked, needed)
                 return await job(tables)
 
-        return await portal().run(self.connection.work(read))
+        return await portal().run(self.connection.work(read, seconds=seconds))
 
-    async def _write(self, job: Job[T]) -> T:
+    async def _write(self, job: Job[T], seconds: float = WRITE_SECONDS) -> T:
         """Run a job in a transaction."""
 
         async def write(link: Link) -> T:
             async with self.connection.writing(link) as tables:
                 return await job(tables)
 
-        return await portal().run(self.connection.work(write, seconds=WRITE_SECONDS), shielded=True)
+        return await portal().run(self.connection.work(write, seconds=seconds), shielded=True)
 
     async def _locked(self, key: str, job: Job[T], needed: Right = Right.WRITE) -> T:
         """Run a job in a transaction that holds the lock of a key; a caller who asks needs the right."""

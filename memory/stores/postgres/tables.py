@@ -6,10 +6,10 @@ Nothing outlives a transaction, so a connection may be one of pgbouncer's in tra
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncConnection, AsyncCopy, AsyncCursor
 
 from ace_graph.memory.stores.namespaces import Namespace, of_playbooks
 
@@ -51,6 +51,11 @@ class Tables:
         names, places = ", ".join(values), ", ".join("%s" for _ in values)
         statement = f"INSERT INTO {table} ({names}) VALUES ({places}) {after}"  # noqa: S608  names of ours
         return await self.change(statement, tuple(values.values()))
+
+    def copy_into(self, table: str, columns: Sequence[str]) -> AbstractAsyncContextManager[AsyncCopy]:
+        """Return what takes many rows of a table in one statement."""
+        statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+        return self.connection.cursor().copy(self._named(statement))
 
     def _named(self, statement: str) -> bytes:
         named = statement if self.namespace == "learners" else of_playbooks(statement)

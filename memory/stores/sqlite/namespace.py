@@ -57,6 +57,8 @@ from ace_graph.memory.stores.sqlite.pending import (
 from ace_graph.memory.stores.sqlite.rows import read_history, read_turns
 from ace_graph.memory.stores.sqlite.state import read_snapshot
 from ace_graph.memory.stores.sqlite.tables import Tables
+from ace_graph.memory.stores.sqlite.whole import put_whole, read_whole
+from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
 from ace_graph.portal import portal
@@ -211,6 +213,15 @@ class SQLiteNamespace:
     async def sizes(self) -> StoreSizes:
         """Return how much is stored; see `CleanableStore.sizes`."""
         return await self._read(read_sizes)
+
+    async def whole(self, key: str) -> WholeMemory | None:
+        """Return everything stored under the key; see `WholeStore.whole`."""
+        return await self._read(lambda tables: read_whole(tables, checked_learner_id(key)))
+
+    async def put_whole(self, key: str, memory: WholeMemory, held: WholeMemory | None = None) -> bool:
+        """Store everything under the key; see `WholeStore.put_whole`."""
+        learner = checked_learner_id(key)
+        return await self._write(lambda tables: put_whole(tables, learner, memory, held))
 
     async def close(self) -> None:
         """Close both connections when the current calls have ended; the next call opens them again."""

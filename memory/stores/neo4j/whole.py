@@ -1,0 +1,312 @@
+"""Reading and writing everything under a key in Neo4j; see `stores.whole`. With the Cypher for all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final, LiteralString, cast
+from uuid import uuid4
+
+from ace_graph.errors import CommitContention, PlaybookExists
+from ace_graph.memory.catalogue.entry import PlaybookEntry
+from ace_graph.memory.catalogue.label import stored_label
+from ace_graph.memory.commit import commit_key
+from ace_graph.memory.pending import PendingItem
+from ace_graph.memory.serialization import load_record
+from ace_graph.memory.stores.base_and_tail import StoredBase, StoredStamps, StoredTouches
+from ace_graph.memory.stores.neo4j.catalogue import find_entry, read_entry
+from ace_graph.memory.stores.neo4j.pending import ITEM, item_of
+from ace_graph.memory.stores.neo4j.queries import STATE
+from ace_graph.memory.stores.neo4j.rows import (
+    Properties,
+    Reply,
+    base_properties,
+    native,
+    stamps_properties,
+    turn_properties,
+    write_entry,
+)
+from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
+from ace_graph.memory.stores.neo4j.sharing import (
+    add_proposal,
+    delete_sharing,
+    list_grants,
+    list_proposals,
+    put_grants,
+)
+from ace_graph.memory.stores.neo4j.upgrade import upgrade_locked
+from ace_graph.memory.stores.whole import WholeDelta, WholeMemory, WholeTouches, WholeTurn
+
+__all__ = ["put_whole", "read_whole"]
+
+_ALL = 2**31
+_ATTEMPTS = 5
+_BATCH = 500
+
+STATE_ALONE: Final = f"""
+MATCH (m:AceMemoryState {{user_id: $uid}})
+OPTIONAL MATCH (l:AceLock {{user_id: $uid}})
+RETURN l.seq AS seq, m.created_at AS created_at, m.updated_at AS updated_at, {STATE}, null AS parts
+"""
+
+BASES: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_BASE]->(b:AceBase)
+RETURN [b.version, b.etag, b.checksum, b.memory_json] AS row ORDER BY b.version
+"""
+
+STAMPS: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_STAMPS]->(s:AceStamps)
+RETURN [s.mark, s.checksum, s.stamps_json] AS row
+"""
+
+TOUCHES: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_TOUCH]->(t:AceTouch)
+RETURN [t.clock, t.parent, t.mark, t.touches_json] AS row ORDER BY t.clock
+"""
+
+DELTAS: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta)
+RETURN d {.op_id, .version, .content, .at, .author, .reason, .source, .report_json, .effect_json,
+  .effect_bytes, .parent, .etag, .major, .minor} AS row ORDER BY d.seq
+"""
+
+TURNS: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_TURN]->(t:AceTurn)
+RETURN [t.op_id, t.report_json, t.record_json] AS row ORDER BY t.seq
+"""
+
+ITEMS: Final = f"""
+MATCH (:AceMemoryState {{user_id: $uid}})-[:HAS_PENDING]->(p:AcePending)
+RETURN {ITEM} ORDER BY p.seq, p.pending_id
+"""
+
+TAKE_OR_MAKE: Final = """
+MERGE (l:AceLock {user_id: $uid}) ON CREATE SET l.seq = 0
+SET l.seq = l.seq + 1
+RETURN l.seq AS seq
+"""
+
+DROP: Final = """
+MATCH (m:AceMemoryState {user_id: $uid})
+CALL (m) {
+  MATCH (m)-[:HAS_DELTA|HAS_TURN|HAS_BASE|HAS_STAMPS|HAS_TOUCH|HAS_BULLET|HAS_PENDING]->(part)
+  DETACH DELETE part
+}
+DETACH DELETE m
+"""
+
+CREATE_OWNED: Final = """
+MERGE (u:User {id: $uid}) ON CREATE SET u.ace_created = true
+WITH u LIMIT 1
+CREATE (u)-[:HAS_ACE_MEMORY]->(m:AceMemoryState) SET m = $state
+"""
+
+CREATE_NAMED: Final = "CREATE (m:AceMemoryState) SET m = $state"
+
+SET_SEQ: Final = "MATCH (l:AceLock {user_id: $uid}) SET l.seq = l.seq + $seq"
+
+_PUT: Final[dict[str, LiteralString]] = {
+    "bases": "CREATE (m)-[:HAS_BASE]->(n:AceBase) SET n = row",
+    "stamps": "CREATE (m)-[:HAS_STAMPS]->(n:AceStamps) SET n = row",
+    "touches": "CREATE (m)-[:HAS_TOUCH]->(n:AceTouch) SET n = row",
+    "deltas": "CREATE (m)-[:HAS_DELTA]->(n:AceDelta) SET n = row",
+    "turns": "CREATE (m)-[:HAS_TURN]->(n:AceTurn) SET n = row",
+    "pending": "CREATE (m)-[:HAS_PENDING]->(n:AcePending) SET n = row",
+}
+_ROWS: Final = "MATCH (m:AceMemoryState {user_id: $uid}) UNWIND $rows AS row "
+
+
+async def read_whole(run: Runner, key: str) -> WholeMemory | None:
+    """Return everything stored under the key; run it in one transaction.
+
+    It takes no lock, so that nothing is written to a database that is read only: where the count of the
+    lock has moved meanwhile, it reads again. Raises CommitContention.
+    """
+    for _ in range(_ATTEMPTS):
+        before = await fetch(run, STATE_ALONE, uid=key)
+        if not before:
+            return None
+        if before[0]["content_base"] is None:
+            await upgrade_locked(run, key)
+            continue
+        memory = await _read(run, key, dict(before[0]))
+        if await fetch(run, STATE_ALONE, uid=key) == before:
+            return memory
+    raise CommitContention(f"{key} is written all the time: stop what writes to it")
+
+
+async def _read(run: Runner, key: str, state: Row) -> WholeMemory:
+    created, updated = native(state.pop("created_at")), native(state.pop("updated_at"))
+    reply = Reply.model_validate(state)
+    named = run.namespace == "playbooks"
+    bases, stamps = await _lists(run, BASES, key), await _lists(run, STAMPS, key)
+    touches, turns = await _lists(run, TOUCHES, key), await _lists(run, TURNS, key)
+    return WholeMemory(
+        reply.head(),
+        reply.access_json or "",
+        cast("datetime", created),
+        cast("datetime", updated),
+        tuple(StoredBase(*row) for row in bases),
+        next((StoredStamps(*row) for row in stamps), None),
+        tuple(WholeTouches(clock, StoredTouches(*rest)) for clock, *rest in touches),
+        tuple(_delta(cast("Row", row["row"])) for row in await fetch(run, DELTAS, uid=key)),
+        tuple(WholeTurn(*row) for row in turns),
+        tuple(map(item_of, await fetch(run, ITEMS, uid=key))),
+        await read_entry(run, key) if named else None,
+        await list_grants(run, key, _ALL, "") if named else (),
+        await list_proposals(run, key, None, _ALL, "") if named else (),
+    )
+
+
+async def _lists(run: Runner, query: LiteralString, key: str) -> list[list[Any]]:  # Any: what nodes hold
+    return [cast("list[Any]", row["row"]) for row in await fetch(run, query, uid=key)]
+
+
+def _delta(row: Row) -> WholeDelta:
+    n = int(str(row["version"]))
+    major, minor = cast("tuple[int | None, int | None]", (row["major"], row["minor"]))
+    return WholeDelta(
+        str(row["op_id"]),
+        n,
+        row["content"] is True,
+        cast("datetime", native(row["at"])),
+        str(row["author"]),
+        str(row["reason"]),
+        str(row["source"]),
+        str(row["report_json"]),
+        cast("str | None", row["effect_json"]),
+        int(str(row["effect_bytes"] or 0)),
+        str(row["parent"] or ""),
+        str(row["etag"] or ""),
+        stored_label(n, major, minor),
+    )
+
+
+async def put_whole(run: Runner, key: str, memory: WholeMemory, held: WholeMemory | None) -> bool:
+    """Store everything under the key in place of `held`; False where something else is stored there.
+
+    It takes the lock. Raises PlaybookExists.
+    """
+    (lock,) = await fetch(run, TAKE_OR_MAKE, uid=key)
+    if lock["seq"] is None:
+        return False  # the learner was forgotten while this waited
+    found = await read_whole(run, key)
+    if found == memory:
+        return True
+    if found != held:
+        return False
+    if memory.entry is not None:
+        await _check_name(run, memory.entry)
+        await delete_sharing(run, key)
+    await fetch(run, DROP, uid=key)
+    create = CREATE_OWNED if run.namespace == "learners" else CREATE_NAMED
+    await fetch(run, create, uid=key, state=_state(key, memory))
+    for name, rows in _nodes(key, memory).items():
+        for start in range(0, len(rows), _BATCH):
+            await fetch(run, _ROWS + _PUT[name], uid=key, rows=rows[start : start + _BATCH])
+    await fetch(run, SET_SEQ, uid=key, seq=max(len(memory.deltas), len(memory.turns), len(memory.pending)))
+    if memory.entry is not None:
+        await put_grants(run, memory.grants)
+        for proposal in memory.proposals:
+            await add_proposal(run, proposal)
+    return True
+
+
+async def _check_name(run: Runner, entry: PlaybookEntry) -> None:
+    other = await find_entry(run, entry.ref)
+    if other is not None and other.playbook_id != entry.playbook_id:
+        raise PlaybookExists(f"there is a playbook {entry.name} already: choose another name")
+
+
+def _state(key: str, memory: WholeMemory) -> Properties:
+    head = memory.head
+    version = head.version
+    return {
+        "id": str(uuid4()),
+        "user_id": key,
+        "epoch": version.epoch,
+        "version": version.n,
+        "etag": version.etag,
+        **version.label._asdict(),
+        "access_json": memory.access_json,
+        "access_clock": head.access_clock,
+        "access_mark": head.access_mark,
+        "history_base": head.marks.base,
+        "history_next": head.marks.next,
+        "content_base": head.base_n,
+        "base_bytes": head.content.base,
+        "effects_bytes": head.content.tail,
+        "stamps_bytes": head.access.base,
+        "touches_bytes": head.access.tail,
+        "keys_from": head.keys_from,
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+        **({} if memory.entry is None else write_entry(memory.entry)),
+    }
+
+
+def _nodes(key: str, memory: WholeMemory) -> dict[str, list[Properties]]:
+    """Return the properties of all nodes, numbered in their order."""
+    return {
+        "bases": [base_properties(key, each) for each in memory.bases],
+        "stamps": [] if memory.stamps is None else [stamps_properties(key, memory.stamps)],
+        "touches": [_touches_properties(key, each) for each in memory.touches],
+        "deltas": _numbered(_delta_properties(key, each) for each in memory.deltas),
+        "turns": _numbered(_turn_properties(key, each) for each in memory.turns),
+        "pending": _numbered(_item_properties(key, each) for each in memory.pending),
+    }
+
+
+def _numbered(rows: Iterable[Properties]) -> list[Properties]:
+    return [{**row, "seq": n} for n, row in enumerate(rows, 1)]
+
+
+def _touches_properties(key: str, each: WholeTouches) -> Properties:
+    text = each.touches.text
+    return {
+        "user_id": key,
+        "clock": each.clock,
+        "parent": each.touches.parent,
+        "mark": each.touches.mark,
+        "touches_json": text,
+        "touches_bytes": len(text.encode("utf-8", "surrogatepass")),
+    }
+
+
+def _delta_properties(key: str, delta: WholeDelta) -> Properties:
+    linked = delta.content_changed and delta.etag
+    return {
+        "key": commit_key(key, delta.op_id),
+        "user_id": key,
+        "op_id": delta.op_id,
+        "version": delta.n,
+        "content": delta.content_changed,
+        "at": delta.at,
+        "author": delta.author,
+        "reason": delta.reason,
+        "source": delta.source,
+        "report_json": delta.report_json,
+        "effect_json": delta.effect_json,
+        "effect_bytes": delta.effect_bytes,
+        "parent": delta.parent,
+        "etag": delta.etag,
+        **delta.label._asdict(),
+        **({"content_version": delta.n} if linked else {}),
+    }
+
+
+def _turn_properties(key: str, turn: WholeTurn) -> Properties:
+    return {
+        **turn_properties(load_record(turn.record_json)),
+        "key": commit_key(key, turn.op_id),
+        "user_id": key,
+        "op_id": turn.op_id,
+        "report_json": turn.report_json,
+        "record_json": turn.record_json,
+    }
+
+
+def _item_properties(key: str, item: PendingItem) -> Properties:
+    times = {"created_at": item.created_at.timestamp(), "free_at": item.free_at.timestamp()}
+    columns = item.model_dump(exclude={"learner_id"})
+    return {**columns, **times, "key": commit_key(key, item.pending_id), "user_id": key}
