@@ -7,7 +7,6 @@ any changes equals one built from scratch. Votes change nothing in it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.search.prefix_filter import in_order
-from ace_graph.memory.search.tokenize import language_of, terms
+from ace_graph.memory.search.tokenize import language_and_terms, terms
 
 __all__ = ["Index", "IndexedBullet", "idf", "topic_term"]
 
@@ -29,6 +28,9 @@ _TYPICAL_LENGTH = 16
 
 _PRIOR_BULLETS = 100
 """Added to the number of bullets, so that in a small playbook a term that occurs is not worthless."""
+
+_CACHED_CHARS = 128
+"""Longer labels are hardly those of another bullet."""
 
 _NOMINATION_SHARE = 0.4
 _EPSILON = 1e-9
@@ -173,8 +175,9 @@ class _Builder:
 
     def add(self, bullet: Bullet) -> None:
         document, weights = _entry(bullet)
+        key, own = bullet.id, self._own
         for term, weight in weights.items():
-            self._writable(term)[bullet.id] = weight
+            (own.get(term) or self._writable(term))[key] = weight
         self._documents[bullet.id] = document
         if bullet.core:
             self._core.add(bullet.id)
@@ -208,18 +211,30 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
 
 def _entry(bullet: Bullet) -> tuple[IndexedBullet, dict[str, float]]:
     """Return the terms of a bullet and their weights: its text, and each of its labels once."""
-    language = language_of(bullet.content)
-    counted = Counter(terms(bullet.content, language))
-    length = sum(counted.values())
-    weights = {term: _weight(count, length) for term, count in counted.items()}
+    language, content = language_and_terms(bullet.content)
+    length = len(content)
+    once = _weight(1, length)
+    weights = dict.fromkeys(content, once)
+    own = in_order(weights)
+    if len(own) < length:
+        counts = dict.fromkeys(own, 0)
+        for term in content:
+            counts[term] += 1
+        weights.update([(term, _weight(count, length)) for term, count in counts.items() if count > 1])
     named = (bullet.topic or "", bullet.concept or "", bullet.context or "")
-    labels = " ".join((*named, *bullet.tags, *bullet.keywords))
-    labelled = dict.fromkeys(term for term in terms(labels, language) if term not in counted)
-    weights.update((term, _weight(1, length)) for term in labelled)
+    labels = " ".join((*named, *bullet.tags, *bullet.keywords)).strip()
+    found = _label_terms(labels, language) if len(labels) <= _CACHED_CHARS else terms(labels, language)
+    labelled = dict.fromkeys([term for term in found if term not in weights], once)
     if bullet.topic:
-        labelled[topic_term(bullet.topic)] = None
-        weights[topic_term(bullet.topic)] = 1.0
-    return IndexedBullet(in_order(counted), tuple(labelled)), weights
+        labelled[topic_term(bullet.topic)] = 1.0
+    weights.update(labelled)
+    return IndexedBullet(own, tuple(labelled)), weights
+
+
+@lru_cache(maxsize=1_024)
+def _label_terms(labels: str, language: str) -> tuple[str, ...]:
+    """Return the terms of labels; cached because many bullets have the same ones."""
+    return terms(labels, language)
 
 
 @lru_cache(maxsize=8192)

@@ -7,7 +7,7 @@ have a stop list are guessed; the lists are in data/stop_words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -44,17 +44,27 @@ def script_language(char: str) -> str | None:
     return next((language for low, high, language in _SCRIPTS if low <= code <= high), None)
 
 
-def guess_language(words: Iterable[str]) -> str:
+def guess_language(words: Collection[str]) -> str:
     """Return the language whose stop words occur most often among these case-folded words.
 
     English wins ties and is what a text without a single stop word gets.
     """
+    known = languages(_PACKAGE, _LISTS)
+    if _not_in_first_language().isdisjoint(words):
+        return known[0]
     by_word = _languages_by_word()
-    hits = dict.fromkeys(languages(_PACKAGE, _LISTS), 0)
+    hits = dict.fromkeys(known, 0)
     for word in words:
         for language in by_word.get(word, ()):
             hits[language] += 1
     return max(hits, key=hits.__getitem__)  # the first of equals, and English comes first
+
+
+@cache
+def _not_in_first_language() -> frozenset[str]:
+    """Return the stop words that are not English, the first language; a text with none of them is English."""
+    first = languages(_PACKAGE, _LISTS)[0]
+    return frozenset(word for word, spoken in _languages_by_word().items() if first not in spoken)
 
 
 @cache

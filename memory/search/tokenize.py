@@ -14,15 +14,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 from importlib import import_module
+from itertools import chain
 from typing import Protocol, cast
 
 from ace_graph.memory.search.normal_form import normal_form
 from ace_graph.memory.search.stop_words import guess_language, script_language, stop_words
 from ace_graph.memory.tables import read_words
 
-__all__ = ["content_words", "count_spaceless", "fold", "is_spaceless", "language_of", "terms", "tokens"]
+__all__ = [
+    "content_words",
+    "count_spaceless",
+    "fold",
+    "is_spaceless",
+    "language_and_terms",
+    "language_of",
+    "terms",
+    "tokens",
+]
 
 # After fold() every digit is ASCII, and what is not ASCII is a letter or a mark.
 _TOKEN = re.compile(
@@ -41,6 +52,9 @@ _SPACELESS = re.compile(
 _CACHED_CHARS = 64
 """A longer token is hardly a word that occurs again, so its terms are not cached."""
 
+_CACHED_TOKENS = 16_384
+"""In each language."""
+
 _CLITICS = frozenset({"s", "ll", "ve", "re", "d", "m"})
 
 
@@ -54,25 +68,27 @@ def terms(text: str, language: str | None = None) -> tuple[str, ...]:
     `language` is one of PyStemmer's names; by default it is guessed from the text.
     """
     found = tokens(text)
-    language = language or guess_language([token.casefold() for token in found])
-    return tuple(term for token in found for term in _token_terms(token, language))
+    known = _known_terms(language or _guess(found))
+    return tuple(chain.from_iterable(map(known.__getitem__, found)))
+
+
+def language_and_terms(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return what `language_of` and `terms` return, from one reading of the text."""
+    found = tokens(text)
+    language = _guess(found)
+    return language, tuple(chain.from_iterable(map(_known_terms(language).__getitem__, found)))
 
 
 def content_words(text: str, language: str | None = None) -> dict[str, str]:
     """Return term -> the word of `text` that it came from, so that a word can be kept and found again."""
     found = tokens(text)
-    language = language or guess_language([token.casefold() for token in found])
-    return {
-        term: word
-        for token in found
-        for word in (token.casefold(),)
-        for term in _token_terms(token, language)
-    }
+    known = _known_terms(language or _guess(found))
+    return {term: token.casefold() for token in found for term in known[token]}
 
 
 def language_of(text: str) -> str:
     """Return the language whose stemmer the Latin words of `text` get."""
-    return guess_language([token.casefold() for token in tokens(text)])
+    return _guess(tokens(text))
 
 
 def tokens(text: str) -> list[str]:
@@ -118,13 +134,31 @@ def _fold_char(char: str) -> str:
     return " " if category[0] in "PSZC" else char
 
 
-def _token_terms(token: str, language: str) -> tuple[str, ...]:
-    return _cached_terms(token, language) if len(token) <= _CACHED_CHARS else _new_terms(token, language)
+def _guess(found: Iterable[str]) -> str:
+    return guess_language(list(map(str.casefold, found)))
 
 
-@lru_cache(maxsize=65_536)
-def _cached_terms(token: str, language: str) -> tuple[str, ...]:
-    return _new_terms(token, language)
+class _KnownTerms(dict[str, tuple[str, ...]]):
+    """The terms of the tokens that were read in one language; forgets all of them when it is full.
+
+    A look-up in a dictionary costs half of a call of a cached function, and an index is built of thousands.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        found = _new_terms(token, self._language)
+        if len(token) <= _CACHED_CHARS:
+            if len(self) >= _CACHED_TOKENS:
+                self.clear()
+            self[token] = found
+        return found
+
+
+@cache
+def _known_terms(language: str) -> _KnownTerms:
+    return _KnownTerms(language)
 
 
 def _new_terms(token: str, language: str) -> tuple[str, ...]:
@@ -173,8 +207,13 @@ def _pairs(word: str, language: str) -> tuple[str, ...]:
 
 
 def _stem(word: str, language: str) -> str:
+    return _stemmers()(language).stemWord(word)
+
+
+@cache
+def _stemmers() -> Callable[[str], _Stemmer]:
     # PyStemmer ships no types; this is the one method that is used.
-    return cast(_Stemmer, import_module("Stemmer").Stemmer(language)).stemWord(word)
+    return cast("Callable[[str], _Stemmer]", import_module("Stemmer").Stemmer)
 
 
 def _without_accents(word: str) -> str:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from ace_graph.memory import Bullet
 from ace_graph.memory.search.index import Index, idf, topic_term
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search.tokenize import fold, terms
+from tests.memory.counted_calls import calls_of
 
 WORDS = [
     "fraction",
@@ -179,3 +180,16 @@ def test_labels_are_read_in_the_language_of_the_text() -> None:
         (term,) = terms(word, "german")
         assert list(index.postings[term]) == ["a-00001"]
     assert terms("addieren", "english") != terms("addieren", "german")
+
+
+def test_building_reads_each_text_once_and_labels_that_many_share_once() -> None:
+    bullets = [
+        Bullet(id=f"a-{n}", section="s", content=f"Find number {n}", topic="fractions", tags=("pizza",))
+        for n in range(20)
+    ]
+    assert calls_of(fold, lambda: Index.build(bullets)) <= len(bullets) + 1
+
+
+def test_a_change_reads_only_the_new_text() -> None:
+    index = Index.build([bullet(f"a-{n}", f"Find number {n}") for n in range(20)])
+    assert calls_of(fold, lambda: index.changed((), [bullet("b", "Count the pieces")])) <= 2

@@ -107,3 +107,9 @@ def test_threads_get_the_same_terms() -> None:
     texts = [f"converting denominators number{i} running classes {i}/7" for i in range(200)]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(terms, texts * 4)) == [terms(text) for text in texts * 4]
+
+
+def test_words_that_were_forgotten_have_the_same_terms_when_they_are_read_again() -> None:
+    first = terms("Adding fractions")
+    terms(" ".join(f"word{number}x" for number in range(17_000)), "english")
+    assert terms("Adding fractions") == first
