@@ -68,14 +68,15 @@ class Commit:
 class CommitPlan:
     """What to write: the effect, the state after it, and the work that it makes due.
 
-    `parent` is the version that it was made from, `parent_mark` the mark of the access part there. `touches`
-    is None where the access part starts anew.
+    `parent` is the version that it was made from, `parent_clock` and `parent_mark` those of the access part
+    there. `touches` is None where the access part starts anew.
     """
 
     effect: Effect
     snapshot: Snapshot
     content_changed: bool
     parent: Version
+    parent_clock: int = 0
     parent_mark: str = ""
     touches: Touches | None = None
     scheduled: Pending | None = None
@@ -215,7 +216,8 @@ def plan(
         etag=new_token() if changed or not old.etag else old.etag,
         label=_label_after(old, effect, kept=delta.keeps_label),
     )
-    return CommitPlan(effect, Snapshot(playbook, access, version), changed, old, before.mark, moved)
+    after = Snapshot(playbook, access, version)
+    return CommitPlan(effect, after, changed, old, before.access_clock, before.mark, moved)
 
 
 def _touches(access: Access, effect: Effect, on: date) -> Touches:

@@ -32,6 +32,8 @@ from ace_graph.memory.stores.stored_form import load_base, load_small_access, lo
 
 __all__ = [
     "EMPTY_BASE",
+    "LEAST_TAIL",
+    "LEAST_TOUCHES",
     "NO_STAMPS",
     "Folding",
     "Sizes",
@@ -53,10 +55,10 @@ __all__ = [
     "stamps_checksum",
 ]
 
-_LEAST_TAIL = 64 * 1024
+LEAST_TAIL = 64 * 1024
 """Bytes of effects that never make a base due; the tail may have a quarter of the base's bytes, too."""
 
-_LEAST_TOUCHES = 16 * 1024
+LEAST_TOUCHES = 16 * 1024
 """The same for touches. They are small, so a reader of all would parse hundreds of rows."""
 
 _REMEDY = "it was left as it is: restore the database from a backup, or forget it and import an export"
@@ -301,10 +303,10 @@ def folding(
     content, access = head.content.grown(sizes[0]), head.access.grown(sizes[1])
     marks = head.marks.after(n, kept) if changed else head.marks
     first = plan.parent.epoch is None and not changed
-    due = changed and content.times_due(_LEAST_TAIL) >= (1 if ready[0] else 2)
+    due = changed and content.times_due(LEAST_TAIL) >= (1 if ready[0] else 2)
     starts_anew = plan.touches is None
     return Folding(
         marks,
         content=first or marks != head.marks or due,
-        access=starts_anew or access.times_due(_LEAST_TOUCHES) >= (1 if ready[1] else 2),
+        access=starts_anew or access.times_due(LEAST_TOUCHES) >= (1 if ready[1] else 2),
     )

@@ -16,7 +16,7 @@ from ace_graph.memory.stores.records import turn_columns
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.turn import TurnRecord
 
-__all__ = ["HEAD_COLUMNS", "delta_row", "head_of", "state_row", "turn_row"]
+__all__ = ["HEAD_COLUMNS", "delta_row", "head_of", "moved_columns", "state_row", "touches_row", "turn_row"]
 
 HEAD_COLUMNS = (
     "epoch, version, etag, major, minor, access_clock, access_mark, base_version, next_base_version, "
@@ -42,9 +42,9 @@ def head_of(row: Sequence[object]) -> StateHead:
     )
 
 
-def state_row(serialized: SerializedPlan, head: StateHead, folds: Folding) -> dict[str, object]:
-    """Return the columns of a state that a commit onto this head changes."""
-    snapshot, (content, access) = serialized.plan.snapshot, serialized.sizes_after(head, folds)
+def moved_columns(serialized: SerializedPlan) -> dict[str, object]:
+    """Return the columns of a state that every commit changes, whatever it folds."""
+    snapshot = serialized.plan.snapshot
     version = snapshot.version
     return {
         "access_json": serialized.access_json,
@@ -54,14 +54,34 @@ def state_row(serialized: SerializedPlan, head: StateHead, folds: Folding) -> di
         "etag": version.etag,
         "major": version.label.major,
         "minor": version.label.minor,
+        "updated_at": serialized.plan.effect.now.isoformat(),
+    }
+
+
+def state_row(serialized: SerializedPlan, head: StateHead, folds: Folding) -> dict[str, object]:
+    """Return the columns of a state that a commit onto this head changes."""
+    content, access = serialized.sizes_after(head, folds)
+    return {
+        **moved_columns(serialized),
         "base_version": folds.marks.base,
         "next_base_version": folds.marks.next,
-        "content_base": version.n if folds.content else head.base_n,
+        "content_base": serialized.plan.snapshot.version.n if folds.content else head.base_n,
         "base_bytes": content.base,
         "effects_bytes": content.tail,
         "stamps_bytes": access.base,
         "touches_bytes": access.tail,
-        "updated_at": serialized.plan.effect.now.isoformat(),
+    }
+
+
+def touches_row(learner: str, serialized: SerializedPlan) -> dict[str, object]:
+    """Return the columns of the touches of a commit."""
+    access = serialized.plan.snapshot.access
+    return {
+        "user_id": learner,
+        "clock": access.access_clock,
+        "parent": serialized.plan.parent_mark,
+        "mark": access.mark,
+        "touches_json": serialized.touches_json,
     }
 
 

@@ -28,7 +28,7 @@ from ace_graph.memory.stores.postgres.sharing import (
 )
 from ace_graph.memory.stores.postgres.state import Locked, lock, read_head, read_snapshot
 from ace_graph.memory.stores.postgres.tables import Tables
-from ace_graph.memory.stores.postgres.writing import delete_rows, write
+from ace_graph.memory.stores.postgres.writing import delete_rows, write, write_at_once
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
 
 __all__ = ["commit_once", "delete_all", "read_export"]
@@ -48,12 +48,27 @@ async def commit_once(
     """
     looked_up = request.asked is not None or bool(request.references(start))
     planned = None if looked_up else _serialized(request, start)
+    if planned is not None and await _written_at_once(connection, link, request, planned):
+        return planned.plan.commit()
     for _ in range(_ATTEMPTS):
         async with connection.writing(link) as tables:
             done = await _commit_locked(tables, request, start, planned)
         if done is not None:
             return done
     raise CommitContention("each attempt met another writer: make the same commit again")
+
+
+async def _written_at_once(
+    connection: PostgresConnection, link: Link, request: CommitRequest, planned: SerializedPlan
+) -> bool:
+    """Whether the plan is written, in one statement; where it can't be, the lock is needed."""
+    if request.must_read or request.entry is not None:
+        return False
+    works = (request.pending, planned.plan.scheduled)
+    async with connection.statement(link) as tables:
+        return await write_at_once(
+            tables, request.learner, planned, works, begun_at(request.delta, request.new_turn)
+        )
 
 
 async def _commit_locked(

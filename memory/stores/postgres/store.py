@@ -1,7 +1,8 @@
 """The store in a PostgreSQL database, for any number of processes and machines.
 
-A turn costs one statement to load and one transaction to commit, which locks the learner's row, compares it
-with the commit's base, and writes. What learners and named playbooks have in common is in namespace.py.
+A turn costs one statement to load and one to commit, which locks the learner's row, compares it with the
+commit's base, and writes; after a conflict, and where it folds, a commit is a transaction. What learners and
+named playbooks have in common is in namespace.py.
 """
 
 from __future__ import annotations

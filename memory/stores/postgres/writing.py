@@ -1,9 +1,19 @@
-"""Writes a plan onto the state that it was made from; the caller holds the lock of the learner's row."""
+"""Writes a plan onto the state that it was made from.
+
+Most commits fold nothing and meet no other writer: these are one statement, which locks the learner's row,
+compares, and writes (`write_at_once`). The others are a transaction that holds the lock (`write`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from ace_graph.memory.pending import Pending
 from ace_graph.memory.stores.base_and_tail import (
     EMPTY_BASE,
+    LEAST_TAIL,
+    LEAST_TOUCHES,
     NO_STAMPS,
     Folding,
     StateHead,
@@ -14,10 +24,94 @@ from ace_graph.memory.stores.base_and_tail import (
 )
 from ace_graph.memory.stores.postgres.state import Locked
 from ace_graph.memory.stores.postgres.tables import Tables
+from ace_graph.memory.stores.records import new_item
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
-from ace_graph.memory.stores.state_columns import delta_row, state_row, turn_row
+from ace_graph.memory.stores.state_columns import delta_row, moved_columns, state_row, touches_row, turn_row
 
-__all__ = ["delete_rows", "drop_effects", "write"]
+__all__ = ["delete_rows", "drop_effects", "write", "write_at_once"]
+
+# Where another transaction holds the row, this waits for its end and compares with what that has left.
+_IF_CURRENT = """
+UPDATE ace_learners SET {assigned}, seq = seq + 1,
+    effects_bytes = effects_bytes + %(effect_bytes)s, touches_bytes = touches_bytes + %(touches_bytes)s
+WHERE user_id = %(key)s AND epoch = %(known_epoch)s AND etag = %(known_etag)s
+    AND access_clock = %(known_clock)s AND access_mark = %(known_mark)s
+    AND coalesce(keys_from <= %(begun)s, TRUE)
+    AND NOT EXISTS (SELECT 1 FROM ace_deltas d WHERE d.user_id = %(key)s AND d.op_id = %(op_id)s)
+    AND NOT EXISTS (SELECT 1 FROM ace_turns t WHERE t.user_id = %(key)s AND t.op_id = %(op_id)s)
+"""
+# The rule of `base_and_tail.folding`.
+_FOLDS_NOTHING = """
+    AND touches_bytes + %(touches_bytes)s < greatest(%(least_touches)s, stamps_bytes / 4)
+    AND (NOT %(content_changed)s OR (
+        %(new_version)s - coalesce(next_base_version, base_version) < %(kept)s
+        AND effects_bytes + %(effect_bytes)s < greatest(%(least_tail)s, base_bytes / 4)
+    ))
+"""
+
+Columns = Mapping[str, object]
+
+
+async def write_at_once(
+    tables: Tables,
+    learner: str,
+    serialized: SerializedPlan,
+    works: Iterable[Pending | None],
+    begun: datetime,
+) -> bool:
+    """Write a plan in one statement if the stored state is the one that it was made from.
+
+    False, and nothing is written, where the state is another one, the operation was applied before, keys
+    from after `begun` were removed, or a fold is due: then the caller does the same under the lock.
+    """
+    plan = serialized.plan
+    if plan.touches is None or plan.parent.epoch is None:
+        return False
+    rows = [("ace_touches", touches_row(learner, serialized), False)]
+    if serialized.record is not None:
+        rows.append(("ace_turns", turn_row(learner, serialized, serialized.record), True))
+    if serialized.in_history:
+        rows.append(("ace_deltas", delta_row(learner, serialized), True))
+    rows += [("ace_pending", new_item(learner, work, plan.effect.now), True) for work in works if work]
+    moved = moved_columns(serialized)
+    values = {**_compared(learner, serialized, begun), **moved}
+    inserts = list[str]()
+    for place, (table, columns, numbered) in enumerate(rows):
+        inserts.append(f"row_{place} AS ({_inserted(table, columns, place, numbered=numbered)})")
+        values |= {f"{name}_{place}": value for name, value in columns.items()}
+    assigned = ", ".join(f"{name} = %({name})s" for name in moved)
+    update = f"{_IF_CURRENT.format(assigned=assigned)}{_FOLDS_NOTHING} RETURNING ace_learners.seq"
+    statement = f"WITH state AS ({update}), {', '.join(inserts)} SELECT seq FROM state"  # noqa: S608  names of ours
+    return await tables.row(statement, values) is not None
+
+
+def _inserted(table: str, columns: Columns, place: int, *, numbered: bool) -> str:
+    names, places = ", ".join(columns), ", ".join(f"%({name}_{place})s" for name in columns)
+    if numbered:
+        names, places = f"{names}, seq", f"{places}, state.seq"
+    after = "ON CONFLICT DO NOTHING" if table == "ace_pending" else ""
+    return f"INSERT INTO {table} ({names}) SELECT {places} FROM state {after}"  # noqa: S608  names of ours
+
+
+def _compared(learner: str, serialized: SerializedPlan, begun: datetime) -> dict[str, object]:
+    """Return the values with which a stored state is compared before a plan is written onto it."""
+    plan = serialized.plan
+    return {
+        "key": learner,
+        "op_id": plan.effect.op_id,
+        "begun": begun.timestamp(),
+        "known_epoch": plan.parent.epoch,
+        "known_etag": plan.parent.etag,
+        "known_clock": plan.parent_clock,
+        "known_mark": plan.parent_mark,
+        "effect_bytes": serialized.effect_bytes,
+        "touches_bytes": serialized.touches_bytes,
+        "content_changed": plan.content_changed,
+        "new_version": plan.snapshot.version.n,
+        "kept": serialized.kept,
+        "least_tail": LEAST_TAIL,
+        "least_touches": LEAST_TOUCHES,
+    }
 
 
 async def write(tables: Tables, learner: str, serialized: SerializedPlan, locked: Locked) -> bool:
@@ -35,7 +129,7 @@ async def write(tables: Tables, learner: str, serialized: SerializedPlan, locked
     if folds.access:
         await _fold_access(tables, learner, serialized, head)
     elif serialized.plan.touches is not None:
-        await _write_touches(tables, learner, serialized)
+        await tables.insert("ace_touches", touches_row(learner, serialized))
     if serialized.record is not None:
         await tables.insert("ace_turns", {**turn_row(learner, serialized, serialized.record), "seq": seq})
     if serialized.in_history:
@@ -123,18 +217,6 @@ async def _fold_access(tables: Tables, learner: str, serialized: SerializedPlan,
         "stamps_json = excluded.stamps_json",
     )
     await tables.run("DELETE FROM ace_touches WHERE user_id = %s", (learner,))
-
-
-async def _write_touches(tables: Tables, learner: str, serialized: SerializedPlan) -> None:
-    access = serialized.plan.snapshot.access
-    columns = {
-        "user_id": learner,
-        "clock": access.access_clock,
-        "parent": serialized.plan.parent_mark,
-        "mark": access.mark,
-        "touches_json": serialized.touches_json,
-    }
-    await tables.insert("ace_touches", columns)
 
 
 async def drop_effects(tables: Tables, learner: str, base: int) -> None:

@@ -30,7 +30,14 @@ from ace_graph.memory.stores.base_and_tail import (
 )
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.sqlite.tables import Tables
-from ace_graph.memory.stores.state_columns import HEAD_COLUMNS, delta_row, head_of, state_row, turn_row
+from ace_graph.memory.stores.state_columns import (
+    HEAD_COLUMNS,
+    delta_row,
+    head_of,
+    state_row,
+    touches_row,
+    turn_row,
+)
 from ace_graph.memory.stores.stored_form import load_base
 from ace_graph.memory.turn import TurnRecord
 
@@ -144,7 +151,7 @@ def write(tables: Tables, learner: str, serialized: SerializedPlan, head: StateH
     if folds.access:
         _fold_access(tables, learner, serialized, head)
     elif serialized.plan.touches is not None:
-        _write_touches(tables, learner, serialized)
+        tables.insert("ace_touches", touches_row(learner, serialized))
     _write_head(tables, learner, serialized, head, folds)
     if serialized.record is not None:
         _write_turn(tables, learner, serialized, serialized.record)
@@ -193,15 +200,6 @@ def _fold_access(tables: Tables, learner: str, serialized: SerializedPlan, head:
         (learner, *serialized.stamps),
     )
     tables.execute("DELETE FROM ace_touches WHERE user_id = ?", (learner,))
-
-
-def _write_touches(tables: Tables, learner: str, serialized: SerializedPlan) -> None:
-    plan = serialized.plan
-    access = plan.snapshot.access
-    tables.execute(
-        "INSERT INTO ace_touches (user_id, clock, parent, mark, touches_json) VALUES (?, ?, ?, ?, ?)",
-        (learner, access.access_clock, plan.parent_mark, access.mark, serialized.touches_json),
-    )
 
 
 def _write_head(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from psycopg import AsyncConnection, AsyncCursor
 
 from ace_graph.memory.policy import Policy
@@ -19,7 +21,7 @@ from ace_graph.memory.stores.postgres.store import PostgresPlaybooks, PostgresSt
 from ace_graph.memory.stores.postgres.tables import Row, Tables, Values
 from ace_graph.testing.conformance import Traffic
 
-__all__ = ["PostgresPlaybooksSubject", "PostgresSubject"]
+__all__ = ["PostgresPlaybooksSubject", "PostgresSubject", "sent_statements"]
 
 Rows = list[tuple[Any, ...]]  # Any: whatever the test's own SQL returns
 
@@ -84,7 +86,7 @@ class PostgresSubject:
 
         async def counted(tables: Tables, statement: str, values: Values = ()) -> AsyncCursor[Row]:
             traffic.statements += 1
-            if not statement.lstrip().startswith(("SELECT", "WITH")):
+            if any(word in statement for word in ("INSERT", "UPDATE ace_", "DELETE")):
                 given = values.values() if isinstance(values, Mapping) else values
                 traffic.written += sum(map(_size, given))
             return await change(tables, statement, values)
@@ -111,3 +113,20 @@ class PostgresPlaybooksSubject(PostgresSubject):
         """Return one more store on the database; the test closes it."""
         connection = PostgresConnection(checked_address(self.url), 4, self.partitions)
         return PostgresPlaybooks(connection.of_playbooks(), policy or Policy(), random_token)
+
+
+@contextmanager
+def sent_statements(monkeypatch: pytest.MonkeyPatch) -> Generator[list[bytes]]:
+    """The statements that are sent meanwhile."""
+    sent: list[bytes] = []
+    real: Any = AsyncConnection.execute  # Any: its overloads
+
+    async def execute(
+        self: Any, query: bytes | str, *args: Any, **more: Any
+    ) -> Any:  # Any: whatever is passed on
+        sent.append(query if isinstance(query, bytes) else query.encode())
+        return await real(self, query, *args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(AsyncConnection, "execute", execute)
+        yield sent

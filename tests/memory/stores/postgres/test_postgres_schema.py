@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
-from psycopg import AsyncConnection
 
 from ace_graph.memory.catalogue.attaching import Wanted
 from ace_graph.memory.catalogue.name import PlaybookRef
@@ -18,7 +14,7 @@ from ace_graph.memory.stores.postgres.text import restored_text, stored_text
 from ace_graph.portal import portal
 from ace_graph.testing.conformance import Case, cases
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, rewriting, write
-from tests.memory.stores.postgres.subject import PostgresSubject
+from tests.memory.stores.postgres.subject import PostgresSubject, sent_statements
 
 PARTS = 3
 
@@ -95,29 +91,12 @@ async def test_stores_that_start_at_once_make_the_tables_once(empty_postgres: st
     assert [name for (name,) in rows] == [each.name for each in MIGRATIONS]
 
 
-@asynccontextmanager
-async def _counted(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[list[bytes]]:
-    """The statements that are sent meanwhile."""
-    sent: list[bytes] = []
-    real: Any = AsyncConnection.execute  # Any: its overloads
-
-    async def execute(
-        self: Any, query: bytes | str, *args: Any, **more: Any
-    ) -> Any:  # Any: whatever is passed on
-        sent.append(query if isinstance(query, bytes) else query.encode())
-        return await real(self, query, *args, **more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(AsyncConnection, "execute", execute)
-        yield sent
-
-
 async def test_a_load_is_one_statement(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     learner = new_learner()
     async with PostgresStore(postgres) as store, PostgresStore(postgres) as other:
         held = (await write(store, learner, adding("Draw a bar"))).snapshot
         await write(other, learner, adding("Name the unit"))
-        async with _counted(monkeypatch) as sent:
+        with sent_statements(monkeypatch) as sent:
             assert contents(await store.load(learner)) == ["Draw a bar", "Name the unit"]
             assert contents(await store.load(learner, held)) == ["Draw a bar", "Name the unit"]
             wanted = (Wanted(PlaybookRef(learner, "fractions")), Wanted(PlaybookRef(None, "units")))
@@ -132,12 +111,11 @@ async def test_a_turn_names_its_learner_in_every_statement(
     learner = new_learner()
     async with PostgresStore(postgres) as store:
         await write(store, learner, adding("Draw a bar"))
-        async with _counted(monkeypatch) as sent:
+        with sent_statements(monkeypatch) as sent:
             base = await store.load(learner)
             await store.commit(learner, adding("Name the unit"), base, record())
-        assert len(sent) <= 9
-        work = [statement for statement in sent if statement != b"BEGIN"]
-        assert all(b"user_id" in statement for statement in work)
+        assert len(sent) == 2, "one to load and one to commit"
+        assert all(b"user_id" in statement for statement in sent)
 
 
 async def test_texts_come_back_as_they_were(postgres: str) -> None:
