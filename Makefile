@@ -90,7 +90,7 @@ red-team: ## attack the memory through the real graph; writes benchmarks/redteam
 	@$(DEV)
 	@$(BIN)/python -m benchmarks.redteam $(ARGS)
 
-faults: ## break turns off everywhere, on SQLite and Neo4j; writes benchmarks/faults/RESULTS.md
+faults: ## break turns off everywhere, on SQLite, PostgreSQL and Neo4j; writes benchmarks/faults/RESULTS.md
 	@$(DEV)
 	@$(BIN)/python -m benchmarks.faults $(ARGS)
 

@@ -40,7 +40,7 @@ def main() -> None:
     began, load_before = time.monotonic(), load_now()
     with places() as found:
         _measure(parts, plan, found, findings, console)
-        machine = describe_machine(found.neo4j_version)
+        machine = describe_machine(found.servers)
     machine.append(
         f"Load average {load_before:.1f} at the start and {load_now():.1f} at the end; "
         f"it took {time.monotonic() - began:.0f} s"

@@ -1,7 +1,9 @@
-"""The stores that are compared: one in memory, a new SQLite file, and a real Neo4j where there is one.
+"""The stores that are compared: one in memory, a new SQLite file, a real PostgreSQL and a real Neo4j.
 
 Neo4j is the server that NEO4J_TEST_URI names (with NEO4J_TEST_PASSWORD), else one of our own, in Docker or
-put together from jars, as the tests have it; it is gone with its data afterwards.
+put together from jars, as the tests have it. PostgreSQL is a new database of the server that
+POSTGRES_TEST_URI names, else a server made with the programs that are installed. All are gone with their data
+afterwards; where one is not to be had, a line says so and the others are compared.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
+import psycopg
 from neo4j import GraphDatabase
 
 from ace_graph.memory.delta.operations import Delta, Reset, Touch
@@ -24,12 +28,14 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.in_memory.store import InMemoryStore, Learners
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
+from ace_graph.memory.stores.postgres.store import PostgresStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from benchmarks.corpus import START, bullets
 from tests.plugins.neo4j_process import LocalServer, fetch_jars, kill, start_in_docker, stop_in_docker
 from tests.plugins.neo4j_source import VERSIONS, detect_sources
+from tests.plugins.postgres_process import LocalPostgres, can_start
 
-__all__ = ["ROOMY", "Neo4jHere", "Place", "Places", "places", "seeded"]
+__all__ = ["ROOMY", "Neo4jHere", "Place", "Places", "new_postgres", "places", "seeded"]
 
 ROOMY = Policy(max_bullets=100_000)
 """A cap that no benchmark reaches, where it is not the cap that is measured."""
@@ -51,6 +57,8 @@ class Place:
             return InMemoryStore(policy, learners=self.learners)
         if self.url.startswith("sqlite"):
             return SQLiteStore(self.url.removeprefix("sqlite:///"), policy)
+        if self.url.startswith("postgres"):
+            return PostgresStore(self.url, policy)
         password = os.environ.get("NEO4J_TEST_PASSWORD")
         return Neo4jStore(self.url, username="neo4j", password=password, policy=policy)
 
@@ -65,11 +73,11 @@ class Neo4jHere:
 
 @dataclass(frozen=True)
 class Places:
-    """All places, and the Neo4j server with its version, None where there is none."""
+    """All places, the Neo4j server, None where there is none, and names and versions of the servers."""
 
     all: tuple[Place, ...]
-    neo4j: Neo4jHere | None
-    neo4j_version: str | None
+    neo4j: Neo4jHere | None = None
+    servers: tuple[str, ...] = ()
 
 
 async def seeded(store: Store, size: int) -> str:
@@ -89,11 +97,49 @@ def _delta(op_id: str, operation: Reset | Touch) -> Delta:
 @contextmanager
 def places() -> Generator[Places]:
     """The places for as long as the block runs."""
-    with tempfile.TemporaryDirectory(prefix="ace-bench-") as folder, _neo4j(Path(folder)) as neo4j:
+    with (
+        tempfile.TemporaryDirectory(prefix="ace-bench-") as folder,
+        new_postgres(Path(folder)) as postgres,
+        _neo4j(Path(folder)) as neo4j,
+    ):
         found = [Place("memory", "memory://"), Place("SQLite", f"sqlite:///{folder}/bench.db")]
+        servers = list[str]()
+        if postgres is not None:
+            found.append(Place("PostgreSQL", postgres))
+            servers.append(_postgres_version(postgres))
         if neo4j is not None:
             found.append(Place("Neo4j", neo4j.uri))
-        yield Places(tuple(found), neo4j, None if neo4j is None else _server_version(neo4j.uri))
+            servers.append(_neo4j_version(neo4j.uri))
+        yield Places(tuple(found), neo4j, tuple(servers))
+
+
+@contextmanager
+def new_postgres(folder: Path) -> Generator[str | None]:
+    """The URL of a new PostgreSQL database, for as long as the block runs; None where there is none."""
+    given = os.environ.get("POSTGRES_TEST_URI")
+    if given is not None:
+        with _database(given) as url:
+            yield url
+    elif can_start():
+        folder.chmod(0o711)  # the server is another user, where this one is root
+        server = LocalPostgres(folder=folder)
+        try:
+            server.start()
+            yield server.url
+        finally:
+            server.remove()
+    else:
+        _tell("No PostgreSQL: set POSTGRES_TEST_URI, or install its programs (apt install postgresql).")
+        yield None
+
+
+@contextmanager
+def _database(server: str) -> Generator[str]:
+    name = f"ace_bench_{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'".encode())
+        yield urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 @contextmanager
@@ -130,7 +176,12 @@ def _tell(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def _server_version(uri: str) -> str:
+def _neo4j_version(uri: str) -> str:
     password = os.environ.get("NEO4J_TEST_PASSWORD")
     with GraphDatabase.driver(uri, auth=("neo4j", password) if password else None) as driver:
-        return str(driver.get_server_info().agent).removeprefix("Neo4j/")
+        return str(driver.get_server_info().agent).replace("/", " ")
+
+
+def _postgres_version(url: str) -> str:
+    with psycopg.connect(url) as connection:
+        return f"PostgreSQL {connection.info.parameter_status('server_version')}".partition(" (")[0]

@@ -6,23 +6,24 @@ import os
 import platform
 import sqlite3
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 __all__ = ["describe_machine", "load_now"]
 
-_PACKAGES = ("langgraph", "langchain-core", "pydantic", "neo4j")
+_PACKAGES = ("langgraph", "langchain-core", "pydantic", "neo4j", "psycopg")
 
 
-def describe_machine(neo4j: str | None) -> list[str]:
-    """Return lines about this machine; `neo4j` is the server's version, if there was one."""
+def describe_machine(servers: Sequence[str] = ()) -> list[str]:
+    """Return lines about this machine and the database servers on it, each a name with its version."""
     packages = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
-    server = f"Neo4j {neo4j} on loopback" if neo4j else "no Neo4j"
+    databases = f"{' and '.join(servers)} on loopback" if servers else "no database server"
     return [
         f"{_processor()}, {os.cpu_count()} cores, {_memory()}, {platform.system()}",
         f"{platform.python_implementation()} {sys.version.split()[0]}, {packages}, "
-        f"SQLite {sqlite3.sqlite_version}, {server}",
+        f"SQLite {sqlite3.sqlite_version}, {databases}",
         f"{datetime.now(UTC):%Y-%m-%d}",
     ]
 

@@ -258,12 +258,13 @@ def _environment(folder: Path, store: str) -> dict[str, str]:
         "ACE_MODEL": "offline",
         "ACE_JWT_SECRET": SECRET,
         "ACE_STORE": store,
-        "ACE_CONVERSATIONS": str(folder / "conversations.db"),
         "ACE_SERVER_RATE": "1000000",
         "ACE_SERVER_TURNS": "1000",
         "ACE_SERVER_TIMEOUT": "600",
         "LANGSMITH_TRACING": "false",
     }
+    if not store.startswith("postgres"):  # there they are in the same database
+        ours["ACE_CONVERSATIONS"] = str(folder / "conversations.db")
     return {**os.environ, **ours}
 
 

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.faults`: break turns off everywhere, on SQLite and on Neo4j, and print what was left.
+"""`python -m benchmarks.faults`: break turns off everywhere, on every durable store, and print what was left.
 
-Writes RESULTS.md beside this file. Exits with 1 when a trial did not pass. Neo4j is found as the tests find
-it. `--quick` leaves the long waits out (connections that fall silent) and writes nothing.
+Writes RESULTS.md beside this file. Exits with 1 when a trial did not pass. PostgreSQL and Neo4j are found as
+the tests find them. `--quick` leaves the long waits out (connections that fall silent) and writes nothing.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ def main() -> int:
     os.environ["LANGSMITH_TRACING"] = "false"
     logging.getLogger("ace_graph").setLevel(logging.CRITICAL)
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)
     with places() as found, tempfile.TemporaryDirectory(prefix="ace-faults-") as folder:
         durable = [place for place in found.all if not place.url.startswith("memory")]
         trials = asyncio.run(_all(durable, Path(folder), quick=quick))

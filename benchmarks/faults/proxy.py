@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal, get_args
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 __all__ = ["WRONGS", "Proxy", "Wrong", "proxied"]
 
@@ -98,7 +98,10 @@ async def proxied(uri: str) -> AsyncGenerator[Proxy]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
-        proxy.uri = f"bolt://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        user, at, _ = target.netloc.rpartition("@")
+        port = server.sockets[0].getsockname()[1]
+        scheme = target.scheme.replace("neo4j", "bolt")  # else its driver would ask where else to connect
+        proxy.uri = urlunsplit(target._replace(scheme=scheme, netloc=f"{user}{at}127.0.0.1:{port}"))
         yield proxy
         proxy.cut()
     await asyncio.gather(*tasks)

@@ -63,7 +63,7 @@ def main() -> None:
     known = verdicts(tree)
     tried: dict[str, Verdict] = {name: known[name] for name in sample}
     changes = {name: change_of(tree, name) for name in sample if tried[name] in UNSEEN}
-    text = page(tried, changes, read_reasons(), every, describe_machine(None), options.seed)
+    text = page(tried, changes, read_reasons(), every, describe_machine(), options.seed)
     console.print(text, markup=False, soft_wrap=True)
     if not partly:
         RESULTS.write_text(text, encoding="utf-8")

@@ -177,7 +177,7 @@ def _page(rows: Sequence[Row]) -> str:
         "the median and the longest that any of these took. The first row sends short messages instead.",
         "Made by `python -m benchmarks.readers.served`.",
         "",
-        *(f"- {line}" for line in describe_machine(None)),
+        *(f"- {line}" for line in describe_machine()),
         f"- load average at the end: {load_now():.0f}; with more than 1, compare with the first row",
         "",
         "| messages of | number | failed | seconds | /healthz ms | longest | chat ms | longest |",

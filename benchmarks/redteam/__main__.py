@@ -1,9 +1,10 @@
 """`python -m benchmarks.redteam`: play every attack, print how many got through, by how they came in.
 
 Writes RESULTS.md and RESULTS_SHARING.md beside this file. Exits with 1 when an attack reached another
-learner, left its data block, or read or changed by sharing what it may not.
+learner, left its data block, or read or changed by sharing what it may not; or when a PostgreSQL gives other
+results than SQLite and the store in memory.
 
-Needs no key, server or network; --store takes another store's URL.
+Needs no key and no network; --store takes another store's URL.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ace_graph.stores import open_store
+from benchmarks.available_stores import new_postgres
 from benchmarks.redteam.attacks import Attack, read_attacks
+from benchmarks.redteam.empty_stores import in_postgres
 from benchmarks.redteam.play import Arena
 from benchmarks.redteam.play_sharing import play_all_sharing
 from benchmarks.redteam.prompt_skeleton import skeletons
@@ -52,6 +55,25 @@ async def play_all(attacks: Sequence[Attack], url: str) -> list[Verdict]:
         return [judge(await arena.play(attack), ours, victim) for attack in attacks]
 
 
+async def _pages_on_postgres(url: str) -> tuple[str, str]:
+    """Both pages, as they are on an empty PostgreSQL."""
+    verdicts = await play_all(read_attacks(), url)
+    async with in_postgres(url) as stores:
+        return report(verdicts), sharing_report(await play_all_sharing(read_sharing_attacks(), stores))
+
+
+def _same_on_postgres(*pages: str) -> bool:
+    """Play everything again on a PostgreSQL, where there is one; return whether the pages are the same."""
+    with tempfile.TemporaryDirectory() as folder, new_postgres(Path(folder)) as url:
+        if url is None:
+            return True
+        there = asyncio.run(_pages_on_postgres(url))
+    for here, other in zip(pages, there, strict=True):
+        same = here == other
+        sys.stdout.write("On PostgreSQL the same.\n" if same else f"ON POSTGRESQL ANOTHER RESULT:\n{other}")
+    return pages == there
+
+
 def main() -> int:
     """Read the arguments, play, print, write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.redteam", description=__doc__)
@@ -66,8 +88,9 @@ def main() -> int:
     for page, file in ((report(verdicts), RESULTS), (sharing_report(outcomes), RESULTS_SHARING)):
         sys.stdout.write(page)
         file.write_text(page, encoding="utf-8")
+    same = _same_on_postgres(report(verdicts), sharing_report(outcomes))
     reached = any(verdict.severity in ("high", "critical") for verdict in verdicts)
-    return int(reached or any(outcome.succeeded for outcome in outcomes))
+    return int(not same or reached or any(outcome.succeeded for outcome in outcomes))
 
 
 if __name__ == "__main__":

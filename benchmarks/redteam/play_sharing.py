@@ -18,10 +18,11 @@ from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.formats.registry import read_bullets
 from ace_graph.memory.serialization import dump_playbook
 from ace_graph.memory.sharing.outgoing import leaves_owner
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.playbooks import NamingStore
 from ace_graph.playbooks import Caller
 from ace_graph.playbooks.target import target_by_id, target_of
 from ace_graph.testing import ScriptedModel
+from benchmarks.redteam.empty_stores import EmptyStores, in_memory
 from benchmarks.redteam.hidden_operations import hidden_operations
 from benchmarks.redteam.prompt_skeleton import skeletons
 from benchmarks.redteam.sharing import Outcome, SharingAttack
@@ -54,15 +55,22 @@ _FACT = "a fact of the owner"
 _MAY_WRITE = frozenset({"editor", "second"})
 
 
-async def play_all_sharing(attacks: Sequence[SharingAttack]) -> list[Outcome]:
-    """Play the attacks, and return how far each came."""
-    plain = (await (await _Arena.prepared()).readers_prompt()).bare
-    return [await play_sharing(attack, plain) for attack in attacks]
+async def play_all_sharing(
+    attacks: Sequence[SharingAttack], stores: EmptyStores = in_memory
+) -> list[Outcome]:
+    """Play the attacks, each in an empty store, and return how far each came."""
+    async with stores() as store:
+        plain = (await (await _Arena.prepared(store)).readers_prompt()).bare
+    played = list[Outcome]()
+    for attack in attacks:
+        async with stores() as store:
+            played.append(await play_sharing(attack, plain, store))
+    return played
 
 
-async def play_sharing(attack: SharingAttack, plain: frozenset[str]) -> Outcome:
+async def play_sharing(attack: SharingAttack, plain: frozenset[str], store: NamingStore) -> Outcome:
     """Play one attack; `plain` is a reader's prompt without an attack, but for its data."""
-    arena = await _Arena.prepared()
+    arena = await _Arena.prepared(store)
     before = await arena.state()
     got, error = list[str](), None
     try:
@@ -102,13 +110,12 @@ class _Prompt:
 class _Arena:
     """An owner with a memory and two playbooks, and others with grants on one of them."""
 
-    store: InMemoryStore
+    store: NamingStore
     shared: str
     private: str
 
     @classmethod
-    async def prepared(cls) -> _Arena:
-        store = InMemoryStore()
+    async def prepared(cls, store: NamingStore) -> _Arena:
         await store.commit("ada", _adding(Add(content=f"Ada's {MARKER} memory")), await store.load("ada"))
         private = await playbooks.create(store, "private", [f"A {MARKER} secret"], owner="ada")
         shared = await playbooks.create(store, "shared", [*map(_as_add, FACTS), *_HIDDEN], owner="ada")
@@ -261,18 +268,18 @@ def _difference(before: dict[str, str], after: dict[str, str], allowed: frozense
     return next((name for name in before if before[name] != after[name] and name not in allowed), "")
 
 
-_Call = Callable[[InMemoryStore, str, str], Awaitable[object]]
+_Call = Callable[[NamingStore, str, str], Awaitable[object]]
 
 
-async def _export(store: InMemoryStore, key: str, user: str) -> object:
+async def _export(store: NamingStore, key: str, user: str) -> object:
     return await (await target_by_id(store, key, user)).store.export(key)
 
 
-async def _history(store: InMemoryStore, key: str, user: str) -> object:
+async def _history(store: NamingStore, key: str, user: str) -> object:
     return await (await target_by_id(store, key, user)).store.history(key)
 
 
-async def _old_versions(store: InMemoryStore, key: str, user: str) -> object:
+async def _old_versions(store: NamingStore, key: str, user: str) -> object:
     return await (await target_by_id(store, key, user)).store.content_at(key, 1)
 
 

@@ -13,7 +13,8 @@ _INTRO = """\
 # Red team
 
 Attacks of [attacks.tsv](attacks.tsv), played through the real graph against one database. The model believes
-everything: its reflector repeats the attack as a lesson and as an insight. Made by `make red-team`.
+everything: its reflector repeats the attack as a lesson and as an insight. Made by `make red-team`,
+which plays them on SQLite, and on PostgreSQL where there is one: the result has to be the same.
 
 - **nothing stored**: refused, or no lesson was found in it.
 - **quarantined**: stored with the reason, shown to people only.

@@ -78,7 +78,8 @@ _INTRO = """\
 # Red team: sharing and consolidation
 
 Attacks of [sharing.tsv](sharing.tsv), each played against an owner with a memory, a private playbook, and a
-playbook that is shared and also holds what must not leave her. Made by `make red-team`.
+playbook that is shared and also holds what must not leave her. Made by `make red-team`,
+which plays them on the store in memory, and on PostgreSQL where there is one: the result has to be the same.
 
 - **refused**: an error.
 - **no effect**: no error, and nothing that the attacker may not see or change.

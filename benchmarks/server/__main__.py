@@ -50,8 +50,8 @@ def main() -> None:
 
         def machine() -> list[str]:
             return [
-                *describe_machine(found.neo4j_version),
-                "Clients, servers, workers and Neo4j share these cores and speak over loopback",
+                *describe_machine(found.servers),
+                "Clients, servers, workers and databases share these cores and speak over loopback",
                 f"Load average {load_before:.1f} at the start and {load_now():.1f} at the end; "
                 f"it took {time.monotonic() - began:.0f} s",
             ]

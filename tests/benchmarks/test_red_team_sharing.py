@@ -11,6 +11,7 @@ import pytest
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.sharing import asked, outgoing
 from benchmarks.redteam import __main__ as red_team
+from benchmarks.redteam.empty_stores import in_postgres
 from benchmarks.redteam.play_sharing import play_all_sharing
 from benchmarks.redteam.sharing import (
     Outcome,
@@ -18,6 +19,7 @@ from benchmarks.redteam.sharing import (
     read_sharing_attacks,
     sharing_report,
 )
+from tests.plugins.sizes import sized
 
 
 def test_there_are_enough_attacks_on_sharing_and_consolidation() -> None:
@@ -38,6 +40,15 @@ def _always(_bullet: Bullet) -> bool:
 
 
 def _never_denied(*_: object) -> None: ...
+
+
+async def test_the_same_attacks_do_the_same_on_postgres(
+    postgres: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, "ace_graph")
+    attacks = read_sharing_attacks()[:: sized(12, 1)]
+    async with in_postgres(postgres) as stores:
+        assert await play_all_sharing(attacks, stores) == await play_all_sharing(attacks)
 
 
 async def test_a_leak_and_a_change_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ async def test_workers_learn_from_every_turn_that_is_left_to_them(place: Place, 
 
 async def test_a_library_that_is_not_installed_is_reported(place: Place) -> None:
     findings = Findings()
-    await measure_store_and_find(TINY, Places((place,), None, None), sys.executable, findings)
+    await measure_store_and_find(TINY, Places((place,)), sys.executable, findings)
     (table,) = findings.tables
     told = {row[0].partition(",")[0]: row[1] for row in table.rows}
     assert told["ours"].count("/") == 2

@@ -20,8 +20,7 @@ _PLACES = (
     "/usr/pgsql-*/bin/initdb",
     "/opt/homebrew/opt/postgresql*/bin/initdb",
 )
-# What these tests write need not survive a power cut; that a server is killed, it survives.
-_OPTIONS = "-c fsync=off -c max_connections=200 -c dynamic_shared_memory_type=mmap"
+_OPTIONS = "-c max_connections=200 -c dynamic_shared_memory_type=mmap"
 # Outlives a test run that was killed, and ends its server.
 _WATCH = """
 (while kill -0 "$1"; do sleep 1; done; kill -QUIT "$2"; sleep 1; rm -rf "$3") </dev/null >/dev/null 2>&1 &
@@ -36,16 +35,19 @@ def can_start() -> bool:
 class LocalPostgres:
     """A server on a port that stays the same, its data in memory where that can be.
 
-    It does not outlive the process `owner`, by default this one.
+    With a `folder` its data are there, and what is committed survives a power cut, as in use. It does not
+    outlive the process `owner`, by default this one.
     """
 
-    def __init__(self, *, password: str = "", owner: int | None = None) -> None:
+    def __init__(self, *, password: str = "", owner: int | None = None, folder: Path | None = None) -> None:
         fast = "/dev/shm" if not os.environ.get("TMPDIR") and os.access("/dev/shm", os.W_OK) else None
-        self.home = Path(tempfile.mkdtemp(prefix="ace-postgres-", dir=fast))
+        self.home = Path(tempfile.mkdtemp(prefix="ace-postgres-", dir=folder or fast))
         self.port = 0
         self.pid = 0
         self._owner = owner or os.getpid()
-        self._environment = {**os.environ, "POSTGRES_OPTIONS": _OPTIONS, "POSTGRES_PASSWORD": password}
+        # What tests write need not survive a power cut; that a server is killed, it survives anyway.
+        options = _OPTIONS if folder is not None else f"{_OPTIONS} -c fsync=off"
+        self._environment = {**os.environ, "POSTGRES_OPTIONS": options, "POSTGRES_PASSWORD": password}
 
     @property
     def url(self) -> str:

@@ -1,0 +1,41 @@
+"""Empty stores for attacks: new ones in memory, or the tables of a PostgreSQL, emptied each time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import psycopg
+
+from ace_graph.memory.stores.in_memory.store import InMemoryStore
+from ace_graph.memory.stores.playbooks import NamingStore
+from ace_graph.memory.stores.postgres.migrations import TABLES
+from ace_graph.memory.stores.postgres.store import PostgresStore
+
+__all__ = ["EmptyStores", "in_memory", "in_postgres"]
+
+EmptyStores = Callable[[], AbstractAsyncContextManager[NamingStore]]
+
+
+@asynccontextmanager
+async def in_memory() -> AsyncGenerator[NamingStore]:
+    """A new store in memory."""
+    yield InMemoryStore()
+
+
+@asynccontextmanager
+async def in_postgres(url: str) -> AsyncGenerator[EmptyStores]:
+    """The database at `url`, which loses all that is in it, again and again."""
+    async with (
+        PostgresStore(url) as store,
+        await psycopg.AsyncConnection.connect(url, autocommit=True) as connection,
+    ):
+        await store.load("nobody")  # makes the tables
+
+        @asynccontextmanager
+        async def emptied() -> AsyncGenerator[NamingStore]:
+            for table in TABLES:  # quicker than TRUNCATE, for so little
+                await connection.execute(f"DELETE FROM {table}".encode())
+            yield store
+
+        yield emptied
