@@ -78,6 +78,20 @@ async def test_a_server_killed_around_its_answer(tmp_path: Path, warm_python: Wa
     assert [trial.before for trial in trials] == [NEVER] * 4, "each in a first turn and in a later one"
 
 
+@pytest.mark.parametrize("wrong", ["cut before", "cut after"])
+async def test_a_connection_to_postgres_that_breaks_at_every_message(postgres: str, wrong: Wrong) -> None:
+    async with open_store(postgres) as direct, proxied(postgres) as proxy:
+        trials: list[Trial] = []
+        while (
+            trial := await connection_trial(
+                direct, lambda: open_store(proxy.uri), proxy, wrong, len(trials) + 1
+            )
+        ) is not None:
+            trials.append(trial)
+    assert [trial for trial in trials if not trial.passed] == []
+    assert len(trials) >= 8, "a greeting, a login, the migrations, a load and a commit at least"
+
+
 @pytest.mark.parametrize("neo4j", VERSIONS[:1], indirect=True)
 @pytest.mark.parametrize("wrong", ["cut before", "cut after", "delay"])
 async def test_a_connection_that_breaks_at_every_message(neo4j: Neo4jServer, wrong: Wrong) -> None:
