@@ -18,6 +18,7 @@ from ace_graph.cli.commands.learner import learner_commands
 from ace_graph.cli.commands.neo4j import neo4j
 from ace_graph.cli.commands.playbook_named import playbook  # with the commands of all three modules
 from ace_graph.cli.commands.share import share, team
+from ace_graph.cli.commands.store import store_commands
 from ace_graph.cli.commands.trajectory import trajectory
 from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
 from ace_graph.cli.terminal import tolerant_streams
@@ -41,6 +42,7 @@ app.add_typer(consolidate, name="consolidate")
 app.add_typer(learner_commands, name="learner")
 app.add_typer(neo4j, name="neo4j")
 app.add_typer(share, name="share")
+app.add_typer(store_commands, name="store")
 app.add_typer(team, name="team")
 app.add_typer(trajectory, name="trajectory")
 

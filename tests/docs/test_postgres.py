@@ -20,3 +20,14 @@ def test_everything_in_postgresql_is_backed_up_and_restored(
     done = run_block(there, tmp_path, warm_python)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Draw the fractions first" in done.stdout.splitlines()[-1]
+
+
+def test_a_memory_moves_to_postgresql_as_shown(
+    tmp_path: Path, warm_python: WarmPython, empty_postgres: str
+) -> None:
+    [block] = [block for block in read_blocks(PAGE) if f" TO={URL}" in block.text]
+    there = replace(block, text=block.text.replace(URL, empty_postgres))
+    done = run_block(there, tmp_path, warm_python)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Copied 1 of 1 learner" in done.stdout
+    assert "Then name the unit" in done.stdout.splitlines()[-1]

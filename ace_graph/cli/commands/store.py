@@ -1,0 +1,59 @@
+"""The commands `ace-graph store ...`: what concerns a store as a whole.
+
+What a command needs is imported when it is called, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ace_graph.cli.options import Json
+from ace_graph.errors import UsageError
+
+if TYPE_CHECKING:
+    from ace_graph.copying.copy_store import Mode
+
+__all__ = ["store_commands"]
+
+store_commands = typer.Typer(no_args_is_help=True, help="Move everything from one store to another.")
+
+
+@store_commands.callback()
+def group() -> None:
+    """Keep `copy` a command of a group, although it is the only one yet."""
+
+
+@store_commands.command()
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="The store to read, as in --store.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="The store to write.")],
+    learner: Annotated[
+        str | None,
+        typer.Option("--learner", "-l", metavar="ID", help="This learner and their playbooks only."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be copied; write nothing.")
+    ] = False,
+    verify_only: Annotated[
+        bool, typer.Option("--verify-only", help="Compare both stores; write nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Copy all learners, playbooks and teams into another store, in any direction; FROM stays as it is.
+
+    \b
+    ace-graph store copy sqlite:///ace.db postgresql://ace@db/ace
+    ace-graph store copy sqlite:///ace.db postgresql://ace@db/ace --verify-only
+
+    Stop what writes to either store. Each memory is written in one transaction, read back and compared.
+    After an interruption, or to bring over what has changed since, run the same command again. Where TO has
+    another memory of a learner, nothing is written. Exit code 1: something is missing or not the same.
+    """
+    from ace_graph.cli.commands.store_copy import run_copy
+
+    if dry_run and verify_only:
+        raise UsageError("--dry-run says what would be copied, --verify-only what is not the same: use one")
+    mode: Mode = "dry run" if dry_run else "verify" if verify_only else "copy"
+    raise typer.Exit(run_copy(source, target, learner, mode, as_json=as_json))
