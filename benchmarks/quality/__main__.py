@@ -21,13 +21,16 @@ from langchain_core.embeddings import Embeddings
 from rich.console import Console
 
 from benchmarks.quality import learning_simulation, two_worlds
+from benchmarks.quality.conversations import run as conversations
 from benchmarks.quality.duplicates import run as duplicates
 from benchmarks.quality.duplicates.pairs import Part
 from benchmarks.quality.results import looks, replace_section
 from benchmarks.quality.retrieval import run as retrieval
 
-SPLIT: dict[str, tuple[Callable[[Part], str], Path, str]] = {
+Report = Callable[[Part, Embeddings | None], str]
+SPLIT: dict[str, tuple[Report, Path, str]] = {
     "worlds": (two_worlds.report, learning_simulation.RESULTS, "Two worlds"),
+    "conversations": (conversations.report, conversations.RESULTS, "Conversations"),
 }
 """For each set with halves: its report, the page, and the section of the half for tuning."""
 
@@ -58,15 +61,16 @@ def main() -> None:
     if "learning" in chosen:
         learning_simulation.main()
     for name in (name for name in SPLIT if name in chosen):
-        _tell_half(*SPLIT[name], "held-out" if options.held_out else "tuning")
+        report, results, section = SPLIT[name]
+        _tell_half(lambda part, of=report: of(part, model), results, section, held_out=options.held_out)
 
 
-def _tell_half(report: Callable[[Part], str], results: Path, section: str, part: Part) -> None:
-    if part == "held-out":
+def _tell_half(report: Callable[[Part], str], results: Path, section: str, *, held_out: bool) -> None:
+    if held_out:
         look = f"{section}: the held-out half, looked at on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-        _tell(lambda: report(part), results, look)
+        _tell(lambda: report("held-out"), results, look)
     else:
-        _tell(lambda: f"{report(part)}\n\n{looks(results, section)}", results, section)
+        _tell(lambda: f"{report('tuning')}\n\n{looks(results, section)}", results, section)
 
 
 def _tell(report: Callable[[], str], results: Path, name: str) -> None:

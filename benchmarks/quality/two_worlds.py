@@ -11,6 +11,8 @@ import os
 from collections.abc import Sequence
 from itertools import product
 
+from langchain_core.embeddings import Embeddings
+
 from ace_graph.memory.policy import Policy
 from benchmarks.quality.duplicates.pairs import Part
 from benchmarks.quality.lives import lived
@@ -39,8 +41,11 @@ _WORLDS: dict[Part, dict[str, Setting]] = {
 _COLUMNS = ("all turns", "changed rules, first 60 turns", "changed rules, last 100", "tokens a prompt")
 
 
-def report(part: Part) -> str:
-    """Return the table in Markdown: both worlds side by side, or the second with its held-out words."""
+def report(part: Part, embeddings: Embeddings | None = None) -> str:
+    """Return the table in Markdown: both worlds side by side, or the second with its held-out words.
+
+    `embeddings` are not used: in a simulated world words say all.
+    """
     seeds = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("SEEDS", "20")))
     worlds = _WORLDS[part]
     rows = lived(

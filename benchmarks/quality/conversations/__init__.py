@@ -1,0 +1,1 @@
+"""Long conversations in six languages, the facts of their turns, and questions about them."""
