@@ -19,6 +19,8 @@ from benchmarks.consolidation import measure_consolidation
 from benchmarks.core import measure_core
 from benchmarks.footprint import measure_footprint
 from benchmarks.goals import goals_table
+from benchmarks.growth import measure_growth
+from benchmarks.langgraph_store import measure_langgraph_store
 from benchmarks.machine import describe_machine, load_now
 from benchmarks.plan import FULL, QUICK, Findings, Plan
 from benchmarks.report import write_report
@@ -28,14 +30,25 @@ from benchmarks.windows import measure_windows
 from benchmarks.writers import measure_writers
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-PARTS = ("core", "windows", "turns", "attached", "consolidation", "stores", "writers", "footprint")
+PARTS = (
+    "core",
+    "windows",
+    "turns",
+    "attached",
+    "consolidation",
+    "stores",
+    "growth",
+    "langgraph",
+    "writers",
+    "footprint",
+)
 
 
 def main() -> None:
     """Read the arguments, measure, report."""
     options = _options()
     os.environ["LANGSMITH_TRACING"] = "false"
-    plan, findings, console = QUICK if options.quick else FULL, Findings(), Console(width=120)
+    plan, findings, console = QUICK if options.quick else FULL, Findings(), Console(width=140)
     parts: list[str] = options.only or list(PARTS)
     began, load_before = time.monotonic(), load_now()
     with places() as found:
@@ -76,6 +89,8 @@ def _measure(parts: list[str], plan: Plan, found: Places, findings: Findings, co
                 "attached": measure_attached,
                 "consolidation": measure_consolidation,
                 "stores": measure_stores,
+                "growth": measure_growth,
+                "langgraph": measure_langgraph_store,
                 "writers": measure_writers,
             }[part]
             asyncio.run(measure(plan, found, findings))

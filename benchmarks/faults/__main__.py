@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from uuid import uuid4
 
 from benchmarks.available_stores import Place, places
 from benchmarks.faults.fault import POINTS
@@ -104,7 +105,9 @@ async def _all(durable: list[Place], folder: Path, *, quick: bool) -> Trials:
 
     for place in durable:
         add(await points(place, 25 if quick else 5))
-        own = folder / place.name
+        own = (
+            folder / f"{place.name}-{uuid4()}"
+        )  # it names learners, and a server may hold those of another run
         own.mkdir()
         async for kind, done in _kills(place, own):
             add({kind: done})

@@ -23,13 +23,13 @@ from zlib import crc32
 
 from benchmarks.server.recall import Recall
 
-__all__ = ["KINDS", "Rival", "recall_of"]
+__all__ = ["KINDS", "VECTOR_SIZE", "Rival", "embed_all", "recall_of"]
 
 Rival = Literal["langmem", "mem0"]
 
 KINDS: tuple[Rival, ...] = ("langmem", "mem0")
 FOUND = 10
-_SIZE = 256
+VECTOR_SIZE = 256
 
 
 def recall_of(kind: str, folder: Path) -> Recall:
@@ -39,14 +39,15 @@ def recall_of(kind: str, folder: Path) -> Recall:
 
 def embed(text: str) -> list[float]:
     """Return a vector of length 1: every word counts in one of 256 places."""
-    vector = [0.0] * _SIZE
+    vector = [0.0] * VECTOR_SIZE
     for word in text.lower().split():
-        vector[crc32(word.encode()) % _SIZE] += 1.0
+        vector[crc32(word.encode()) % VECTOR_SIZE] += 1.0
     length = math.sqrt(sum(value * value for value in vector)) or 1.0
     return [value / length for value in vector]
 
 
-def _embed_all(texts: Sequence[str]) -> list[list[float]]:
+def embed_all(texts: Sequence[str]) -> list[list[float]]:
+    """Return the vector of each text."""
     return [embed(text) for text in texts]
 
 
@@ -57,7 +58,7 @@ class _Langmem:
         from langgraph.store.memory import InMemoryStore
         from langmem import create_manage_memory_tool, create_search_memory_tool
 
-        store = InMemoryStore(index={"dims": _SIZE, "embed": _embed_all})
+        store = InMemoryStore(index={"dims": VECTOR_SIZE, "embed": embed_all})
         namespace = ("memories", "{learner}")
         self._keep = create_manage_memory_tool(namespace, store=store)
         self._find = create_search_memory_tool(namespace, store=store)
@@ -82,7 +83,11 @@ class _Mem0:
         os.environ.setdefault("MEM0_DIR", str(folder / "mem0"))
         from mem0 import AsyncMemory
 
-        qdrant = {"collection_name": "bench", "path": str(folder / "qdrant"), "embedding_model_dims": _SIZE}
+        qdrant = {
+            "collection_name": "bench",
+            "path": str(folder / "qdrant"),
+            "embedding_model_dims": VECTOR_SIZE,
+        }
         self._memory = AsyncMemory.from_config(
             {
                 "llm": {"provider": "openai", "config": {"api_key": "never used"}},

@@ -14,14 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
-from ace_graph.memory.delta.operations import Add, Delta
-from ace_graph.memory.retrieval.retrieve import retrieve
-from benchmarks.available_stores import ROOMY, Place, Places, seeded
-from benchmarks.corpus import START, bullets, lessons, questions
+from benchmarks.available_stores import Place, Places
+from benchmarks.corpus import bullets, lessons, questions
+from benchmarks.own_memory import OwnMemory
 from benchmarks.plan import Findings
 from benchmarks.server.other_memories import KINDS, recall_of
 from benchmarks.server.percentiles import percentiles
@@ -54,27 +51,10 @@ async def measure_store_and_find(plan: ServerPlan, found: Places, python: str, f
 
 
 async def _ours(place: Place, plan: ServerPlan) -> tuple[str, str]:
-    store = place.open()
-    learner = await seeded(store, plan.bullets)
-    new, asked = iter(lessons(plan.stored + 10)), questions(plan.stored)
-    newest = await store.load(learner)
-
-    async def keep(n: int) -> None:
-        nonlocal newest
-        at = START + timedelta(days=60, minutes=n)
-        delta = Delta(op_id=str(uuid4()), now=at, operations=(Add(content=next(new)),), author="benchmark")
-        newest = (await store.commit(learner, delta, newest)).snapshot
-
-    async def find(n: int) -> None:
-        nonlocal newest
-        newest = await store.load(learner, newest)
-        at = START + timedelta(days=61)
-        retrieve(asked[n], newest.playbook, newest.access, ROOMY, now=at, budget_tokens=2_000)
-
-    times = await timed_async(plan.stored, [Job(keep), Job(find)])
-    await store.forget(learner)
-    await store.close()
-    return percentiles(times[0].clock).told(), percentiles(times[1].clock).told()
+    memory = await OwnMemory.with_texts(place, plan.bullets, plan.stored)
+    kept, found = await timed_async(plan.stored, [Job(memory.keep), Job(memory.find)])
+    await memory.close()
+    return percentiles(kept.clock).told(), percentiles(found.clock).told()
 
 
 def installed(package: str, python: str) -> bool:

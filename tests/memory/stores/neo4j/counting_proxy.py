@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 __all__ = ["Traffic", "counted"]
 
@@ -75,7 +75,9 @@ async def counted(uri: str) -> AsyncGenerator[Traffic]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
-        traffic.uri = f"{target.scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        user, at, _ = target.netloc.rpartition("@")
+        port = server.sockets[0].getsockname()[1]
+        traffic.uri = urlunsplit(target._replace(netloc=f"{user}{at}127.0.0.1:{port}"))
         yield traffic
     await asyncio.gather(*serving)
 
