@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import LiteralString, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
@@ -14,7 +15,8 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ace_graph.errors import StoreUnavailable
-from ace_graph.memory.stores.postgres.errors import checked_address, translated
+from ace_graph.memory.stores.postgres.connection import CONNECTION_OPTIONS
+from ace_graph.memory.stores.postgres.errors import Address, checked_address, is_lost, translated
 from ace_graph.server.conversations.database import Execute, Row, Statement, Work
 
 __all__ = ["PostgresDatabase", "open_postgres"]
@@ -59,8 +61,15 @@ async def open_postgres(
     Raises StoreUrlError, StoreUnavailable, StoreAuthError, StoreError.
     """
     address = checked_address(url, setting)
-    settings: dict[str, object] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
-    pool = _Pool(url, min_size=1, max_size=connections, open=False, timeout=_SECONDS, kwargs=settings)
+    pool = _Pool(
+        url,
+        min_size=1,
+        max_size=connections,
+        open=False,
+        timeout=_SECONDS,
+        reconnect_timeout=_CONNECT_SECONDS,  # then the next call tries at once, however long it was away
+        kwargs={**CONNECTION_OPTIONS, "row_factory": dict_row},
+    )
     try:
         # Past the pool, which would not tell why it can't connect.
         await (await AsyncConnection.connect(url, connect_timeout=_CONNECT_SECONDS)).close()
@@ -70,7 +79,16 @@ async def open_postgres(
     except (Error, PoolTimeout, OSError) as error:
         await pool.close()
         raise translated(error, address) from error
-    return PostgresDatabase(pool, saver)
+    return PostgresDatabase(pool, saver, address)
+
+
+async def _execute(
+    connection: AsyncConnection[DictRow], statement: LiteralString, values: Sequence[object]
+) -> list[Row]:
+    cursor = await connection.execute(statement.replace("?", "%s"), tuple(values))
+    if cursor.description is None:
+        return []
+    return [tuple(cast("dict[str, object]", row).values()) for row in await cursor.fetchall()]
 
 
 class PostgresDatabase:
@@ -82,22 +100,21 @@ class PostgresDatabase:
         "DELETE FROM checkpoints WHERE thread_id = ?",
     )
 
-    def __init__(self, pool: _Pool, saver: AsyncPostgresSaver) -> None:
+    def __init__(self, pool: _Pool, saver: AsyncPostgresSaver, address: Address) -> None:
         self._pool = pool
+        self._address = address
         self.saver = saver
 
     async def transaction(self, work: Work[R]) -> R:
         """Run `work` on one connection."""
         with self.translated():
-            async with self._pool.connection() as connection, connection.transaction():
-
-                async def execute(statement: LiteralString, values: Sequence[object]) -> list[Row]:
-                    cursor = await connection.execute(statement.replace("?", "%s"), tuple(values))
-                    if cursor.description is None:
-                        return []
-                    return [tuple(cast("dict[str, object]", row).values()) for row in await cursor.fetchall()]
-
-                return await work(execute)
+            try:
+                async with self._pool.connection() as connection, connection.transaction():
+                    return await work(partial(_execute, connection))
+            except Error as error:
+                if is_lost(error):  # the others that were idle are lost, too
+                    await self._pool.check()
+                raise
 
     async def execute(self, statement: LiteralString, values: Sequence[object]) -> list[Row]:
         """Run one statement."""
@@ -118,8 +135,15 @@ class PostgresDatabase:
         try:
             yield
         except (Error, PoolTimeout) as error:
-            what = type(error).__name__
-            raise StoreUnavailable(f"the conversations' PostgreSQL can't be used: {what}") from error
+            raise StoreUnavailable(f"conversations can't be read or written: {self._why(error)}") from error
+
+    def _why(self, error: Error | PoolTimeout) -> str:
+        if not isinstance(error, PoolTimeout):
+            return str(translated(error, self._address))
+        return (
+            f"PostgreSQL at {self._address.place} gave no connection within {_SECONDS} s: check that it "
+            "runs; if it does, raise ACE_POSTGRES_CONNECTIONS"
+        )
 
     async def messages(self, thread_id: str) -> list[AnyMessage]:
         """Return the messages of a thread's newest checkpoint."""

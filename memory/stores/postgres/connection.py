@@ -28,7 +28,7 @@ from ace_graph.memory.stores.postgres.tables import Row, Tables, reading, writin
 from ace_graph.memory.stores.postgres.text import register_texts
 from ace_graph.portal import Portal, portal
 
-__all__ = ["READ_SECONDS", "WRITE_SECONDS", "Link", "PostgresConnection"]
+__all__ = ["CONNECTION_OPTIONS", "READ_SECONDS", "WRITE_SECONDS", "Link", "PostgresConnection"]
 
 T = TypeVar("T")
 Pool = AsyncConnectionPool[AsyncConnection[Row]]
@@ -43,7 +43,7 @@ WRITE_SECONDS = 20.0
 SCHEMA_SECONDS = 60.0
 _IDLE_SECONDS = 60.0
 
-_OPTIONS: Mapping[str, object] = {
+CONNECTION_OPTIONS: Mapping[str, object] = {
     "autocommit": True,
     "prepare_threshold": None,  # pgbouncer gives each transaction another of the server's sessions
     "client_encoding": "UTF8",
@@ -51,6 +51,7 @@ _OPTIONS: Mapping[str, object] = {
     "keepalives_idle": 30,
     "tcp_user_timeout": 30_000,  # milliseconds
 }
+"""What every connection of this project is made with, those of conversations, too."""
 
 
 @dataclass
@@ -136,7 +137,7 @@ class PostgresConnection:
             log.addHandler(logging.NullHandler())
         return AsyncConnectionPool(
             self.address.url,
-            kwargs=dict(_OPTIONS),
+            kwargs=dict(CONNECTION_OPTIONS),
             configure=_configure,
             min_size=0,
             max_size=self._connections,
@@ -173,7 +174,7 @@ class PostgresConnection:
     async def _connect(self) -> AsyncConnection[Row]:
         async with asyncio.timeout(2 * CONNECT_SECONDS):
             # The options' types are known to the driver only by name.
-            connection = await AsyncConnection.connect(self.address.url, **_OPTIONS)  # type: ignore[arg-type]
+            connection = await AsyncConnection.connect(self.address.url, **CONNECTION_OPTIONS)  # type: ignore[arg-type]
         await _configure(connection)
         return connection
 

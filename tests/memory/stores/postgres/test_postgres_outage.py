@@ -12,6 +12,7 @@ import pytest
 from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.stores.postgres.store import PostgresStore
 from ace_graph.portal import portal
+from ace_graph.server.conversations import postgres as conversations
 from ace_graph.testing.conformance.writing import adding, contents, write
 from tests.plugins.postgres_process import LocalPostgres
 from tests.plugins.postgres_server import OwnPostgres
@@ -60,3 +61,41 @@ def _signal(server: LocalPostgres, number: signal.Signals) -> None:
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
     for pid in (server.pid, *map(int, children)):
         os.kill(pid, number)
+
+
+@pytest.mark.heavy
+async def test_conversations_are_back_as_soon_as_the_server_is(
+    own_postgres: OwnPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "_SECONDS", 0.4)
+    monkeypatch.setattr(conversations, "_CONNECT_SECONDS", 1)
+    server = own_postgres()
+    await asyncio.to_thread(server.start)
+    database = await conversations.open_postgres(server.url, connections=3)
+    try:
+        await asyncio.gather(*(database.execute("SELECT pg_sleep(0.1)", ()) for _ in range(3)))
+        await asyncio.to_thread(server.kill)
+        for _ in range(6):  # in the driver's own time the next attempt would be many seconds away
+            with pytest.raises(StoreUnavailable, match=r"PostgreSQL at 127\.0\.0\.1"):
+                await database.execute("SELECT 1", ())
+        await asyncio.to_thread(server.start)
+        assert await database.execute("SELECT 1", ()) == [(1,)]
+    finally:
+        await database.close()
+
+
+@pytest.mark.heavy
+async def test_connections_that_a_restart_has_cut_fail_one_call(own_postgres: OwnPostgres) -> None:
+    server = own_postgres()
+    await asyncio.to_thread(server.start)
+    database = await conversations.open_postgres(server.url, connections=3)
+    try:
+        await asyncio.gather(*(database.execute("SELECT pg_sleep(0.1)", ()) for _ in range(3)))
+        await asyncio.to_thread(server.kill)
+        await asyncio.to_thread(server.start)
+        with pytest.raises(StoreUnavailable, match=r"look into the server's log|can't be reached"):
+            await database.execute("SELECT 1", ())
+        for _ in range(3):
+            assert await database.execute("SELECT 1", ()) == [(1,)]
+    finally:
+        await database.close()
