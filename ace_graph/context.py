@@ -1,15 +1,15 @@
 """The settings of one run: `ACEContext`, which Studio shows as a form.
 
-Live objects are in `resources`. The one exception is `PrefetchedContext`, for a server that begins to load
-the memory before the graph runs.
+Live objects are in `resources`. The one exception is `ServedContext`, for a server that begins to load the
+memory before the graph runs, and that passes the answer on while it is written.
 """
 
 from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Iterable
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, model_validator
 
@@ -19,7 +19,7 @@ from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import MAX_LEARNER_ID_CHARS, checked_learner_id
 
-__all__ = ["ACEContext", "LearningMode", "PrefetchedContext", "ReflectWhen", "check_names"]
+__all__ = ["ACEContext", "LearningMode", "ReflectWhen", "ServedContext", "TurnListener", "check_names"]
 
 LearningMode = Literal["inline", "background", "off"]
 ReflectWhen = Literal["auto", "always", "evidence", "never"]
@@ -149,12 +149,35 @@ class ACEContext(BaseModel):
         return self
 
 
-class PrefetchedContext(ACEContext):
-    """The context of a run whose memory is being loaded already, on the event loop of the run."""
+class TurnListener(Protocol):
+    """Is told what a turn does while it runs, on the event loop of the run."""
+
+    def choose_mode(self, mode: str) -> None:
+        """Take the mode that the turn is answered in."""
+        ...
+
+    def inject_bullets(self, bullets: Sequence[Mapping[str, object]]) -> None:
+        """Take the bullets of the prompt: id, section and content of each."""
+        ...
+
+    def write_text(self, text: str) -> None:
+        """Take the next piece of the answer."""
+        ...
+
+
+class ServedContext(ACEContext):
+    """The context of a run of the web backend.
+
+    What a `listener` is told is not written to LangGraph's streams, which cost ten times as much for every
+    piece of the answer. `loading` is the memory, where it is being loaded already, on the loop of the run.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    loading: Annotated[asyncio.Future[Snapshot], SkipValidation] = Field(exclude=True, repr=False)
+    listener: Annotated[TurnListener, SkipValidation] = Field(exclude=True, repr=False)
+    loading: Annotated[asyncio.Future[Snapshot] | None, SkipValidation] = Field(
+        default=None, exclude=True, repr=False
+    )
 
 
 _SERVERS_OWN = frozenset(

@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
-from ace_graph.context import ACEContext, LearningMode
+from ace_graph.context import ACEContext, LearningMode, ServedContext, TurnListener
 from ace_graph.errors import InvalidContext
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.portal import portal
@@ -47,6 +47,11 @@ class Run:
     def learning(self) -> LearningMode:
         """How this run learns: the context's word, else the graph's."""
         return self.context.learning or self.resources.learning
+
+    @property
+    def listener(self) -> TurnListener | None:
+        """Who is told what the turn does while it runs; without one LangGraph's streams have it."""
+        return self.context.listener if isinstance(self.context, ServedContext) else None
 
     @property
     def step(self) -> int:
@@ -93,8 +98,10 @@ def current_run(resources: Resources) -> Run:
     context = cast("ACEContext | None", runtime.context) or ACEContext()
     learner_id = _identity(context)
     # Tools read the learner from the context, so the authenticated one must be in it.
-    context = context.model_copy(update={"learner_id": learner_id})
-    run = Run(resources, context, learner_id, runtime.override(context=context))
+    if context is not runtime.context or context.learner_id != learner_id:
+        context = context.model_copy(update={"learner_id": learner_id})
+        runtime = runtime.override(context=context)
+    run = Run(resources, context, learner_id, runtime)
     check_learning(run.learning, resources)
     return run
 

@@ -32,7 +32,7 @@ def span_maker() -> SpanMaker:
     tracer = trace.get_tracer("ace_graph")
 
     @contextmanager
-    def span(name: str, attributes: Mapping[str, str]) -> Generator[None]:
+    def recorded(name: str, attributes: Mapping[str, str]) -> Generator[None]:
         with tracer.start_as_current_span(
             name, attributes=dict(attributes), record_exception=False, set_status_on_exception=False
         ) as current:
@@ -42,6 +42,10 @@ def span_maker() -> SpanMaker:
                 # An error's text may hold content.
                 current.set_status(trace.StatusCode.ERROR, type(error).__name__)
                 raise
+
+    def span(name: str, attributes: Mapping[str, str]) -> AbstractContextManager[None]:
+        unset = isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+        return _no_span(name, attributes) if unset else recorded(name, attributes)
 
     return span
 

@@ -62,8 +62,9 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     )
     spent = total_usage(usage)
     record = await read_text(text_length, make_record, state, attempt, run, spent, result.reflections)
+    newest = run.resources.cache.newest(learner_id, base)
     try:
-        commit = await commit_turn(run.resources.store, learner_id, delta, base, record, pending)
+        commit = await commit_turn(run.resources.store, learner_id, delta, newest, record, pending)
     except StoreError as error:
         logger.exception("[ACE Memory] the turn could not be saved; learning.unsaved holds it")
         learning = failed(turn_id, learner_id, base, delta, record, error, pending)

@@ -75,6 +75,8 @@ async def router(state: ACEState, run: Run) -> RouterUpdate:
         "mode": mode,
         "started_at": run.resources.clock().isoformat(),
     }
+    if run.listener is not None:
+        run.listener.choose_mode(mode)
     return {
         "mode": mode,
         "memory": memory,

@@ -151,7 +151,8 @@ async def _commit(
     )
     reflections = result.reflections
     amend = Amend(item.turn_id, lambda turn: with_reflections(turn, reflections), missing_ok=True)
-    commit = await store.commit(item.learner_id, delta, base, amend, item)
+    newest = run.resources.cache.newest(item.learner_id, base)
+    commit = await store.commit(item.learner_id, delta, newest, amend, item)
     run.resources.cache.put(item.learner_id, commit.snapshot)
     learning = committed(item.turn_id, commit, result, run)
     return _ended(item, "learned" if commit.status == "applied" else "repeated", learning)

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
+from ace_graph.background.expected_work import ExpectedWork
 from ace_graph.background.lease import RetryPolicy, Sleep
 from ace_graph.background.process_item import ItemOutcome, process_item, subject
 from ace_graph.build_resources import build_resources
@@ -130,6 +131,7 @@ class Worker:
         self._on_learned = on_learned
         self._signals = _Signals(asyncio.Event(), asyncio.Event())
         self._looking = asyncio.Lock()
+        self._expected = ExpectedWork()
 
     async def run(self) -> None:
         """Work until `stop` is called; then finish the running items. When cancelled it releases them.
@@ -154,8 +156,12 @@ class Worker:
         self._signals.stop.set()
         self._signals.work.set()
 
-    def wake(self) -> None:
-        """Say that there is new work, so that an idle worker looks at once; on its own event loop."""
+    def wake(self, learner_id: str | None = None) -> None:
+        """Say that there is new work, so that an idle worker looks at once; on its own event loop.
+
+        Where it is one item of a learner, it asks the store once for it; else until there is nothing.
+        """
+        self._expected.announce(learner_id)
         self._signals.work.set()
 
     async def learn_one(self) -> ItemOutcome | None:
@@ -188,8 +194,11 @@ class Worker:
             try:
                 item = await self._found()
                 if item is not None:
-                    await self._learn(item)
-                    self.wake()  # the learner's next item is free now
+                    try:
+                        await self._learn(item)
+                    finally:
+                        if self._expected.end(item.learner_id):  # the learner's next item is free now
+                            self._signals.work.set()
                 troubles = 0
             except StoreError as error:
                 logger.warning("[ACE Worker] the store can't be used now: %s", error)
@@ -207,15 +216,20 @@ class Worker:
         return troubles
 
     async def _found(self) -> PendingItem | None:
-        """Return the next item, None if none came while it waited.
+        """Return the next item, None if there is none.
 
-        One slot at a time asks the store, and waits if there is nothing: others would get the same reply.
+        One slot at a time asks the store, or waits while it has no reason to; others would get the same.
         """
         async with self._looking:
-            self._signals.work.clear()
-            item = None if self._signals.stop.is_set() else await self._claimed()
-            if item is None:
+            if not self._expected.any:
                 await self._idle(self.terms.poll_seconds)
+            self._signals.work.clear()
+            if self._signals.stop.is_set():
+                return None
+            with self._expected.look() as look:
+                item = await self._claimed()
+                if item is not None:
+                    look.found(item.learner_id)
             return item
 
     async def _drain(self) -> None:

@@ -1,6 +1,6 @@
 """Loading the learner's memory, once a turn, and retrieving what goes into the solver's prompt.
 
-The snapshot travels in the state; `PrefetchedContext` carries one whose loading began before the graph ran.
+The snapshot travels in the state; `ServedContext` carries one whose loading began before the graph ran.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import partial
 
 from langgraph.config import get_stream_writer
 
-from ace_graph.context import PrefetchedContext
+from ace_graph.context import ServedContext
 from ace_graph.embeddings import semantic_scores
 from ace_graph.errors import InvalidContext, StoreError
 from ace_graph.memory.catalogue.name import wanted_refs
@@ -87,7 +87,7 @@ async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced:
         found = await read_text(len(question), search, proven_only=True)
     if announced:
         _log(question, found, run)
-        _stream_bullets(found)
+        _stream_bullets(found, run)
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
     ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
@@ -110,11 +110,14 @@ def _search_query(question: str) -> str:
     return f"{question[:half]} {question[-half:]}"
 
 
-def _stream_bullets(found: Retrieval) -> None:
-    """Write the bullets of the prompt to the `custom` stream, before the answer comes."""
+def _stream_bullets(found: Retrieval, run: Run) -> None:
+    """Tell the bullets of the prompt before the answer comes: the listener, or the `custom` stream."""
     shown = [scored.bullet for scored in (*found.core, *found.retrieved)]
     bullets = [{"id": each.id, "section": each.section, "content": each.content} for each in shown]
-    get_stream_writer()({"injected": bullets})
+    if run.listener is not None:
+        run.listener.inject_bullets(bullets)
+    else:
+        get_stream_writer()({"injected": bullets})
 
 
 def _log(question: str, found: Retrieval, run: Run) -> None:
@@ -124,8 +127,9 @@ def _log(question: str, found: Retrieval, run: Run) -> None:
         len(scored),
         log_text(run.resources, question),
     )
-    for item in scored:
-        logger.info("[ACE Memory][Inject] %s", _described(item, run))
+    if logger.isEnabledFor(logging.INFO):
+        for item in scored:
+            logger.info("[ACE Memory][Inject] %s", _described(item, run))
 
 
 def _described(item: Scored, run: Run) -> str:
@@ -160,7 +164,7 @@ async def load_memory(run: Run) -> Memory:
         read: tuple[PlaybookRead, ...] = ()
         if wanted:
             snapshot, read_only, read = await load_attached(learner_id, wanted, run.resources, context.teams)
-        elif isinstance(context, PrefetchedContext):
+        elif isinstance(context, ServedContext) and context.loading is not None:
             snapshot = await context.loading
         else:
             snapshot = await store.load(learner_id, known=cache.get(learner_id))

@@ -39,9 +39,11 @@ class ModelReply:
     problem: str | None
 
 
-def push_text(text: str, answer_id: str) -> None:
-    """Push a piece of the final answer to whoever streams this run."""
-    if text:
+def push_text(text: str, answer_id: str, run: Run) -> None:
+    """Pass a piece of the final answer to the run's listener, or else to whoever streams the run."""
+    if text and run.listener is not None:
+        run.listener.write_text(text)
+    elif text:
         push_message(AIMessageChunk(content=text, id=answer_id), state_key=None)
 
 
@@ -114,7 +116,7 @@ class ModelSession:
     def push_text(self, text: str) -> None:
         """Show a piece of the final answer, unless it is held back."""
         if text and not self._hold:
-            push_text(text, self._answer_id)
+            push_text(text, self._answer_id, self.run)
             self.streamed = True
 
     def log_thought(self, what: str, text: str) -> None:

@@ -32,8 +32,8 @@ def learning_mode(settings: Settings) -> LearningMode:
 @asynccontextmanager
 async def background_worker(
     settings: Settings, model: BaseChatModel, store: PendingStore, snapshots: SnapshotCache, clock: Clock
-) -> AsyncGenerator[Callable[[], None]]:
-    """Run a worker until the block ends; yield the function that wakes it up.
+) -> AsyncGenerator[Callable[[str], None]]:
+    """Run a worker until the block ends; yield the function that wakes it up for a learner.
 
     What it has not finished within ACE_SERVER_GRACE stays pending.
     """
@@ -60,7 +60,7 @@ async def background_worker(
         await asyncio.gather(task, return_exceptions=True)
 
 
-def _no_worker() -> None:
+def _no_worker(_learner_id: str) -> None:
     """Do nothing: another process learns, or the turn has learned itself."""
 
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ace_graph.memory.screening.rules import Rule, first_kind, patterns_of, read_rules
+from ace_graph.memory.screening.rules import Rules, first_kind, patterns_of, read_rules
 from ace_graph.memory.tables import languages
 
 __all__ = ["find_instruction", "patterns"]
@@ -33,6 +33,6 @@ def patterns() -> Iterator[re.Pattern[str]]:
 
 
 @cache
-def _rules() -> tuple[Rule, ...]:
+def _rules() -> Rules:
     listed = languages("ace_graph.memory.screening", "prompt_injection")
-    return tuple(rule for language in listed for rule in read_rules(f"prompt_injection/{language}.toml"))
+    return Rules(rule for language in listed for rule in read_rules(f"prompt_injection/{language}.toml"))

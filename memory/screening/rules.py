@@ -16,7 +16,7 @@ from typing import cast
 from ace_graph.memory.screening.disguise import folded
 from ace_graph.memory.tables import read_toml
 
-__all__ = ["Rule", "first_kind", "patterns_of", "read_rules"]
+__all__ = ["Rule", "Rules", "first_kind", "patterns_of", "read_rules"]
 
 _PACKAGE = "ace_graph.memory.screening"
 _CONTEXT = 60
@@ -53,8 +53,8 @@ class Rule:
         return re.compile(self.after) if self.after else None
 
     def matches(self, text: str) -> bool:
-        """Whether a short text meets the rule somewhere without an excuse."""
-        return self._applies(text) and any(not self._excused(each) for each in self.pattern.finditer(text))
+        """Whether a short text that holds one of the words meets the rule somewhere without an excuse."""
+        return any(not self._excused(each) for each in self.pattern.finditer(text))
 
     def find(self, text: str) -> Iterator[re.Match[str]]:
         """Yield the matches in a text, excused ones too."""
@@ -72,19 +72,36 @@ class Rule:
         )
 
 
+class Rules(tuple[Rule, ...]):
+    """Rules in their order. Each word is looked for once in a text, however many rules need it."""
+
+    @cached_property
+    def _by_word(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        numbers = dict[str, list[int]]()
+        for n, rule in enumerate(self):
+            for word in rule.needs or ("",):
+                numbers.setdefault(word, []).append(n)
+        return tuple((word, tuple(of)) for word, of in numbers.items())
+
+    def applying(self, text: str) -> Iterator[Rule]:
+        """Yield the rules of which a text holds one of the words, in order."""
+        found = [numbers for word, numbers in self._by_word if word in text]
+        return (self[n] for n in sorted({n for numbers in found for n in numbers}))
+
+
 @cache
-def read_rules(path: str, table: str = "rule") -> tuple[Rule, ...]:
+def read_rules(path: str, table: str = "rule") -> Rules:
     """Return the rules of a file in data: the entries of `[[rule]]`, or of another table."""
     data = read_toml(_PACKAGE, path)
     parts: dict[str, str] = {}
     for name, text in cast("Mapping[str, str]", data.get("parts", {})).items():
         parts[name] = _expanded(text, parts)
-    return tuple(_rule(entry, parts) for entry in cast("Sequence[Mapping[str, str]]", data.get(table, ())))
+    return Rules(_rule(entry, parts) for entry in cast("Sequence[Mapping[str, str]]", data.get(table, ())))
 
 
-def first_kind(rules: Iterable[Rule], text: str) -> str | None:
+def first_kind(rules: Rules, text: str) -> str | None:
     """Return the kind of the first rule that `text` meets, None where it meets none."""
-    return next((each.kind for each in rules if each.matches(text)), None)
+    return next((each.kind for each in rules.applying(text) if each.matches(text)), None)
 
 
 def patterns_of(rules: Iterable[Rule]) -> Iterator[re.Pattern[str]]:

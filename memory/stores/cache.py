@@ -57,6 +57,14 @@ class SnapshotCache:
             while self._bytes > self._max_bytes and len(self._held) > 1:
                 self._remove(next(iter(self._held)))
 
+    def newest(self, learner_id: str, known: Snapshot) -> Snapshot:
+        """Return `known`, or what another turn or a worker of this process has stored after it.
+
+        A commit that starts from the newest snapshot is not planned a second time.
+        """
+        found = self.get(learner_id)
+        return found if found is not None and _is_newer(found, known) else known
+
     def drop(self, learner_id: str) -> None:
         """Remove the learner's snapshot."""
         with self._lock:
@@ -76,8 +84,15 @@ class SnapshotCache:
 
 
 def _is_newer(one: Snapshot, other: Snapshot) -> bool:
-    """Whether `one` is newer, of the same epoch: a turn and a worker may put theirs out of order."""
-    return one.version.epoch == other.version.epoch and one.version.n > other.version.n
+    """Whether `one` is newer, of the same epoch: a turn and a worker may put theirs out of order.
+
+    The access clock moves with every commit, but a clear, which has a version of its own, sets it to 0.
+    """
+    return one.version.epoch == other.version.epoch and _age(one) > _age(other)
+
+
+def _age(snapshot: Snapshot) -> tuple[int, int]:
+    return snapshot.version.n, snapshot.access.access_clock
 
 
 def _size(snapshot: Snapshot) -> int:

@@ -46,6 +46,42 @@ async def test_an_idle_worker_asks_the_store_with_one_slot_only(
     assert len(asked) == 1
 
 
+async def test_an_announced_item_costs_one_question_to_the_store(
+    build: Build, hire: Hire, store: PendingStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, idle, ended = list[object](), asyncio.Event(), asyncio.Event()
+    claim = store.claim
+
+    async def counted(*args: object) -> PendingItem | None:
+        asked.append(args)
+        return await claim(*args)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # passed on
+
+    async def for_ever(_: float) -> None:
+        idle.set()
+        await asyncio.Event().wait()
+
+    def learned(_: ItemOutcome) -> None:
+        ended.set()
+
+    model = ScriptedModel(solver=[ANSWER] * 3, reflector=[LESSONS] * 3)
+    graph = build(model)
+    monkeypatch.setattr(store, "claim", counted)
+    worker = hire(model, concurrency=4, sleep=for_ever, on_learned=learned)
+    running = asyncio.create_task(worker.run())
+    await idle.wait()
+    for n in range(3):
+        await graph.ainvoke(ask(f"What is {n}/2 + 1/3?"), context=ALICE)
+        ended.clear()
+        worker.wake("alice")
+        await ended.wait()
+    for _ in range(50):
+        await asyncio.sleep(0)
+    worker.stop()
+    await running
+    assert len(asked) == 1 + 3
+    assert await store.list_pending() == ()
+
+
 async def test_a_learners_turns_follow_each_other_without_a_pause(
     build: Build, hire: Hire, store: PendingStore
 ) -> None:

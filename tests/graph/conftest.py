@@ -29,6 +29,7 @@ class Calls:
 
     loads: int = 0
     commits: list[Delta] = field(default_factory=list[Delta])
+    bases: list[Snapshot] = field(default_factory=list[Snapshot])
     records: list[TurnRecord | None] = field(default_factory=list[TurnRecord | None])
 
 
@@ -56,6 +57,7 @@ class CountingStore(InMemoryStore):
         pending: Pending | PendingItem | None = None,
     ) -> Commit:
         self.calls.commits.append(delta)
+        self.calls.bases.append(base)
         self.calls.records.append(record if isinstance(record, TurnRecord) else None)
         if self.commit_error is not None:
             raise self.commit_error

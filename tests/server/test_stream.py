@@ -6,12 +6,14 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from httpx_sse import ServerSentEvent, aconnect_sse
+from langgraph.pregel import Pregel
 
 from ace_graph.memory.delta.operations import Add
 from ace_graph.server import Overrides
@@ -69,6 +71,21 @@ async def test_stream_events_come_as_mode_bullets_tokens_result_done() -> None:
     (result,) = named(events, "result")
     assert result["answer"] == "It is 5/6, as you see."
     assert set(result) >= {"answer", "mode", "conversationId", "turnId", "metadata"}
+
+
+async def test_a_turn_asks_for_no_stream_of_langgraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    modes = list[object]()
+    astream = cast("Callable[..., object]", Pregel.astream)  # pyright: ignore[reportUnknownMemberType]
+
+    def watched(*args: Any, **given: Any) -> object:  # Any: passed on
+        modes.append(given["stream_mode"])
+        return astream(*args, **given)
+
+    monkeypatch.setattr(Pregel, "astream", watched)
+    async with serving(settings_for(), Overrides(model=model("It is 5/6, as you see."))) as served:
+        events = await all_events(served, "What is 1/2 + 1/3?", "c1")
+    assert "".join(str(each["text"]) for each in named(events, "token")) == "It is 5/6, as you see."
+    assert modes == ["values"]
 
 
 async def test_no_character_of_an_answer_breaks_its_line_for_any_client() -> None:

@@ -45,6 +45,7 @@ class LiveTurn:
         self._first_number = first_number
         self._events: list[Event] = []
         self._changed = asyncio.Event()
+        self._end = asyncio.Event()
         self._append("start", {"streamId": run_id, "conversationId": conversation_id})
 
     @property
@@ -62,22 +63,22 @@ class LiveTurn:
         self._append("result", reply.model_dump(mode="json", by_alias=True, exclude_none=True))
         self._append("done", {})
         self.reply = reply
+        self._end.set()
         self._notify()
 
     def fail(self, error: RequestRefused) -> None:
         """End without a reply."""
         self._append("error", {"error": str(error), "code": error.code, "status": error.status})
         self.error = error
+        self._end.set()
         self._notify()
 
     async def outcome(self) -> ChatReply:
         """Wait for the end and return the reply. Raises the error of a turn that failed."""
-        while True:
-            if self.error is not None:
-                raise self.error
-            if self.reply is not None:
-                return self.reply
-            await self._changed.wait()
+        await self._end.wait()
+        if self.reply is None:
+            raise self.error or RuntimeError("a turn ends with a reply or with an error")
+        return self.reply
 
     async def follow(self, after: int, ping_seconds: float) -> AsyncGenerator[Event | None]:
         """Yield the events after number `after` as they come; None when none came for `ping_seconds`.

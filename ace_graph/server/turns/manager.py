@@ -72,7 +72,7 @@ class TurnObserver(Protocol):
 
 @dataclass(frozen=True)
 class TurnResources:
-    """What turns work with. `wake_worker` is called when a turn has left work for the background worker.
+    """What turns work with. `wake_worker` is called with the learner of a turn that has left work.
 
     With `teams_in_tokens`, a turn without its request's token is of nobody's team.
     """
@@ -84,7 +84,7 @@ class TurnResources:
     limits: ServingLimits
     clock: Clock
     observer: TurnObserver
-    wake_worker: Callable[[], None]
+    wake_worker: Callable[[str], None]
     teams_in_tokens: bool = False
 
 
@@ -245,7 +245,7 @@ class Turns:
             await self._close(turn, output)
             live.complete(reply)
             if reply.metadata.scratch.pending:
-                self._resources.wake_worker()
+                self._resources.wake_worker(turn.learner_id)
         except asyncio.CancelledError as stop:
             await self._end_cancelled(turn, live, stop.args)
         except Exception as error:
@@ -323,7 +323,7 @@ class Turns:
     def _prefetch(self, learner_id: str) -> asyncio.Future[Snapshot]:
         """Begin to load the memory while the turn is being stored: the learner waits for the slower of both.
 
-        The router awaits what is loaded here (`PrefetchedContext.loading`), so the memory is read once.
+        The router awaits what is loaded here (`ServedContext.loading`), so the memory is read once.
         """
         known = self._resources.snapshots.get(learner_id)
         loading = asyncio.ensure_future(self._resources.store.load(learner_id, known=known))

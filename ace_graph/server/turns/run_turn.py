@@ -7,7 +7,7 @@ died continues with the same ids and is learned from once; a turn without an ans
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import cast
@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
-from ace_graph.context import ACEContext, PrefetchedContext
+from ace_graph.context import ServedContext, TurnListener
 from ace_graph.errors import RequestRefused
 from ace_graph.graph import ACEGraph
 from ace_graph.memory.catalogue.name import wanted_refs
@@ -31,7 +31,7 @@ from ace_graph.state import ACEInput, ACEOutput
 __all__ = ["TurnWork", "remove_question", "run_turn", "trim_history", "undo_forgotten_turn", "unsaved_of"]
 
 INTERRUPT = "__interrupt__"
-"""The key of LangGraph's update when a node was interrupted."""
+"""A key beside the values of the state when a node was interrupted."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +61,13 @@ async def run_turn(graph: ACEGraph, work: TurnWork) -> ACEOutput:
     if output is not None:
         _publish_answer(live, output)
         return output
-    last: object = None
-    streamed = False
-    async with aclosing(_graph_events(graph, turn_input, work)) as events:
-        async for kind, event in events:
-            if kind == "messages":
-                message, _ = cast("tuple[AnyMessage, object]", event)
-                if message.text:
-                    live.publish("token", {"text": message.text})
-                    streamed = True
-            elif kind == "custom":
-                _publish_bullets(live, event)
-            elif kind == "updates":
-                _check_not_interrupted(event)
-                _publish_mode(live, event)
-            else:
-                last = event
+    publisher = _Publisher(live)
+    last: Mapping[str, object] = {}
+    async with aclosing(_values(graph, turn_input, work, publisher)) as states:
+        async for last in states:
+            _check_not_interrupted(last)
     output = cast("ACEOutput", last)
-    if not streamed:
+    if not publisher.has_text:
         _publish_answer(live, output)
     return output
 
@@ -153,41 +142,55 @@ async def _input_or_output(graph: ACEGraph, work: TurnWork) -> tuple[ACEInput | 
     return turn_input, None
 
 
-def _graph_events(
-    graph: ACEGraph, turn_input: ACEInput | None, work: TurnWork
-) -> AsyncGenerator[tuple[str, object]]:
+class _Publisher:
+    """Publishes what the nodes tell while they run. LangGraph's streams are not asked for it."""
+
+    def __init__(self, live: LiveTurn) -> None:
+        self._live = live
+        self.has_text = False
+
+    def choose_mode(self, mode: str) -> None:
+        self._live.publish("mode", {"mode": mode})
+
+    def inject_bullets(self, bullets: Sequence[Mapping[str, object]]) -> None:
+        self._live.publish("bullets", {"bullets": bullets})
+
+    def write_text(self, text: str) -> None:
+        self._live.publish("token", {"text": text})
+        self.has_text = True
+
+
+def _values(
+    graph: ACEGraph, turn_input: ACEInput | None, work: TurnWork, listener: TurnListener
+) -> AsyncGenerator[Mapping[str, object]]:
+    """Yield the state after every step; with another stream mode each step would be a task of its own."""
     turn = work.turn
-    context = _context(work)
+    context = _context(work, listener)
     first_turn: RunnableConfig = {"configurable": {NO_CHECKPOINT: turn.known == "nothing"}}
     # LangGraph leaves type arguments of its own classes open in this signature.
     stream = graph.astream(  # pyright: ignore[reportUnknownMemberType]
         turn_input,
         merge_configs(_config(turn), first_turn),
         context=context,
-        stream_mode=["messages", "custom", "updates", "values"],
+        stream_mode="values",
         durability="sync",
     )
-    return cast("AsyncGenerator[tuple[str, object]]", stream)
+    return cast("AsyncGenerator[Mapping[str, object]]", stream)
 
 
-def _context(work: TurnWork) -> ACEContext:
+def _context(work: TurnWork, listener: TurnListener) -> ServedContext:
     """Return the context of the run. Raises InvalidPlaybook."""
     turn, names = work.turn, work.asked.playbooks
-    if work.snapshot is None or names:
+    if names:
         wanted_refs(names, turn.learner_id)
-        teams = None if work.teams is None else tuple(sorted(work.teams))
-        return ACEContext(
-            learner_id=turn.learner_id,
-            turn_id=turn.run_id,
-            conversation_id=turn.conversation_id,
-            playbooks=names,
-            teams=teams,
-        )
-    return PrefetchedContext(
+    return ServedContext(
         learner_id=turn.learner_id,
         turn_id=turn.run_id,
         conversation_id=turn.conversation_id,
-        loading=work.snapshot,
+        playbooks=names,
+        teams=None if work.teams is None or not names else tuple(sorted(work.teams)),
+        listener=listener,
+        loading=None if names else work.snapshot,
     )
 
 
@@ -204,20 +207,9 @@ def _publish_answer(live: LiveTurn, output: ACEOutput) -> None:
         live.publish("token", {"text": output["messages"][-1].text})
 
 
-def _publish_bullets(live: LiveTurn, event: object) -> None:
-    if isinstance(event, dict) and "injected" in event:
-        live.publish("bullets", {"bullets": cast("dict[str, object]", event)["injected"]})
-
-
-def _publish_mode(live: LiveTurn, event: object) -> None:
-    update = cast("Mapping[str, Mapping[str, object]]", event).get("router")
-    if update:
-        live.publish("mode", {"mode": update["mode"]})
-
-
-def _check_not_interrupted(event: object) -> None:
+def _check_not_interrupted(values: Mapping[str, object]) -> None:
     """Raise RequestRefused when a tool waits for a person: nobody can answer it over HTTP."""
-    if isinstance(event, dict) and INTERRUPT in event:
+    if INTERRUPT in values:
         raise RequestRefused(
             501, "interrupted", "a tool asked for a person's input, which this server can't pass on"
         )

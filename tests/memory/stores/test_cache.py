@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.snapshot import Snapshot, Version
+from ace_graph.memory.snapshot import Access, Snapshot, Version
 from ace_graph.memory.stores.cache import SnapshotCache
 
 
@@ -74,3 +74,26 @@ def test_an_older_snapshot_never_replaces_a_newer_one() -> None:
     begun_anew = Snapshot(version=Version("another life", 1, "c"))
     cache.put("a", begun_anew)
     assert cache.get("a") is begun_anew
+
+
+def test_of_one_version_the_later_access_part_is_newer() -> None:
+    cache = SnapshotCache()
+    later, earlier = used(3), used(2)
+    cache.put("a", later)
+    cache.put("a", earlier)
+    assert cache.get("a") is later
+    assert cache.newest("a", earlier) is later
+
+
+def test_what_is_known_is_the_newest_unless_the_cache_has_more_of_its_epoch() -> None:
+    cache = SnapshotCache()
+    known = used(2)
+    assert cache.newest("a", known) is known
+    cache.put("a", used(1))
+    assert cache.newest("a", known) is known
+    cache.put("a", Snapshot(version=Version("another life", 9, "c")))
+    assert cache.newest("a", known) is known
+
+
+def used(clock: int) -> Snapshot:
+    return Snapshot(access=Access(access_clock=clock), version=Version("epoch", 1, "a"))
