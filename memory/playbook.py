@@ -156,12 +156,15 @@ class Playbook:
             return
         ids = {**parent.entries, **self.entries} if changed is None else changed
         pairs = [(parent.entries.get(key), self.entries.get(key)) for key in ids]
-        removed = [old for old, new in pairs if old is not None and old is not new]
-        added = [new for old, new in pairs if new is not None and old is not new]
         if "index" in derived:
+            removed = [old for old, new in pairs if old is not None and old is not new]
+            added = [new for old, new in pairs if new is not None and old is not new]
             vars(self)["index"] = parent.index.changed(removed, added)
         if "hashes" in derived:
-            vars(self)["hashes"] = _rehashed(parent.hashes, removed, added)
+            other = [pair for pair in pairs if _text(pair[0]) != _text(pair[1])]
+            removed = [old for old, _ in other if old is not None]
+            added = [new for _, new in other if new is not None]
+            vars(self)["hashes"] = _rehashed(parent.hashes, removed, added) if other else parent.hashes
 
     def add_bullet(
         self, section: str, content: str, *, ttl_days: float | None = None, now: datetime | None = None
@@ -250,6 +253,10 @@ def _rehashed(
     for bullet in added:
         changed[bullet.content_hash] = tuple(sorted({*changed.get(bullet.content_hash, ()), bullet.id}))
     return changed
+
+
+def _text(bullet: Bullet | None) -> str | None:
+    return None if bullet is None else bullet.content
 
 
 def id_number(bullet_id: str) -> int:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+from itertools import islice
 
 from pydantic import ValidationError
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.delta.copies import copied
+from ace_graph.memory.delta.copies import CopyOnWrite
 from ace_graph.memory.delta.effect import (
     ABSORBED,
     Archived,
@@ -95,7 +96,7 @@ class Draft:
         self.now = now
         self.unknown = unknown
         self.apart = apart
-        self.entries: dict[str, Bullet] = copied(snapshot.playbook.entries)
+        self._entries = CopyOnWrite(snapshot.playbook.entries)
         self._new = _NewBullets()
         self.changes: list[Change] = []
         self.touched: dict[str, None] = {}
@@ -108,22 +109,27 @@ class Draft:
         self._next_id = snapshot.playbook.next_id
         self._first_free = snapshot.playbook.next_id
         self._granted: set[str] = set()
-        self._aliases: dict[str, str] = copied(snapshot.playbook.aliases)
-        self._tombstones: dict[str, str] = copied(snapshot.playbook.tombstones)
+        self._aliases = CopyOnWrite(snapshot.playbook.aliases)
+        self._tombstones = CopyOnWrite(snapshot.playbook.tombstones)
         self._refs: dict[str, str] = {}
         self._lists: dict[str, dict[str, None]] = {}
         self._pairs: dict[str, list[Merged]] = {"merged": [], "superseded": []}
         self._pruned: list[Pruned] = []
         self._rejected: list[Rejection] = []
 
+    @property
+    def entries(self) -> Mapping[str, Bullet]:
+        """The bullets after the changes so far."""
+        return self._entries.now
+
     def locate(self, name: str, *, follow_aliases: bool = True) -> Bullet:
         """Return the bullet that `name` means. Raises Refused where it means none."""
         bullet_id = self._refs.get(name, name)
         if bullet_id in self.entries:
             return self.entries[bullet_id]
-        if bullet_id in self._tombstones:
+        if bullet_id in self._tombstones.now:
             raise Refused("superseded")
-        survivor = self._aliases.get(bullet_id)
+        survivor = self._aliases.now.get(bullet_id)
         if survivor is None:
             raise Refused("unknown id")
         if not follow_aliases:
@@ -187,24 +193,27 @@ class Draft:
         """Add or replace the bullet. A value equal to the present one is no change."""
         if self.entries.get(bullet.id) == bullet:
             return
-        self.entries[bullet.id] = bullet
+        self._entries.writable()[bullet.id] = bullet
         self._new.add(bullet)
         self.changes.append(Put(bullet=bullet))
 
     def revive(self, bullet: Bullet, place: int | None = None) -> None:
-        self.entries[bullet.id] = bullet
+        self._entries.writable()[bullet.id] = bullet
         if place is not None:
-            self.entries = moved_last(self.entries, place)
+            self._entries.replace(moved_last(self.entries, place))
         self._new.add(bullet)
-        self._aliases.pop(bullet.id, None)
-        self._tombstones.pop(bullet.id, None)
+        for links in (self._aliases, self._tombstones):
+            if bullet.id in links.now:
+                del links.writable()[bullet.id]
         self.reserve(id_number(bullet.id))
         self.changes.append(Revived(bullet=bullet, place=place))
 
     def rewind(self, fact: Rewound) -> None:
         """Restore everything but the bullets and the counter from the fact."""
-        self.entries = {key: self.entries[key] for key in fact.order or self.entries}
-        self._aliases, self._tombstones = dict(fact.aliases), dict(fact.tombstones)
+        if fact.order:
+            self._entries.replace({key: self.entries[key] for key in fact.order})
+        self._aliases.replace(dict(fact.aliases))
+        self._tombstones.replace(dict(fact.tombstones))
         self.changes.append(fact)
 
     def restamp(self, uses: Uses) -> None:
@@ -214,27 +223,28 @@ class Draft:
 
     def archive(self, fact: Archived) -> None:
         gone = fact.bullet.id
-        del self.entries[gone]
+        del self._entries.writable()[gone]
         self.touched.pop(gone, None)
         if fact.into is not None and fact.why in ABSORBED:
-            self._aliases.update({old: fact.into for old, target in self._aliases.items() if target == gone})
-            self._aliases[gone] = fact.into
+            aliases = self._aliases.writable()
+            aliases.update({old: fact.into for old, target in aliases.items() if target == gone})
+            aliases[gone] = fact.into
         elif fact.into is not None:
-            self._tombstones[gone] = fact.into
+            self._tombstones.writable()[gone] = fact.into
         self.changes.append(fact)
 
     def survivor_of(self, bullet_id: str) -> Bullet | None:
         """Return the bullet that absorbed the one with this id, None where none did."""
-        return self.entries.get(self._aliases.get(bullet_id, ""))
+        return self.entries.get(self._aliases.now.get(bullet_id, ""))
 
     def links(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Return the aliases and the tombstones after the changes so far."""
-        return self._aliases, self._tombstones
+        return self._aliases.now, self._tombstones.now
 
     def forget_links(self) -> None:
         """Delete aliases and tombstones, as a reset does."""
-        self._aliases.clear()
-        self._tombstones.clear()
+        self._aliases.replace({})
+        self._tombstones.replace({})
 
     def candidates(self, arriving: Bullet) -> list[Bullet]:
         """Return the candidates that may say the same: with its hash, or sharing its rare words."""
@@ -285,7 +295,7 @@ class Draft:
         if self.consolidated:
             self.changes.append(Consolidated(at=self.now))
         limit = 2 * self.policy.max_bullets
-        old = [*list(self._aliases)[:-limit], *list(self._tombstones)[:-limit]]
+        old = [key for links in self.links() for key in islice(links, max(0, len(links) - limit))]
         if old:
             self.changes.append(Unlinked(ids=tuple(old)))
         if self._next_id != self.playbook.next_id:

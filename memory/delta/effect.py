@@ -6,14 +6,14 @@ byte for byte, even when the rules of `resolve` have changed since.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import Bullet, Moment
-from ace_graph.memory.delta.copies import copied
+from ace_graph.memory.delta.copies import CopyOnWrite
 from ace_graph.memory.delta.uses import Uses
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.playbook import BaseVotes, Consolidations, Playbook, RecentInsight, TurnVotes, Vote
@@ -246,31 +246,30 @@ class Effect(BaseModel):
 
 
 class _Fold:
-    """A mutable copy of a playbook, into which changes are folded."""
+    """A playbook into which changes are folded; what they do not touch is not copied."""
 
     def __init__(self, playbook: Playbook) -> None:
         self.playbook = playbook
-        self.entries = copied(playbook.entries)
+        self.entries = CopyOnWrite(playbook.entries)
         self.next_id = playbook.next_id
-        self.aliases = copied(playbook.aliases)
-        self.tombstones = copied(playbook.tombstones)
+        self.aliases = CopyOnWrite(playbook.aliases)
+        self.tombstones = CopyOnWrite(playbook.tombstones)
         self.reflections = playbook.reflections
-        self.votes: dict[str, TurnVotes] = copied(playbook.votes)
-        self.base_votes = copied(playbook.base_votes)
+        self.votes: CopyOnWrite[str, TurnVotes] = CopyOnWrite(playbook.votes)
+        self.base_votes = CopyOnWrite(playbook.base_votes)
         self.consolidations = playbook.consolidations
 
     def apply(self, change: Change) -> None:
         match change:
             case Put():
-                self.entries[change.bullet.id] = change.bullet
+                self.entries.writable()[change.bullet.id] = change.bullet
             case Archived():
                 self._archive(change)
             case Revived():
-                self.entries[change.bullet.id] = change.bullet
+                self.entries.writable()[change.bullet.id] = change.bullet
                 if change.place is not None:
-                    self.entries = moved_last(self.entries, change.place)
-                self.aliases.pop(change.bullet.id, None)
-                self.tombstones.pop(change.bullet.id, None)
+                    self.entries.replace(moved_last(self.entries.now, change.place))
+                self._unlink(change.bullet.id)
             case Rewound():
                 self._rewind(change)
             case Counted():
@@ -278,7 +277,7 @@ class _Fold:
             case Voted():
                 self._vote(change)
             case BaseVoted():
-                self.base_votes[change.bullet_id] = BaseVotes(
+                self.base_votes.writable()[change.bullet_id] = BaseVotes(
                     change.helpful, change.harmful, change.neutral, change.setbacks
                 )
             case Reflected():
@@ -286,61 +285,75 @@ class _Fold:
                 self.reflections = kept[-REFLECTIONS_KEPT:]
             case Unlinked():
                 for bullet_id in change.ids:
-                    self.aliases.pop(bullet_id, None)
-                    self.tombstones.pop(bullet_id, None)
+                    self._unlink(bullet_id)
             case Consolidated():
                 self.consolidations = Consolidations(self.consolidations.number + 1, change.at)
             case Cleared():
                 self.consolidations = Consolidations()
-                self.aliases, self.tombstones = {}, {}
-                self.votes, self.base_votes, self.reflections = {}, {}, ()
+                self.aliases.replace({})
+                self.tombstones.replace({})
+                self.votes.replace({})
+                self.base_votes.replace({})
+                self.reflections = ()
+
+    def _unlink(self, bullet_id: str) -> None:
+        for links in (self.aliases, self.tombstones):
+            if bullet_id in links.now:
+                del links.writable()[bullet_id]
 
     def _rewind(self, change: Rewound) -> None:
-        self.entries = {key: self.entries[key] for key in change.order or self.entries}
-        self.aliases, self.tombstones = dict(change.aliases), dict(change.tombstones)
+        if change.order:
+            entries = self.entries.now
+            self.entries.replace({key: entries[key] for key in change.order})
+        self.aliases.replace(dict(change.aliases))
+        self.tombstones.replace(dict(change.tombstones))
         self.reflections = change.reflections
-        votes: dict[str, TurnVotes] = {**change.votes}
-        self.votes, self.base_votes = votes, dict(change.base_votes)
+        self.votes.replace({**change.votes})
+        self.base_votes.replace(dict(change.base_votes))
         self.consolidations = change.consolidations
 
     def _archive(self, change: Archived) -> None:
         gone, into = change.bullet.id, change.into
-        self.entries.pop(gone, None)
+        self.entries.writable().pop(gone, None)
         if into is not None and change.why in ABSORBED:
-            self.aliases.update({old: into for old, target in self.aliases.items() if target == gone})
-            self.aliases[gone] = into
+            aliases = self.aliases.writable()
+            aliases.update({old: into for old, target in aliases.items() if target == gone})
+            aliases[gone] = into
         elif into is not None:
-            self.tombstones[gone] = into
+            self.tombstones.writable()[gone] = into
 
     def _vote(self, change: Voted) -> None:
-        earlier: TurnVotes = self.votes.pop(change.turn_id, {})
-        now: TurnVotes = {**earlier, change.source: Vote(change.verdict, change.bullet_ids)}
-        self.votes[change.turn_id] = now
-        for oldest in list(self.votes)[:-VOTES_KEPT]:
-            del self.votes[oldest]
+        votes = self.votes.writable()
+        earlier: TurnVotes = votes.pop(change.turn_id, {})
+        votes[change.turn_id] = {**earlier, change.source: Vote(change.verdict, change.bullet_ids)}
+        for oldest in list(votes)[:-VOTES_KEPT]:
+            del votes[oldest]
 
     def result(self) -> Playbook:
         return replace(
             self.playbook,
-            entries=MappingProxyType(self.entries),
+            entries=self.entries.frozen(),
             next_id=self.next_id,
-            aliases=MappingProxyType(self.aliases),
-            tombstones=MappingProxyType(self.tombstones),
+            aliases=self.aliases.frozen(),
+            tombstones=self.tombstones.frozen(),
             reflections=self.reflections,
-            votes=MappingProxyType(self.votes),
-            base_votes=MappingProxyType(self.base_votes),
+            votes=self.votes.frozen(),
+            base_votes=self.base_votes.frozen(),
             consolidations=self.consolidations,
         )
 
 
-def moved_last(entries: dict[str, Bullet], place: int) -> dict[str, Bullet]:
+def moved_last(entries: Mapping[str, Bullet], place: int) -> dict[str, Bullet]:
     """Return the bullets with the last one moved after the first `place` ones."""
     *others, last = entries.items()
     return dict([*others[:place], last, *others[place:]])
 
 
 def apply(playbook: Playbook, *effects: Effect) -> Playbook:
-    """Return the playbook after the effects, in one copy. Where built, index and hash table are updated."""
+    """Return the playbook after the effects, with one copy of what they change.
+
+    Where they are built, index and hash table are updated.
+    """
     changes = [change for effect in effects for change in effect.changes]
     if not changes:
         return playbook

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict
 
-from ace_graph.memory.delta.copies import copied
+from ace_graph.memory.delta.copies import CopyOnWrite
 from ace_graph.memory.delta.uses import Uses, restore_stamps
 
 __all__ = ["DAYS_KEPT", "Stamps", "Touches", "after_touches", "mark_after", "moved_stamps"]
@@ -63,17 +63,19 @@ def moved_stamps(
 
 
 def after_touches(held: Stamps, touches: Iterable[Touches]) -> Stamps:
-    """Return the stamps after these commits, in one copy."""
-    stamps, earlier, days = copied(held.stamps), copied(held.earlier), held.days
+    """Return the stamps after these commits, with one copy of what they move."""
+    stamps, earlier, days = CopyOnWrite(held.stamps), CopyOnWrite(held.earlier), held.days
     for each in touches:
         if each.content_changed:
-            earlier = {}
-        else:
-            earlier = {**{key: stamps.get(key, 0) for key in each.moved}, **earlier}
-        restore_stamps(stamps, each.moved)
+            earlier.replace({})
+        elif each.moved:
+            before = {key: stamps.now.get(key, 0) for key in each.moved}
+            earlier.replace({**before, **earlier.writable()})
+        if each.moved:
+            restore_stamps(stamps.writable(), each.moved)
         if each.day is not None:
             days = (*days, (each.clock, each.day))[-DAYS_KEPT:]
-    return Stamps(MappingProxyType(stamps), MappingProxyType(earlier), days)
+    return Stamps(stamps.frozen(), earlier.frozen(), days)
 
 
 def mark_after(mark: str, op_id: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from ace_graph.memory.bullet import BulletTag
 from ace_graph.memory.catalogue.foreign import is_foreign
+from ace_graph.memory.delta.copies import CopyOnWrite
 from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.effect import BaseVoted, Voted
 from ace_graph.memory.delta.operations import Judge, Tag
@@ -32,15 +33,15 @@ class VoteLedger:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
-        self._votes: dict[str, TurnVotes] = dict(draft.playbook.votes)
-        self._base: dict[str, BaseVotes] = dict(draft.playbook.base_votes)
+        self._votes = CopyOnWrite(draft.playbook.votes)
+        self._base = CopyOnWrite(draft.playbook.base_votes)
 
     def judge(self, operation: Judge) -> None:
         """Record the vote and move the counters by the difference to the earlier votes."""
         if operation.source not in EVIDENCE_SOURCES:
             raise Refused("a model's opinion moves no counter")
         named = self._named(operation)
-        before = self._votes.get(operation.turn_id, {})
+        before = self._votes.now.get(operation.turn_id, {})
         earlier = before.get(operation.source)
         if operation.refines and earlier is not None and earlier.verdict != operation.verdict:
             return  # the source has changed its verdict since
@@ -50,7 +51,7 @@ class VoteLedger:
             named or operation.source in before
         ):
             return
-        self._votes[operation.turn_id] = after
+        self._votes.writable()[operation.turn_id] = after
         for source, vote in after.items():
             if before.get(source) != vote:
                 self._draft.changes.append(
@@ -65,7 +66,7 @@ class VoteLedger:
 
     def replace_all(self, votes: Mapping[str, TurnVotes], base_votes: Mapping[str, BaseVotes]) -> None:
         """Replace all votes: the playbook was reset or rolled back."""
-        self._votes, self._base = dict(votes), dict(base_votes)
+        self._votes, self._base = CopyOnWrite(votes), CopyOnWrite(base_votes)
 
     def _named(self, operation: Judge) -> tuple[str, ...]:
         found: dict[str, None] = {}
@@ -137,10 +138,10 @@ class VoteLedger:
             self._draft.blamed[bullet_id] = None
 
     def _move_base(self, bullet_id: str, tag: BulletTag, by: int) -> None:
-        old = self._base.get(bullet_id, BaseVotes())
+        old = self._base.now.get(bullet_id, BaseVotes())
         counters = {tag: max(0, getattr(old, tag) + by), "setbacks": _setbacks_after(old.setbacks, tag, by)}
         votes = old._replace(**counters)
-        self._base[bullet_id] = votes
+        self._base.writable()[bullet_id] = votes
         self._draft.changes.append(BaseVoted(bullet_id=bullet_id, **votes._asdict()))
 
 
