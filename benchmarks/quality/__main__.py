@@ -26,11 +26,13 @@ from benchmarks.quality.duplicates import run as duplicates
 from benchmarks.quality.duplicates.pairs import Part
 from benchmarks.quality.results import looks, replace_section
 from benchmarks.quality.retrieval import run as retrieval
+from benchmarks.quality.rewordings import run as rewordings
 
 Report = Callable[[Part, Embeddings | None], str]
 SPLIT: dict[str, tuple[Report, Path, str]] = {
     "worlds": (two_worlds.report, learning_simulation.RESULTS, "Two worlds"),
     "conversations": (conversations.report, conversations.RESULTS, "Conversations"),
+    "rewordings": (rewordings.report, rewordings.RESULTS, "Rewordings"),
 }
 """For each set with halves: its report, the page, and the section of the half for tuning."""
 

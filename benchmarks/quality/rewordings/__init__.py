@@ -1,0 +1,1 @@
+"""Rewordings that say the same, and near misses that do not."""
