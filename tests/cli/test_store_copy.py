@@ -147,14 +147,14 @@ def test_a_copy_that_was_killed_goes_on(
 
 
 def test_what_changed_in_the_source_is_copied_again(five: Commands) -> None:
-    assert "Copied 5 of 5 learners" in five.ok(*COPY, OTHER).out
+    assert "Copied 5 of 5 to sqlite:///other.db; 0 were" in five.ok(*COPY, OTHER).out
     five.ok("playbook", "add", "Name the unit", "--learner", "learner 1")
     five.ok("playbook", "create", "api", "--learner", "learner 2")
     unequal = five(*COPY, OTHER, "--verify-only")
     assert unequal.code == 1
     assert "learner learner 1 is older there, version 0, than in the source, version 1: copy" in unequal.err
     assert (
-        "Would copy of 5 learners and 1 named playbook 1 missing there"
+        "Would copy 2 of 6 (1 missing there, 1 older there); 4 were the same there already"
         in five.ok(*COPY, OTHER, "--dry-run").out
     )
     done = five.ok(*COPY, OTHER, "--json").json

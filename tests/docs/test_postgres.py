@@ -29,5 +29,5 @@ def test_a_memory_moves_to_postgresql_as_shown(
     there = replace(block, text=block.text.replace(URL, empty_postgres))
     done = run_block(there, tmp_path, warm_python)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Copied 1 of 1 learner" in done.stdout
+    assert "Copied 1 of 1 to postgresql://" in done.stdout
     assert "Then name the unit" in done.stdout.splitlines()[-1]

@@ -14,6 +14,7 @@ made of:
     said_sqlite.json          what 0.1 says is in the store: versions, figures, turns, pending work
     said_neo4j.json           the same of the Neo4j
     imported.json             the bullets that 0.1 reads from its own exports
+    reader.zip                the modules of 0.1 that read these exports (not written by this program)
 
 Does not: hold a test.
 """

@@ -97,9 +97,11 @@ def _json(result: CopyResult, mode: Mode, *, complete: bool) -> dict[str, object
 
 
 def _print(result: CopyResult, mode: Mode, target: str) -> None:
-    what = f"{counted(result.learners, 'learner')} and {counted(result.playbooks, 'named playbook')}"
+    number = result.learners + result.playbooks
     held = ", ".join(
         (
+            counted(result.learners, "learner"),
+            counted(result.playbooks, "named playbook"),
             counted(result.turns, "turn"),
             counted(result.deltas, "commit") + " of the history",
             counted(result.pending, "pending item"),
@@ -109,12 +111,14 @@ def _print(result: CopyResult, mode: Mode, target: str) -> None:
     already = f"{result.same} were the same there already"
     match mode:
         case "copy":
-            print(f"Copied {result.copied} of {what} to {target}; {already}. They hold {held}.")
+            print(f"Copied {result.copied} of {number} to {target}; {already}: {held}.")
         case "dry run":
-            waiting = f"{result.missing} missing there and {result.outdated} older there"
-            print(f"Would copy of {what} {waiting}; {already}. They hold {held}.")
+            waiting = f"{result.missing} missing there, {result.outdated} older there"
+            print(
+                f"Would copy {result.missing + result.outdated} of {number} ({waiting}); {already}: {held}."
+            )
         case "verify":
-            print(f"Of {what}, {result.same} are the same in {target}. They hold {held}.")
+            print(f"{result.same} of {number} are the same in {target}: {held}.")
     if result.only_in_target:
         print(f"{target} also has {result.only_in_target} that are not in the source; they stay.")
     for key, why in result.problems[:_SHOWN]:
