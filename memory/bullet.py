@@ -85,9 +85,9 @@ def _cleaned(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(encodable)]
 """Any text that can be stored."""
-Line = Annotated[str, BeforeValidator(_cleaned)]
-ShortLine = Annotated[Line, Field(max_length=256)]
-Context = Annotated[Line, Field(max_length=MAX_CONTEXT_CHARS)]
+# Limits stand before the cleaning, where pydantic checks them itself: after it, each is a call of Python.
+ShortLine = Annotated[str, Field(max_length=256), BeforeValidator(_cleaned)]
+Context = Annotated[str, Field(max_length=MAX_CONTEXT_CHARS), BeforeValidator(_cleaned)]
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
 Count = Annotated[int, Field(ge=0)]
 Days = Annotated[float, Field(gt=0, le=1_000_000)]
@@ -132,9 +132,9 @@ class Bullet(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    id: Annotated[Line, Field(min_length=1, max_length=128)]
-    section: Annotated[Line, Field(min_length=1, max_length=100)]
-    content: Annotated[Line, Field(min_length=1, max_length=MAX_CONTENT_CHARS)]
+    id: Annotated[str, Field(min_length=1, max_length=128), BeforeValidator(_cleaned)]
+    section: Annotated[str, Field(min_length=1, max_length=100), BeforeValidator(_cleaned)]
+    content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS), BeforeValidator(_cleaned)]
     helpful: Count = 0
     harmful: Count = 0
     neutral: Count = 0

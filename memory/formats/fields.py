@@ -192,7 +192,7 @@ def _encodable(value: object) -> object:
 def _reason(error: ErrorDetails) -> str:
     """Return one clause of what pydantic found."""
     where = ".".join(map(str, error["loc"])) or "value"
-    kind, limits = error["type"], error.get("ctx", {})
+    kind, limits = error["type"].removeprefix("string_"), error.get("ctx", {})
     if where == "content" and kind in ("too_short", "missing"):
         return "empty text"
     why = f"longer than {limits.get('max_length')} characters" if kind == "too_long" else error["msg"]
