@@ -13,11 +13,15 @@ import pytest
 
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.server.conversations.open import open_database
+from ace_graph.server.conversations.repository import AcceptedTurn, Conversations
+from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import record, rewriting, write
 from tests.cli.commands import Commands
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.warm_python import WarmPython
+from tests.server.serving import HandClock
 
 ROOT = Path(__file__).parents[2]
 
@@ -241,3 +245,25 @@ def test_one_learner_is_copied_alone(five: Commands) -> None:
     assert "nothing is stored about learner nobody" in nobody.err
     both = five(*COPY, OTHER, "--dry-run", "--verify-only")
     assert both.code == 2
+
+
+def test_conversations_are_copied_by_a_command_of_their_own(
+    ace: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACE_CONVERSATIONS", "elsewhere.db")
+    asyncio.run(_begin_conversation(ace.folder / "talks.db"))
+    command = ("store", "copy-conversations", "talks.db", "sqlite:///there.db")
+    assert "Copied 1 of 1 conversation to sqlite:///there.db; 0 were the same" in ace.ok(*command).out
+    done = ace.ok(*command, "--verify-only", "--json").json
+    assert (done["complete"], done["same"], done["mode"]) == (True, 1, "verify")
+    missing = ace("store", "copy-conversations", "talks.db", "none.db", "--verify-only")
+    assert (missing.code, missing.out) == (1, "")
+    assert "there is no file" in missing.err
+    assert ace("store", "copy-conversations", "talks.db", "talks.db").code == 2
+    assert not (ace.folder / "elsewhere.db").exists()
+
+
+async def _begin_conversation(path: Path) -> None:
+    async with open_database(str(path), Settings()) as database:
+        conversations = Conversations(database, HandClock(), "one")
+        await conversations.accept(AcceptedTurn("r1", "c1", "ada", "{}", thread_id="r1"))

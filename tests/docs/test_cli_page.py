@@ -12,7 +12,7 @@ from typer.main import get_command
 from ace_graph.cli.main import app
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `ace-graph ([a-z0-9 ]+)` \| (.*) \|$", PAGE, re.MULTILINE)
+ROWS = re.findall(r"^\| `ace-graph ([a-z0-9 -]+)` \| (.*) \|$", PAGE, re.MULTILINE)
 
 
 def _commands(group: TyperGroup, *parents: str) -> Iterator[tuple[str, set[str]]]:

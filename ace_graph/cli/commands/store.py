@@ -20,11 +20,6 @@ __all__ = ["store_commands"]
 store_commands = typer.Typer(no_args_is_help=True, help="Move everything from one store to another.")
 
 
-@store_commands.callback()
-def group() -> None:
-    """Keep `copy` a command of a group, although it is the only one yet."""
-
-
 @store_commands.command()
 def copy(
     source: Annotated[str, typer.Argument(metavar="FROM", help="The store to read, as in --store.")],
@@ -57,3 +52,30 @@ def copy(
         raise UsageError("--dry-run says what would be copied, --verify-only what is not the same: use one")
     mode: Mode = "dry run" if dry_run else "verify" if verify_only else "copy"
     raise typer.Exit(run_copy(source, target, learner, mode, as_json=as_json))
+
+
+@store_commands.command("copy-conversations")
+def copy_conversations(
+    source: Annotated[
+        str, typer.Argument(metavar="FROM", help="The place to read: a file, or postgresql://...")
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="TO", help="The place to write; both as in ACE_CONVERSATIONS.")
+    ],
+    verify_only: Annotated[
+        bool, typer.Option("--verify-only", help="Compare both places; write nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Copy the conversations with the web backend from SQLite to PostgreSQL, or back; FROM stays as it is.
+
+    \b
+    ace-graph store copy-conversations ace-conversations.db postgresql://ace@db/ace
+
+    Stop the servers before. Each conversation is read back and compared. After an interruption, or to bring
+    over what has changed since, run the same command again. A conversation that was used in TO since stays
+    as it is there. Exit code 1: something is missing or not the same.
+    """
+    from ace_graph.cli.commands.store_copy_conversations import run_copy_conversations
+
+    raise typer.Exit(run_copy_conversations(source, target, verify_only=verify_only, as_json=as_json))

@@ -14,6 +14,7 @@ from ace_graph.errors import ConfigurationError
 from ace_graph.server.clock import Clock, SystemClock
 from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
 from ace_graph.server.conversations.database import Database
+from ace_graph.server.conversations.migrations import migrate
 from ace_graph.server.conversations.owner import new_owner
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.settings import Settings
@@ -23,6 +24,7 @@ __all__ = [
     "conversations_location",
     "forget_conversations",
     "open_conversations",
+    "open_database",
     "open_existing_conversations",
 ]
 
@@ -95,6 +97,23 @@ async def clean_conversations_of(settings: Settings, now: datetime, *, dry_run: 
         if conversations is None:
             return 0
         return await clean_conversations(conversations.database, limits, now, asyncio.sleep, dry_run=dry_run)
+
+
+@asynccontextmanager
+async def open_database(place: str, settings: Settings, *, exists: bool = False) -> AsyncGenerator[Database]:
+    """Yield the database at a place that is given as in ACE_CONVERSATIONS, with its tables.
+
+    Raises ConfigurationError, also where it must exist and is no file; StoreUnavailable.
+    """
+    named = settings.model_copy(update={"conversations": place})
+    if exists and not _exist(named):
+        raise ConfigurationError(f"there is no file {conversations_location(named)}: check the path")
+    database = await _open_database(named)
+    try:
+        await migrate(database, SystemClock().now().isoformat())
+        yield database
+    finally:
+        await database.close()
 
 
 def _exist(settings: Settings) -> bool:
