@@ -183,7 +183,7 @@ class Bullet(BaseModel):
     @property
     def core(self) -> bool:
         """Whether it is always a candidate for the prompt: pinned, or part of the learner's profile."""
-        return self.pinned or self.profile
+        return self.pinned or self.slot is not None or self.section in PROFILE_SECTIONS
 
     @property
     def profile(self) -> bool:
@@ -202,7 +202,8 @@ class Bullet(BaseModel):
 
     def injectable(self, now: datetime) -> bool:
         """Whether prompts may show it: active, not expired, not more harmful than helpful."""
-        return self.status == "active" and self.harmful <= self.helpful and not self.expired(now)
+        lasts = self.ttl_days is None or not self.expired(now)
+        return lasts and self.status == "active" and self.harmful <= self.helpful
 
     def tag(self, tag: str, now: datetime | None = None) -> Bullet:
         """Return a copy with the counter named by `tag` one higher, and `updated_at` at `now`.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import dropwhile
 
 from ace_graph.memory.bullet import MemoryType
@@ -82,9 +82,21 @@ wrap write
 
 def infer_topic(text: str) -> str | None:
     """Return the topic of a text, such as `fraction_addition`, or None where no rule matches."""
+    return _topic_of(text[:_MAX_CHARS])
+
+
+@lru_cache(maxsize=8)
+def _topic_of(text: str) -> str | None:
+    """Return the topic; cached because a turn asks for that of its question several times."""
     plain = re.sub(_NOT_A_FRACTION, " ", _plain(text))
-    rules = _FRACTION_TOPICS if re.search(_ABOUT_FRACTIONS, plain) else _TOPICS
-    return next((topic for topic, pattern in rules.items() if re.search(pattern, plain)), None)
+    rules = _topic_rules(re.search(_ABOUT_FRACTIONS, plain) is not None)
+    return next((topic for topic, rule in rules if rule.search(plain)), None)
+
+
+@cache
+def _topic_rules(about_fractions: bool) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    rules = _FRACTION_TOPICS if about_fractions else _TOPICS
+    return tuple((topic, re.compile(pattern)) for topic, pattern in rules.items())
 
 
 def infer_memory_type(text: str) -> MemoryType:

@@ -73,10 +73,13 @@ def strengths(bullet: Bullet) -> Strengths:
 def decay_score(bullet: Bullet, access: Idle, rates: DecayRates) -> float:
     """Return the bullet's present strength. One that was never used counts as just used.
 
+    That is its `memory_score`, in which two of the three strengths are 0.
+
     A core bullet is in every prompt, so it does not decay.
     """
     idle = 0 if bullet.core else access.idle(bullet.id)
-    return memory_score(strengths(bullet), (idle, idle, idle), rates)
+    rate: float = getattr(rates, bullet.memory_type)
+    return decayed(base_strength(bullet), idle, rate)
 
 
 def mean_decay_score(bullets: Iterable[Bullet], access: Idle, rates: DecayRates) -> float:

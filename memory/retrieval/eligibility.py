@@ -49,7 +49,7 @@ class EligibleBullets:
     def bullet(self, key: str, *, of_base: bool) -> Bullet | None:
         """Return the bullet if a prompt may hold it; the learner's votes count on one of the base."""
         source = self.base if of_base and self.base is not None else self.playbook
-        bullet = source.get_bullet(key)
+        bullet = source.entries.get(key)
         if bullet is None or (self.memory_types is not None and bullet.memory_type not in self.memory_types):
             return None
         votes = self.playbook.base_votes.get(key) if of_base else None

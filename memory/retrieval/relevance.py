@@ -12,8 +12,9 @@ long message is enough. Strength, topic and the comparison with other bullets co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import NamedTuple
 
@@ -171,7 +172,7 @@ def _passing(
     """Return what passes the gate in any part; shares and scores are of 1 for the whole part."""
     covered = [_through_gate(part, index) for part in query.parts]
     likely = {key for key, cosine in semantic.items() if cosine >= _SEMANTIC_GATE and key in index.documents}
-    scores = index.scores(dict.fromkeys([*(key for part in covered for key in part), *likely]), query.weights)
+    scores = index.scores(chain(*covered, likely), query.weights)
     best: Iterable[str] = scores
     if len(scores) > limit:
         top = max(scores.values()) or 1.0
@@ -182,17 +183,14 @@ def _passing(
         on_topic, extra = index.postings.get(query.topic, {}), query.weights[query.topic]
     total, (first, *others) = query.total or 1.0, covered
     found: list[Hit] = []
+    parts = [(met, part.total) for met, part in zip(others, query.parts[1:], strict=True)]
     for key in best:
         whole = first.get(key, 0.0)
         words, topical = (whole - extra, whole / total) if whole and key in on_topic else (whole, 0.0)
-        shares = (words / total, *_shares(key, query.parts[1:], others))
+        shares = (words / total, *[met.get(key, 0.0) / all_ for met, all_ in parts])
         reached = min(1.0, max(whole / total, *shares))
         found.append(Hit(key, of_base, reached, scores[key] / total, shares, topical, key in likely))
     return found
-
-
-def _shares(key: str, parts: Iterable[Part], covered: Iterable[Mapping[str, float]]) -> Iterator[float]:
-    return (met.get(key, 0.0) / part.total for part, met in zip(parts, covered, strict=True))
 
 
 def _through_gate(part: Part, index: Index) -> dict[str, float]:
@@ -200,13 +198,16 @@ def _through_gate(part: Part, index: Index) -> dict[str, float]:
     if not part.weights:
         return {}
     covered = index.covering(part.weights, min(part.alone, part.together))
+    if part.alone <= part.together:
+        return covered
     enough = part.alone - _EPSILON
     lists = [index.postings[term] for term in part.weights if term in index.postings]
-    return {
-        key: weight
-        for key, weight in covered.items()
-        if weight >= enough or sum(key in postings for postings in lists) > 1
-    }
+    return {key: weight for key, weight in covered.items() if weight >= enough or _in_two(key, lists)}
+
+
+def _in_two(key: str, lists: Iterable[Mapping[str, float]]) -> bool:
+    left = iter(lists)
+    return any(key in postings for postings in left) and any(key in postings for postings in left)
 
 
 def _top(values: Mapping[str, float], limit: int) -> list[str]:

@@ -106,21 +106,25 @@ def _place_in_core(candidate: Candidate) -> tuple[int, datetime, str]:
 
 def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBullets) -> Iterator[Candidate]:
     """Yield the bullets, best first; of equals the newer, then the smaller id."""
-    found: list[tuple[str, tuple[float, datetime], Retrievable, float]] = []
-    for item in kept:
+    wanted = None if topic is None else topic.casefold()
+    found: list[tuple[float, datetime, Retrievable, float]] = []
+    for item in sorted(kept, key=_key):
         hit, bullet = item
         strength = scope.strength(bullet)
-        score = hit.score * _worth_factor(bullet, strength, topic)
-        found.append((hit.key, (score, bullet.updated_at), item, strength))
-    found.sort(key=itemgetter(0))
-    found.sort(key=itemgetter(1), reverse=True)
-    for key, (score, _), (hit, bullet), strength in found:
-        terms = scope.index(of_base=hit.of_base).documents[key].content
+        score = hit.score * _worth_factor(bullet, strength, wanted)
+        found.append((score, bullet.updated_at, item, strength))
+    found.sort(key=itemgetter(0, 1), reverse=True)
+    for score, _, (hit, bullet), strength in found:
+        terms = scope.index(of_base=hit.of_base).documents[hit.key].content
         yield Candidate(Scored(bullet, score, hit.covered, strength), terms, hit.of_base)
 
 
+def _key(item: Retrievable) -> str:
+    return item.hit.key
+
+
 def _worth_factor(bullet: Bullet, strength: float, topic: str | None) -> float:
-    """Return the factor by which strength, memory type and topic change the rank."""
+    """Return the factor by which strength, memory type and the case-folded topic change the rank."""
     weight = 1 - _STRENGTH_SHARE + _STRENGTH_SHARE * strength / (1 + strength)
-    own_topic = topic is not None and bullet.topic is not None and bullet.topic.casefold() == topic.casefold()
+    own_topic = topic is not None and bullet.topic is not None and bullet.topic.casefold() == topic
     return weight * _TYPE_BONUS[bullet.memory_type] * (_TOPIC_BOOST if own_topic else 1.0)

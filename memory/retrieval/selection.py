@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.search.prefix_filter import PrefixFilter
@@ -23,8 +22,7 @@ _MAX_MISSES = 20
 """How many candidates may not fit before the search ends."""
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     """A bullet as it is injected.
 
     `relevance` (0-1) is the share of the question's terms, by weight, that it covers (1 for the core),
@@ -37,8 +35,7 @@ class Scored:
     strength: float
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A scored bullet, the terms of its text as `in_order`, and whether the learner does not own it."""
 
     scored: Scored

@@ -7,7 +7,7 @@ any changes equals one built from scratch. Votes change nothing in it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -36,6 +36,7 @@ _NOMINATION_SHARE = 0.4
 _EPSILON = 1e-9
 
 Postings = Mapping[str, Mapping[str, float]]
+_NONE: Mapping[str, float] = MappingProxyType({})
 
 
 def idf(frequency: int, bullets: int) -> float:
@@ -104,43 +105,32 @@ class Index:
         Terms are processed from the shortest list on. Once the weight of the remaining terms is below the
         floor, a bullet that is not found yet can't reach it, so the long lists are only looked up.
         """
-        order = sorted(weights, key=lambda term: (self.frequency(term), term))
+        lists = [(self.postings.get(term, _NONE), term, weight) for term, weight in weights.items()]
+        lists.sort(key=lambda each: (len(each[0]), each[1]))
         left = sum(weights.values())
         need = floor - _EPSILON
         covered: dict[str, float] = {}
-        reached = 0
-        while reached < len(order) and left >= need:
-            weight = weights[order[reached]]
-            postings = self.postings.get(order[reached], {})
-            if not covered:
-                covered = dict.fromkeys(postings, weight)
+        for postings, _, weight in lists:
+            if left >= need:
+                found = dict.fromkeys(postings, weight)
+                again = covered.keys() & found.keys() if covered else ()
+                found.update(covered)
+                covered = found
             else:
-                for key in postings:
-                    covered[key] = covered.get(key, 0.0) + weight
-            left -= weight
-            reached += 1
-        for term in order[reached:]:
-            covered = {key: sum_ for key, sum_ in covered.items() if sum_ + left >= need}
-            postings, weight = self.postings.get(term, {}), weights[term]
-            for key in covered:
-                if key in postings:
-                    covered[key] += weight
+                covered = {key: sum_ for key, sum_ in covered.items() if sum_ + left >= need}
+                again = covered.keys() & postings.keys()
+            for key in again:
+                covered[key] += weight
             left -= weight
         return {key: sum_ for key, sum_ in covered.items() if sum_ >= need}
 
-    def scores(self, keys: Collection[str], weights: Mapping[str, float]) -> dict[str, float]:
+    def scores(self, keys: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:
         """Return the BM25 score of each of these bullets for terms of these weights."""
         scores = dict.fromkeys(keys, 0.0)
         for term, weight in weights.items():
-            postings = self.postings.get(term, {})
-            if len(postings) < len(scores):
-                for key, impact in postings.items():
-                    if key in scores:
-                        scores[key] += weight * impact
-            else:
-                for key in scores:
-                    if key in postings:
-                        scores[key] += weight * postings[key]
+            postings = self.postings.get(term, _NONE)
+            for key in scores.keys() & postings.keys():
+                scores[key] += weight * postings[key]
         return scores
 
     def nominate(self, text: str, limit: int = 10) -> tuple[str, ...]:

@@ -21,6 +21,9 @@ def in_order(terms: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(sorted(terms), key=len, reverse=True))
 
 
+_PREFIX = MAX_DIFFERENCE + 1
+
+
 class PrefixFilter:
     """Texts by their signatures. A text's terms are those of `in_order`, each once.
 
@@ -32,17 +35,28 @@ class PrefixFilter:
         self._common = common
         self._keys: dict[str, list[str]] = {}
         self._terms: dict[str, tuple[str, ...]] = {}
+        self._places: dict[str, int] = {}
 
     def signature(self, terms: tuple[str, ...], slot: str | None = None) -> list[str]:
         """Return what a text is found by: the first of its terms, and the profile slot that it fills."""
-        prefix = [term for term in terms if term not in self._common][: MAX_DIFFERENCE + 1]
-        if len(prefix) <= MAX_DIFFERENCE:
-            prefix += [term for term in terms if term in self._common][: MAX_DIFFERENCE + 1 - len(prefix)]
-        return [*(prefix or [""]), *([] if slot is None else [f" {slot}"])]  # no term begins with a space
+        common, signature = self._common, list[str]()
+        for term in terms:
+            if term not in common:
+                signature.append(term)
+                if len(signature) == _PREFIX:
+                    break
+        if len(signature) < _PREFIX:
+            signature += [term for term in terms if term in common][: _PREFIX - len(signature)]
+        if not signature:
+            signature.append("")
+        if slot is not None:
+            signature.append(f" {slot}")  # no term begins with a space
+        return signature
 
     def add(self, key: str, terms: tuple[str, ...], signature: Iterable[str]) -> None:
         """Add a text under its `key`."""
         self._terms[key] = terms
+        self._places.setdefault(key, len(self._places))
         for part in signature:
             self._keys.setdefault(part, []).append(key)
 
@@ -51,16 +65,23 @@ class PrefixFilter:
 
         A text of the same slot is a candidate whatever its terms. Keys come in the order of their `add`.
         """
-        found: set[str] = set()
+        found, wanted = set[str](), frozenset[str]()
         for part in signature:
-            keys = self._keys.get(part, ())
-            same_slot = part.startswith(" ")
-            found.update(keys if same_slot else [key for key in keys if _similar(terms, self._terms[key])])
-        return [key for key in self._terms if key in found] if found else []
+            keys = self._keys.get(part)
+            if keys is None:
+                continue
+            wanted = wanted or frozenset(terms)
+            for key in keys:
+                if key not in found and (part[:1] == " " or _similar(wanted, self._terms[key])):
+                    found.add(key)
+        return sorted(found, key=self._places.__getitem__)
 
 
-def _similar(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    if abs(len(a) - len(b)) > MAX_DIFFERENCE:
+def _similar(a: frozenset[str], b: tuple[str, ...]) -> bool:
+    fewer, larger = len(a), len(b)
+    if fewer > larger:
+        fewer, larger = larger, fewer
+    if larger - fewer > MAX_DIFFERENCE:
         return False
-    larger, shared = max(len(a), len(b)), len(set(a).intersection(b))
+    shared = len(a.intersection(b))
     return shared >= larger - MAX_DIFFERENCE and 2 * shared >= larger

@@ -12,7 +12,9 @@ __all__ = ["estimate_tokens"]
 
 # Up to four letters, two capitals, a digit, a mark, a run of line breaks, a run of further spaces.
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[^\x00-\x20A-Za-z\x7f-\U0010ffff]|\n+|(?<=\s)[ \t\r\f\v]+")
-_CACHED_CHARS = 4_096
+_CACHED_CHARS = 1_024
+_CACHED_TEXTS = 16_384
+"""More than the bullets that the questions to a large playbook come close to."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -34,7 +36,7 @@ def estimate_tokens(text: str) -> int:
     return _cached(text) if len(text) <= _CACHED_CHARS else _count(text)
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def _cached(text: str) -> int:
     return _count(text)
 

@@ -7,8 +7,10 @@ from datetime import timedelta
 import pytest
 
 from ace_graph.memory import Access, DecayRates, Playbook, Policy
+from ace_graph.memory.decay import decay_score
 from ace_graph.memory.retrieval.relevance import parse_question, relevant
 from ace_graph.memory.retrieval.retrieve import Retrieval
+from tests.memory.counted_calls import calls_of
 from tests.memory.retrieval.queries import ADD, LCD, NOW, ask, bullet, core, ids
 from tests.memory.retrieval.questions import LESSONS, NEEDED, UNRELATED
 
@@ -250,3 +252,10 @@ def test_of_many_relevant_bullets_the_shortlist_holds_the_best() -> None:
     ).index
     query = parse_question("Does adding fractions need a common denominator?", None, [(index, False)])
     assert sorted(hit.key for hit in relevant(query, [(index, False)], {}, 3)) == ["b1", "b3", "b5"]
+
+
+def test_the_strength_of_a_bullet_that_is_not_relevant_is_not_computed() -> None:
+    bullets = [bullet(f"o{n}", f"Label the axis of chart number {n}") for n in range(50)]
+    bullets += [bullet(f"r{n}", f"Adding fractions needs a common denominator, case {n}") for n in range(3)]
+    computed = calls_of(decay_score, lambda: ask(bullets, "Does adding fractions need a common denominator?"))
+    assert 1 <= computed <= 3
