@@ -111,10 +111,26 @@ async def _learned(item: PendingItem, store: PendingStore, resources: Resources,
     async with lease:
         work = read_work(item.body)
         run = _run_of(item, work, resources)
-        base = await store.load(item.learner_id, resources.cache.get(item.learner_id))
-        resources.cache.put(item.learner_id, base)
+        base = await _base_of(item, store, resources)
         result = await _learn(work, base, run, item.pending_id)
     return await _commit(item, store, base, result, run)
+
+
+async def _base_of(item: PendingItem, store: PendingStore, resources: Resources) -> Snapshot:
+    """Return the memory to learn onto: read, unless this process knows it with the item's turn.
+
+    What came later from elsewhere is met at the commit, as after a read. A repeated attempt reads.
+    """
+    known = resources.cache.get(item.learner_id)
+    if known is not None and item.attempts <= 1 and _has_turn(known, item.turn_id):
+        return known
+    base = await store.load(item.learner_id, known)
+    resources.cache.put(item.learner_id, base)
+    return base
+
+
+def _has_turn(snapshot: Snapshot, turn_id: str) -> bool:
+    return any(turn.turn_id == turn_id for turn in snapshot.access.recent_turns)
 
 
 def _run_of(item: PendingItem, work: PendingWork, resources: Resources) -> Run:
@@ -160,7 +176,7 @@ async def _commit(
 
 async def _is_counted(item: PendingItem, store: PendingStore, base: Snapshot) -> bool:
     """Whether the item's turn was reflected on before. Recent turns are not asked for: they count once."""
-    if any(turn.turn_id == item.turn_id for turn in base.access.recent_turns):
+    if _has_turn(base, item.turn_id):
         return False
     wanted = TrajectoryFilter(turn_id=item.turn_id)
     found = await store.find_turns(item.learner_id, wanted, limit=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -99,18 +99,21 @@ def _bounded(lessons: object) -> tuple[object, list[str]]:
 def copies(text: str, conversation: Iterable[str]) -> bool:
     """Whether `text` is one of the conversation's texts, or has 12 or more consecutive words of one."""
     words = _words(text)
-    runs = set(_runs(words))
+    if not words:
+        return False
+    runs = {tuple(words[n : n + COPIED_WORDS]) for n in _starts(words)}
+    begins = {run[0] for run in runs}
     for spoken in map(_words, conversation):
-        if words and words == spoken:
+        if words == spoken:
             return True
-        if runs and any(run in runs for run in _runs(spoken)):
+        if any(spoken[n] in begins and tuple(spoken[n : n + COPIED_WORDS]) in runs for n in _starts(spoken)):
             return True
     return False
 
 
-def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    for start in range(len(words) - COPIED_WORDS + 1):
-        yield tuple(words[start : start + COPIED_WORDS])
+def _starts(words: Sequence[str]) -> range:
+    """Where the runs of so many words begin that a text may not have in common with another."""
+    return range(len(words) - COPIED_WORDS + 1)
 
 
 def says_nothing(text: str) -> bool:

@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_json_schema, convert_to_openai_tool
@@ -51,17 +51,36 @@ def json_output(
     model: BaseChatModel, schema: JsonSchema | type[BaseModel], *, include_raw: bool
 ) -> Runnable[LanguageModelInput, Parsed | BaseModel | JsonSchema]:
     """Return a runnable that hands `schema` to `model` as `response_schema` and reads its JSON text."""
-    bound = model.bind(**{SCHEMA_KEY: convert_to_json_schema(schema)})
+    return _JsonOutput(model, schema, include_raw)
 
-    def read(message: AIMessage) -> Parsed | BaseModel | JsonSchema:
-        parsed = _parse(message, schema)
-        if include_raw:
+
+class _JsonOutput(Runnable[LanguageModelInput, Parsed | BaseModel | JsonSchema]):
+    """Calls a model and reads its reply; a chain of LangChain's runnables would be three runs more."""
+
+    def __init__(self, model: BaseChatModel, schema: JsonSchema | type[BaseModel], include_raw: bool) -> None:
+        self._model, self._schema, self._include_raw = model, schema, include_raw
+        self._arguments: dict[str, Any] = {SCHEMA_KEY: convert_to_json_schema(schema)}  # Any: LangChain's
+
+    # Any: the signature of Runnable
+    def invoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Parsed | BaseModel | JsonSchema:
+        """Return what the reply holds."""
+        return self._read(self._model.invoke(input, config, **self._arguments, **kwargs))
+
+    async def ainvoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Parsed | BaseModel | JsonSchema:
+        """Return what the reply holds."""
+        return self._read(await self._model.ainvoke(input, config, **self._arguments, **kwargs))
+
+    def _read(self, message: AIMessage) -> Parsed | BaseModel | JsonSchema:
+        parsed = _parse(message, self._schema)
+        if self._include_raw:
             return parsed
         if parsed["parsed"] is None:
             raise OutputParserException(str(parsed["parsing_error"])) from parsed["parsing_error"]
         return parsed["parsed"]
-
-    return bound | RunnableLambda(read)
 
 
 def _parse(message: AIMessage, schema: JsonSchema | type[BaseModel]) -> Parsed:

@@ -29,6 +29,9 @@ __all__ = ["AnswerParser", "ModelReply", "ModelSession", "ParsedAnswer", "parse_
 
 logger = logging.getLogger("ace_graph")
 
+_PAUSE_SECONDS = 0.005
+"""A listener has a text after one turn of the event loop; LangGraph's streams need several."""
+
 
 @dataclass(frozen=True)
 class ModelReply:
@@ -92,7 +95,7 @@ class ModelSession:
         self, messages: Sequence[BaseMessage], model: ChatRunnable | None = None
     ) -> ModelReply:
         """Call the model and show the final answer while it streams; a reply with tool calls is not shown."""
-        parser = AnswerParser()
+        parser, pause = AnswerParser(), _Pause(0.0 if self.run.listener is None else _PAUSE_SECONDS)
         chunks = list[AIMessageChunk]()
         stream = stream_model(
             model or self.model,
@@ -106,7 +109,7 @@ class ModelSession:
                 chunks.append(chunk)
                 self.push_text(parser.feed(chunk.text))
                 if self.streamed:
-                    await asyncio.sleep(0)  # a model that has more at hand must not keep this from the reader
+                    await pause.take()
         message = _whole(joined(chunks))
         rest, parsed = await read_text(len(message.text), parser.finish)
         if parser.answering or not message.tool_calls:
@@ -122,6 +125,23 @@ class ModelSession:
     def log_thought(self, what: str, text: str) -> None:
         """Log a step of the reasoning."""
         logger.info("[ACE Thought] %s: %s", what, log_text(self.run.resources, text))
+
+
+class _Pause:
+    """Lets other tasks run, so that a model that has more at hand does not keep a text from its reader.
+
+    A pause costs more than a piece of text, so it is taken once in `seconds`.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._clock = asyncio.get_running_loop().time
+        self._seconds = seconds
+        self._next = 0.0
+
+    async def take(self) -> None:
+        if self._clock() >= self._next:
+            await asyncio.sleep(0)
+            self._next = self._clock() + self._seconds
 
 
 async def _taken_apart(text: str) -> ParsedAnswer:

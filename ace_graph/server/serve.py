@@ -39,6 +39,8 @@ __all__ = ["serve"]
 logger = logging.getLogger("ace_graph")
 
 _SWITCH_SECONDS = 0.001
+_NEW_OBJECTS = 10_000
+"""After so many more objects the collector looks at the newest; a turn makes some thousands."""
 _KEEP_ALIVE_SECONDS = 75
 _AFTER_DRAINING = 5
 
@@ -137,6 +139,8 @@ class _Server(uvicorn.Server):
         if self.started:
             # What is loaded by now stays: collecting it again would stop all answers for 0.2 s each time.
             gc.freeze()
+            # What an answer makes and drops again is no garbage to look for every 700 objects.
+            gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
             # While a thread reads a long text, the event loop waits 1 ms for the interpreter, not 5 ms.
             sys.setswitchinterval(_SWITCH_SECONDS)
             for each in self.servers:

@@ -99,6 +99,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started and sockets:
             gc.freeze()  # as `ace-graph serve` does, for all kinds
+            gc.set_threshold(10_000, *gc.get_threshold()[1:])
             print(sockets[0].getsockname()[1], flush=True)
 
 

@@ -13,6 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from ace_graph.background.lease import RetryPolicy
 from ace_graph.background.worker import Worker, build_worker
 from ace_graph.graph import ACEGraph, build_ace_graph
+from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.settings import Settings
@@ -55,11 +56,16 @@ Hire = Callable[..., Worker]
 
 @pytest.fixture
 def build(store: InMemoryStore | SQLiteStore, time: Time) -> Build:
-    """build(model): a graph that leaves learning to a worker."""
+    """build(model): a graph that leaves learning to a worker, which may share its snapshots."""
 
-    def make(model: BaseChatModel) -> ACEGraph:
+    def make(model: BaseChatModel, snapshots: SnapshotCache | None = None) -> ACEGraph:
         return build_ace_graph(
-            model=model, store=store, settings=Settings(), learning="background", clock=time.clock
+            model=model,
+            store=store,
+            settings=Settings(),
+            learning="background",
+            clock=time.clock,
+            snapshots=snapshots,
         )
 
     return make

@@ -11,6 +11,7 @@ from ace_graph import ACEContext
 from ace_graph.errors import ConfigurationError
 from ace_graph.graph import build_ace_graph
 from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
@@ -154,3 +155,22 @@ async def test_a_worker_logs_and_shares_what_it_has_learned(
     known = shared.get("alice")
     assert known is not None
     assert known.version == (await store.load("alice")).version
+
+
+async def test_a_worker_reads_no_memory_that_its_process_knows_with_the_turn(
+    build: Build, store: PendingStore, hire: Hire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, shared = ScriptedModel(solver=[ANSWER] * 2, reflector=[LESSONS] * 2), SnapshotCache()
+    loads, load = list[str](), store.load
+
+    async def counted(learner_id: str, known: Snapshot | None = None) -> Snapshot:
+        loads.append(learner_id)
+        return await load(learner_id, known)
+
+    monkeypatch.setattr(store, "load", counted)
+    await build(model, snapshots=shared).ainvoke(ask(), context=ALICE)
+    await hire(model, snapshots=shared).drain()
+    assert len(loads) == 1, "the turn's own"
+    await build(model, snapshots=shared).ainvoke(ask(), context=ALICE)
+    await hire(model).drain()
+    assert len(loads) == 3, "another process reads"

@@ -42,10 +42,14 @@ def written(kept: InMemorySaver) -> list[tuple[bool, bool]]:
     return [(bool(each.get("attempt")), bool(each.get("learning"))) for each in reversed(values)]
 
 
-async def test_a_turn_writes_its_answer_and_its_end() -> None:
+async def test_a_turn_writes_its_answer_and_nothing_else() -> None:
     kept = InMemorySaver()
-    await ask(graph_of(model("5/6"), kept), "What is 1/2 + 1/3?")
-    assert written(kept) == [(True, False), (True, True)]
+    graph = graph_of(model("5/6", "7/12"), kept)
+    await ask(graph, "What is 1/2 + 1/3?")
+    assert written(kept) == [(True, False)]
+    said = await ask(graph, "What is 1/3 + 1/4?")
+    assert written(kept) == [(True, False)] * 2
+    assert [message.text for message in said] == ["What is 1/2 + 1/3?", "5/6", "What is 1/3 + 1/4?", "7/12"]
 
 
 async def test_a_turn_without_an_answer_writes_nothing_and_spoils_nothing() -> None:

@@ -1,9 +1,10 @@
-"""A checkpointer that writes two checkpoints a turn: one with the answer, and the last one.
+"""A checkpointer that writes one checkpoint a turn, the one with the answer; a revised answer has another.
 
 LangGraph writes one after every node. Until there is an answer, all that a turn needs is in its stored
 request (`Conversations.accept`), so those before it are skipped and cost no time. The one with the answer is
 written before anything is learned, so that a turn that another server continues learns under the same ids,
-once. A turn that is no longer this server's ends there.
+once. A turn that is no longer this server's ends there. What comes after it is not needed: a turn that ended
+is known by its request, which is deleted then, and the next turn begins anew.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ NO_CHECKPOINT = "__ace_nothing_known"
 RUN = "ace_run"
 """A key of the checkpoint's metadata: the run that wrote it."""
 
-_WRITTEN_CHANNELS = frozenset({"attempt", "learning"})
 _RUN_SOURCES = frozenset({"input", "loop"})
 
 
@@ -94,10 +94,8 @@ class TurnCheckpointer(BaseCheckpointSaver[str]):
         if _is_skipped(checkpoint, metadata):
             return {"configurable": {**config.get("configurable", {}), "checkpoint_id": checkpoint["id"]}}
         run = config.get("metadata", {}).get(RUN)
-        learns_next = (
-            metadata.get("source") == "loop" and checkpoint["channel_values"].get("learning") is None
-        )
-        if learns_next and self._still_ours and isinstance(run, str) and not await self._still_ours(run):
+        answered = metadata.get("source") in _RUN_SOURCES
+        if answered and self._still_ours and isinstance(run, str) and not await self._still_ours(run):
             raise RequestRefused(409, "lost", "the conversation was deleted, or another server has it")
         with self._translated():
             return await self._saver.aput(config, checkpoint, metadata, checkpoint["channel_versions"])
@@ -118,5 +116,4 @@ def _is_skipped(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> bool:
     updated = checkpoint["updated_channels"]
     if metadata.get("source") not in _RUN_SOURCES or updated is None:
         return False
-    values = checkpoint["channel_values"]
-    return all(values.get(name) is None for name in _WRITTEN_CHANNELS.intersection(updated))
+    return "attempt" not in updated or checkpoint["channel_values"].get("attempt") is None
