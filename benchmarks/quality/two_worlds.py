@@ -57,6 +57,9 @@ def report(part: Part, embeddings: Embeddings | None = None) -> str:
     words = "words for tuning" if part == "tuning" else "held-out words"
     return "\n".join(
         (
+            "A question of the first world holds all words of its subject, one of the second one or two "
+            "of three among eight words of chat.",
+            "",
             f"Second world: its {words}. Seeds {seeds[0]} to {seeds[-1]} ({len(seeds)} lives of 600 turns); "
             f"seeds 0 to 119 are for tuning. {machine()}",
             "",
