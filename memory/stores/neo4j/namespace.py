@@ -9,12 +9,10 @@ from typing import Self, TypeVar
 
 from ace_graph.errors import IncompleteState, StoreError
 from ace_graph.memory.commit import Commit, History, NewToken, check_expected
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+from ace_graph.memory.pending import Amend, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
-from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
@@ -23,7 +21,7 @@ from ace_graph.memory.stores.base import (
     StoreSizes,
     checked_learner_id,
 )
-from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
 from ace_graph.memory.stores.neo4j import cleaning
 from ace_graph.memory.stores.neo4j import pending as pending_items
 from ace_graph.memory.stores.neo4j import queries as cypher
@@ -55,16 +53,14 @@ T = TypeVar("T")
 _log = logging.getLogger("ace_graph")
 
 
-class Neo4jNamespace:
+class Neo4jNamespace(CommittingNamespace):
     """A store over one namespace of the database; in that of playbooks, a learner's id is a playbook's id."""
 
     name = "Neo4j"
 
     def __init__(self, connection: Neo4jConnection, policy: Policy, new_token: NewToken) -> None:
-        self.policy = policy
+        super().__init__(policy, new_token)
         self.connection = connection
-        self._new_token = new_token
-        self._asked: Asked | None = None
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         """Return the newest snapshot; see `Store.load`."""
@@ -72,30 +68,6 @@ class Neo4jNamespace:
         if self._asked is not None:
             return await self._locked(learner, lambda run: read_locked(run, learner))
         return await self._on_portal(lambda link: self._read(link, learner, held))
-
-    async def commit(
-        self,
-        learner_id: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None = None,
-        pending: Pending | PendingItem | None = None,
-    ) -> Commit:
-        """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
-        request = CommitRequest(
-            checked_learner_id(learner_id),
-            delta,
-            base,
-            record,
-            pending,
-            self.policy,
-            self._new_token,
-            asked=self._asked,
-        )
-        return await self._commit_request(request)
-
-    async def _commit_request(self, request: CommitRequest) -> Commit:
-        return await portal().run(self._commit(request), shielded=True)
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
         """Change a turn's record; see `PendingStore.amend`."""

@@ -179,7 +179,7 @@ class Neo4jPlaybooks(Neo4jNamespace):
             key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants, self._asked
         )
         try:
-            return await self._commit_request(request)
+            return await self._commit_on_portal(request)
         except StoreError as error:
             if isinstance(error.__cause__, ConstraintError):
                 raise PlaybookExists(

@@ -121,7 +121,7 @@ class PostgresPlaybooks(PostgresNamespace):
         request = CommitRequest(
             key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants, self._asked
         )
-        return await self._commit_request(request)
+        return await self._commit_on_portal(request)
 
     async def find(self, ref: PlaybookRef) -> PlaybookEntry | None:
         """Return the entry of an owner and a name; see `PlaybookStore.find`."""

@@ -15,12 +15,10 @@ from datetime import datetime
 from typing import Self, TypeVar
 
 from ace_graph.memory.commit import Commit, History, NewToken
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+from ace_graph.memory.pending import Amend, PendingCounts, PendingItem
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
-from ace_graph.memory.sharing.asked import Asked
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import (
@@ -30,7 +28,7 @@ from ace_graph.memory.stores.base import (
     checked_learner_id,
 )
 from ace_graph.memory.stores.cleaning_batch import Batch
-from ace_graph.memory.stores.commit_queue import CommitRequest
+from ace_graph.memory.stores.commit_queue import CommitRequest, CommittingNamespace
 from ace_graph.memory.stores.namespaces import Namespace
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.sqlite.catalogue import check_right, read_content_at, read_versions
@@ -68,46 +66,20 @@ __all__ = ["SQLiteNamespace"]
 T = TypeVar("T")
 
 
-class SQLiteNamespace:
+class SQLiteNamespace(CommittingNamespace):
     """A store over one namespace of the file; in that of playbooks, a learner's id is a playbook's id."""
 
     name = "SQLite"
 
     def __init__(self, file: SQLiteFile, namespace: Namespace, policy: Policy, new_token: NewToken) -> None:
-        self.policy = policy
+        super().__init__(policy, new_token)
         self._file = file
         self._namespace: Namespace = namespace
-        self._new_token = new_token
-        self._asked: Asked | None = None
 
     async def load(self, learner_id: str, known: Snapshot | None = None) -> Snapshot:
         """Return the newest snapshot; see `Store.load`."""
         learner = checked_learner_id(learner_id)
         return await self._read(lambda tables: read_snapshot(tables, learner, known))
-
-    async def commit(
-        self,
-        learner_id: str,
-        delta: Delta,
-        base: Snapshot,
-        record: TurnRecord | Amend | None = None,
-        pending: Pending | PendingItem | None = None,
-    ) -> Commit:
-        """Apply `delta` once, and store `record` and `pending` with it; see `PendingStore.commit`."""
-        request = CommitRequest(
-            checked_learner_id(learner_id),
-            delta,
-            base,
-            record,
-            pending,
-            self.policy,
-            self._new_token,
-            asked=self._asked,
-        )
-        return await self._commit_request(request)
-
-    async def _commit_request(self, request: CommitRequest) -> Commit:
-        return await portal().run(self._commit(request), shielded=True)
 
     async def amend(self, learner_id: str, amend: Amend) -> TurnRecord | None:
         """Change a turn's record; see `PendingStore.amend`."""

@@ -132,7 +132,7 @@ class SQLitePlaybooks(SQLiteNamespace):
         request = CommitRequest(
             key, delta, Snapshot(), None, None, self.policy, self._new_token, entry, grants, self._asked
         )
-        return await self._commit_request(request)
+        return await self._commit_on_portal(request)
 
     async def grants(self, playbook_id: str, limit: int = 100, after: str = "") -> tuple[Grant, ...]:
         """Return grants of a playbook; see `PlaybookStore.grants`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
+from types import FrameType
 
 import pytest
 
@@ -11,18 +13,20 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.commit import plan
 from ace_graph.memory.delta import copies
 from ace_graph.memory.delta.copies import CopyOnWrite
-from ace_graph.memory.delta.operations import Delta, Judge, Merge, Operation, Remove, Tag, Touch
+from ace_graph.memory.delta.operations import Delta, Judge, Merge, Operation, Remove, Tag, Touch, Update
 from ace_graph.memory.stores.base import random_token
+from ace_graph.memory.stores.serialized_plan import SerializedPlan
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ROOMY = Policy(max_bullets=10_000)
 PARTS = ("entries", "aliases", "tombstones", "votes", "base_votes", "hashes")
 
 
-def _memory() -> Snapshot:
-    bullets = [Bullet(id=f"gen-{n}", section="general", content=f"Fact {n} of {n * 7}") for n in range(1, 9)]
-    playbook = Playbook.of(bullets)
-    assert len(playbook.hashes) == len(playbook.index) == 8
-    changed = plan(Snapshot(playbook), _delta(Touch(bullet_ids=("gen-1",))), Policy(), None, random_token)
+def _memory(size: int = 8) -> Snapshot:
+    texts = ((n, f"Fact {n} is about {n * 7}") for n in range(1, size + 1))
+    playbook = Playbook.of(Bullet(id=f"gen-{n}", section="general", content=text) for n, text in texts)
+    assert len(playbook.hashes) == len(playbook.index) == size
+    changed = plan(Snapshot(playbook), _delta(Touch(bullet_ids=("gen-1",))), ROOMY, None, random_token)
     return changed.snapshot
 
 
@@ -82,3 +86,35 @@ def test_a_shared_mapping_is_left_as_it_is() -> None:
     )
     held.replace({})
     assert dict(held.frozen()) == {}
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        Touch(bullet_ids=("gen-2", "gen-3")),
+        Tag(bullet_id="gen-2", tag="helpful"),
+        Judge(turn_id="t", source="learner", verdict="success", bullet_ids=("gen-2", "gen-5")),
+        Remove(bullet_id="gen-2"),
+        Update(bullet_id="gen-2", content="Fact 2 is about 15"),
+    ],
+    ids=lambda operation: operation.op,
+)
+def test_a_commit_calls_as_many_functions_of_a_larger_memory(operation: Operation) -> None:
+    """Counted: calls of Python functions and of C ones, from the plan to the texts that are stored."""
+    assert _calls(operation, 60) == _calls(operation, 3_000)
+
+
+def _calls(operation: Operation, size: int) -> int:
+    before, counts = _memory(size), list[int]()
+
+    def counted(_frame: FrameType, event: str, _what: object) -> None:
+        counts[-1] += event in ("call", "c_call")
+
+    for _ in range(3):  # the first one fills caches, and a garbage collection may come in one of them
+        counts.append(0)
+        sys.setprofile(counted)
+        try:
+            SerializedPlan(plan(before, _delta(operation), ROOMY, None, random_token), None, kept=500)
+        finally:
+            sys.setprofile(None)
+    return min(counts)
