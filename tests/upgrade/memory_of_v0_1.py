@@ -80,6 +80,16 @@ class Reading:
         assert differences(stats | {"learner": name}, old.playbook("stats", name)) == []
         assert differences(said["history"], old.playbook("history", name)) == []
 
+    @pytest.mark.parametrize("learner", LEARNERS)
+    def test_it_is_copied_to_another_store(self, old: Old, learner: str, tmp_path: Path) -> None:
+        name, other = old.place(learner), f"sqlite:///{tmp_path / 'other.db'}"
+        copied = old.command("store", "copy", old.url, other, "--learner", name, "--json").json
+        assert (copied["complete"], copied["copied"]) == (True, 1)
+        exports = [old.command("learner", "export", name, "--store", url).out for url in (old.url, other)]
+        here, there = (text.partition('"conversations"')[0] for text in exports)  # these are kept elsewhere
+        assert here == there
+        old.command("playbook", "add", "Learned there", "--learner", name, "--store", other)
+
     def test_what_is_shown_as_json_goes_back_to_0_1(self, old: Old) -> None:
         name = old.place(ADA)
         old.ace(

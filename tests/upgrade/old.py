@@ -49,6 +49,10 @@ class Old:
         """Call a command of `ace-graph` that must succeed."""
         return self._ace.ok(*arguments, "--store", self.url)
 
+    def command(self, *arguments: str) -> Done:
+        """Call a command that names its stores itself."""
+        return self._ace.ok(*arguments)
+
     def playbook(self, command: str, learner: str, *arguments: str) -> Json:
         """Return what `ace-graph playbook ... --json` prints."""
         return self.ace("playbook", command, *arguments, "--learner", learner, "--json").json

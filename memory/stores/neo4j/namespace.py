@@ -39,7 +39,7 @@ from ace_graph.memory.stores.neo4j.history import read_export, read_history, rea
 from ace_graph.memory.stores.neo4j.rows import Reply, known_parameter
 from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import delete_sharing, forget_member
-from ace_graph.memory.stores.neo4j.whole import put_whole, read_whole
+from ace_graph.memory.stores.neo4j.whole import put_whole, read_whole, stage, unstage
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
@@ -215,8 +215,12 @@ class Neo4jNamespace(CommittingNamespace):
         learner = checked_learner_id(key)
 
         async def put(link: Link) -> bool:
-            async with self.connection.transaction(link) as transaction:
-                return await put_whole(transaction, learner, memory, held)
+            await stage(self.connection, link, learner, memory)
+            try:
+                async with self.connection.transaction(link) as transaction:
+                    return await put_whole(transaction, learner, memory, held)
+            finally:
+                await unstage(self.connection, link, learner)
 
         return await portal().run(self.connection.work(put, seconds=COPY_SECONDS), shielded=True)
 

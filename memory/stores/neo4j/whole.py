@@ -1,8 +1,13 @@
-"""Reading and writing everything under a key in Neo4j; see `stores.whole`. With the Cypher for all of it."""
+"""Reading and writing everything under a key in Neo4j; see `stores.whole`. With the Cypher for all of it.
+
+Neo4j holds what a transaction writes, or sorts, in memory, and has little of it. So texts are read in
+batches, and written in batches, as nodes that no other statement finds (`AceStaged`); one transaction then
+makes them parts of the memory. What a copy that was killed has left of them, the next one deletes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final, LiteralString, cast
 from uuid import uuid4
@@ -15,6 +20,7 @@ from ace_graph.memory.pending import PendingItem
 from ace_graph.memory.serialization import load_record
 from ace_graph.memory.stores.base_and_tail import StoredBase, StoredStamps, StoredTouches
 from ace_graph.memory.stores.neo4j.catalogue import find_entry, read_entry
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection
 from ace_graph.memory.stores.neo4j.pending import ITEM, item_of
 from ace_graph.memory.stores.neo4j.queries import STATE
 from ace_graph.memory.stores.neo4j.rows import (
@@ -37,11 +43,12 @@ from ace_graph.memory.stores.neo4j.sharing import (
 from ace_graph.memory.stores.neo4j.upgrade import upgrade_locked
 from ace_graph.memory.stores.whole import WholeDelta, WholeMemory, WholeTouches, WholeTurn
 
-__all__ = ["put_whole", "read_whole"]
+__all__ = ["put_whole", "read_whole", "stage", "unstage"]
 
 _ALL = 2**31
 _ATTEMPTS = 5
-_BATCH = 500
+_ROWS, _CHARS = 200, 1_000_000
+"""The most rows of a batch, and the most characters, unless one row has more."""
 
 STATE_ALONE: Final = f"""
 MATCH (m:AceMemoryState {{user_id: $uid}})
@@ -64,15 +71,23 @@ MATCH (:AceMemoryState {user_id: $uid})-[:HAS_TOUCH]->(t:AceTouch)
 RETURN [t.clock, t.parent, t.mark, t.touches_json] AS row ORDER BY t.clock
 """
 
+DELTA_KEYS: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta) RETURN d.key AS key ORDER BY d.seq
+"""
+
 DELTAS: Final = """
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_DELTA]->(d:AceDelta)
-RETURN d {.op_id, .version, .content, .at, .author, .reason, .source, .report_json, .effect_json,
-  .effect_bytes, .parent, .etag, .major, .minor} AS row ORDER BY d.seq
+UNWIND $keys AS key MATCH (d:AceDelta {key: key})
+RETURN key, d {.op_id, .version, .content, .at, .author, .reason, .source, .report_json, .effect_json,
+  .effect_bytes, .parent, .etag, .major, .minor} AS row
+"""
+
+TURN_KEYS: Final = """
+MATCH (:AceMemoryState {user_id: $uid})-[:HAS_TURN]->(t:AceTurn) RETURN t.key AS key ORDER BY t.seq
 """
 
 TURNS: Final = """
-MATCH (:AceMemoryState {user_id: $uid})-[:HAS_TURN]->(t:AceTurn)
-RETURN [t.op_id, t.report_json, t.record_json] AS row ORDER BY t.seq
+UNWIND $keys AS key MATCH (t:AceTurn {key: key})
+RETURN key, [t.op_id, t.report_json, t.record_json] AS row
 """
 
 ITEMS: Final = f"""
@@ -105,15 +120,25 @@ CREATE_NAMED: Final = "CREATE (m:AceMemoryState) SET m = $state"
 
 SET_SEQ: Final = "MATCH (l:AceLock {user_id: $uid}) SET l.seq = l.seq + $seq"
 
-_PUT: Final[dict[str, LiteralString]] = {
-    "bases": "CREATE (m)-[:HAS_BASE]->(n:AceBase) SET n = row",
-    "stamps": "CREATE (m)-[:HAS_STAMPS]->(n:AceStamps) SET n = row",
-    "touches": "CREATE (m)-[:HAS_TOUCH]->(n:AceTouch) SET n = row",
-    "deltas": "CREATE (m)-[:HAS_DELTA]->(n:AceDelta) SET n = row",
-    "turns": "CREATE (m)-[:HAS_TURN]->(n:AceTurn) SET n = row",
-    "pending": "CREATE (m)-[:HAS_PENDING]->(n:AcePending) SET n = row",
+STAGE: Final = "UNWIND $rows AS row CREATE (n:AceStaged) SET n = row"
+
+UNSTAGE: Final = """
+MATCH (n:AceStaged {user_id: $uid}) WITH n LIMIT 500 DELETE n RETURN count(*) AS gone
+"""
+
+_STAGED: Final = """
+MATCH (m:AceMemoryState {user_id: $uid})
+MATCH (n:AceStaged {user_id: $uid, part: $part})
+REMOVE n:AceStaged, n.part
+"""
+_TAKE: Final[dict[str, LiteralString]] = {
+    "bases": "SET n:AceBase CREATE (m)-[:HAS_BASE]->(n)",
+    "stamps": "SET n:AceStamps CREATE (m)-[:HAS_STAMPS]->(n)",
+    "touches": "SET n:AceTouch CREATE (m)-[:HAS_TOUCH]->(n)",
+    "deltas": "SET n:AceDelta CREATE (m)-[:HAS_DELTA]->(n)",
+    "turns": "SET n:AceTurn CREATE (m)-[:HAS_TURN]->(n)",
+    "pending": "SET n:AcePending CREATE (m)-[:HAS_PENDING]->(n)",
 }
-_ROWS: Final = "MATCH (m:AceMemoryState {user_id: $uid}) UNWIND $rows AS row "
 
 
 async def read_whole(run: Runner, key: str) -> WholeMemory | None:
@@ -140,7 +165,7 @@ async def _read(run: Runner, key: str, state: Row) -> WholeMemory:
     reply = Reply.model_validate(state)
     named = run.namespace == "playbooks"
     bases, stamps = await _lists(run, BASES, key), await _lists(run, STAMPS, key)
-    touches, turns = await _lists(run, TOUCHES, key), await _lists(run, TURNS, key)
+    touches, turns = await _lists(run, TOUCHES, key), await _in_batches(run, TURN_KEYS, TURNS, key)
     return WholeMemory(
         reply.head(),
         reply.access_json or "",
@@ -149,8 +174,8 @@ async def _read(run: Runner, key: str, state: Row) -> WholeMemory:
         tuple(StoredBase(*row) for row in bases),
         next((StoredStamps(*row) for row in stamps), None),
         tuple(WholeTouches(clock, StoredTouches(*rest)) for clock, *rest in touches),
-        tuple(_delta(cast("Row", row["row"])) for row in await fetch(run, DELTAS, uid=key)),
-        tuple(WholeTurn(*row) for row in turns),
+        tuple(_delta(cast("Row", row)) for row in await _in_batches(run, DELTA_KEYS, DELTAS, key)),
+        tuple(WholeTurn(*cast("list[str]", row)) for row in turns),
         tuple(map(item_of, await fetch(run, ITEMS, uid=key))),
         await read_entry(run, key) if named else None,
         await list_grants(run, key, _ALL, "") if named else (),
@@ -160,6 +185,16 @@ async def _read(run: Runner, key: str, state: Row) -> WholeMemory:
 
 async def _lists(run: Runner, query: LiteralString, key: str) -> list[list[Any]]:  # Any: what nodes hold
     return [cast("list[Any]", row["row"]) for row in await fetch(run, query, uid=key)]
+
+
+async def _in_batches(run: Runner, keys: LiteralString, query: LiteralString, uid: str) -> list[object]:
+    """Return the column `row` of what the query finds for each key, in the order of the keys."""
+    names = [str(row["key"]) for row in await fetch(run, keys, uid=uid)]
+    found = dict[str, object]()
+    for start in range(0, len(names), _ROWS):
+        for row in await fetch(run, query, keys=names[start : start + _ROWS]):
+            found[str(row["key"])] = row["row"]
+    return [found[name] for name in names if name in found]
 
 
 def _delta(row: Row) -> WholeDelta:
@@ -182,10 +217,37 @@ def _delta(row: Row) -> WholeDelta:
     )
 
 
+async def stage(connection: Neo4jConnection, link: Link, key: str, memory: WholeMemory) -> None:
+    """Write the parts of a memory for `put_whole`, each batch in a transaction of its own."""
+    await unstage(connection, link, key)
+    for part, rows in _nodes(key, memory).items():
+        for batch in _batches({**row, "part": part} for row in rows):
+            await connection.rows(link, STAGE, rows=batch)
+
+
+async def unstage(connection: Neo4jConnection, link: Link, key: str) -> None:
+    """Delete what was staged and is no part of a memory."""
+    while (await connection.rows(link, UNSTAGE, uid=key))[0]["gone"] != 0:
+        pass
+
+
+def _batches(rows: Iterable[Properties]) -> Iterator[list[Properties]]:
+    batch, size = list[Properties](), 0
+    for row in rows:
+        more = sum(len(value) for value in row.values() if isinstance(value, str))
+        if batch and (len(batch) == _ROWS or size + more > _CHARS):
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += more
+    if batch:
+        yield batch
+
+
 async def put_whole(run: Runner, key: str, memory: WholeMemory, held: WholeMemory | None) -> bool:
     """Store everything under the key in place of `held`; False where something else is stored there.
 
-    It takes the lock. Raises PlaybookExists.
+    Its parts were staged. It takes the lock. Raises PlaybookExists.
     """
     (lock,) = await fetch(run, TAKE_OR_MAKE, uid=key)
     if lock["seq"] is None:
@@ -201,9 +263,8 @@ async def put_whole(run: Runner, key: str, memory: WholeMemory, held: WholeMemor
     await fetch(run, DROP, uid=key)
     create = CREATE_OWNED if run.namespace == "learners" else CREATE_NAMED
     await fetch(run, create, uid=key, state=_state(key, memory))
-    for name, rows in _nodes(key, memory).items():
-        for start in range(0, len(rows), _BATCH):
-            await fetch(run, _ROWS + _PUT[name], uid=key, rows=rows[start : start + _BATCH])
+    for part, statement in _TAKE.items():
+        await fetch(run, _STAGED + statement, uid=key, part=part)
     await fetch(run, SET_SEQ, uid=key, seq=max(len(memory.deltas), len(memory.turns), len(memory.pending)))
     if memory.entry is not None:
         await put_grants(run, memory.grants)
