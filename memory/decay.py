@@ -8,13 +8,15 @@ A bullet has one memory type, so one of the three strengths is its base strength
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.policy import DecayRates
 
 __all__ = [
+    "DecayGroup",
+    "DecayGroups",
     "Idle",
     "Strengths",
     "base_strength",
@@ -22,6 +24,7 @@ __all__ = [
     "decayed",
     "mean_decay_score",
     "memory_score",
+    "regrouped",
     "strengths",
 ]
 
@@ -86,3 +89,49 @@ def mean_decay_score(bullets: Iterable[Bullet], access: Idle, rates: DecayRates)
     """Return the mean strength of these bullets for statistics, 0 for none."""
     scores = [decay_score(bullet, access, rates) for bullet in bullets]
     return sum(scores) / len(scores) if scores else 0.0
+
+
+class DecayGroup(NamedTuple):
+    """What bullets have in common of which the one that was not used for longer is never the stronger one."""
+
+    active: bool
+    importance: float
+    core: bool
+    memory_type: MemoryType
+    helpful: int
+    harmful: int
+
+
+DecayGroups = Mapping[DecayGroup, Mapping[str, None]]
+"""The ids of the bullets of each group."""
+
+
+def regrouped(groups: DecayGroups, removed: Iterable[Bullet], added: Iterable[Bullet]) -> DecayGroups:
+    """Return the groups without `removed` and with `added`; other groups are shared with the old value."""
+    changed: dict[DecayGroup, dict[str, None]] = {}
+    for bullet in removed:
+        group = _group_of(bullet)
+        _writable(changed, groups, group).pop(bullet.id, None)
+    for bullet in added:
+        group = _group_of(bullet)
+        _writable(changed, groups, group)[bullet.id] = None
+    result = {**groups, **changed}
+    for group, members in changed.items():
+        if not members:
+            del result[group]
+    return result
+
+
+def _writable(
+    changed: dict[DecayGroup, dict[str, None]], groups: DecayGroups, group: DecayGroup
+) -> dict[str, None]:
+    if group not in changed:
+        changed[group] = dict(groups.get(group, {}))
+    return changed[group]
+
+
+def _group_of(bullet: Bullet) -> DecayGroup:
+    active = bullet.status == "active"
+    return DecayGroup(
+        active, bullet.importance, bullet.core, bullet.memory_type, bullet.helpful, bullet.harmful
+    )

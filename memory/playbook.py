@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.clock import utc_now
+from ace_graph.memory.decay import DecayGroups, regrouped
 from ace_graph.memory.evidence import EvidenceSource, Verdict
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.search.normal_form import normal_form
@@ -146,20 +147,27 @@ class Playbook:
         """Content hash -> sorted ids of the bullets that have it."""
         return _rehashed({}, (), self.entries.values())
 
+    @cached_property
+    def decay_groups(self) -> DecayGroups:
+        """The ids of the bullets that decay alike."""
+        return regrouped({}, (), self.entries.values())
+
     def inherit(self, parent: Playbook, changed: Collection[str] | None = None) -> None:
-        """Derive the index and the hash table from `parent`'s, where it has them, instead of from nothing.
+        """Derive index, hash table and groups from `parent`'s, where it has them, instead of from nothing.
 
         `changed` names all bullets that may differ; None: any may.
         """
-        derived = vars(parent).keys() & {"index", "hashes"}
+        derived = vars(parent).keys() & {"index", "hashes", "decay_groups"}
         if not derived:
             return
         ids = {**parent.entries, **self.entries} if changed is None else changed
         pairs = [(parent.entries.get(key), self.entries.get(key)) for key in ids]
+        removed = [old for old, new in pairs if old is not None and old is not new]
+        added = [new for old, new in pairs if new is not None and old is not new]
         if "index" in derived:
-            removed = [old for old, new in pairs if old is not None and old is not new]
-            added = [new for old, new in pairs if new is not None and old is not new]
             vars(self)["index"] = parent.index.changed(removed, added)
+        if "decay_groups" in derived:
+            vars(self)["decay_groups"] = regrouped(parent.decay_groups, removed, added)
         if "hashes" in derived:
             other = [pair for pair in pairs if _text(pair[0]) != _text(pair[1])]
             removed = [old for old, _ in other if old is not None]

@@ -6,7 +6,9 @@ again. `Restore` brings archived bullets back from the history.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from heapq import nsmallest
+from itertools import repeat
 
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.delta.draft import Draft
@@ -35,6 +37,7 @@ def archive_beyond_cap(draft: Draft) -> None:
     if excess <= 0:
         return
     access, rates = draft.access, draft.policy.decay
+    candidates = _candidates(draft, excess)
     ordinary = (
         (
             bullet.status == "active",
@@ -45,8 +48,39 @@ def archive_beyond_cap(draft: Draft) -> None:
             place,
             bullet,
         )
-        for place, bullet in enumerate(draft.entries.values())
+        for place, bullet in enumerate(map(draft.entries.__getitem__, candidates))
         if not bullet.core or bullet.status == "quarantined"
     )
     for _, _, score, _, _, _, bullet in nsmallest(excess, ordinary):
         draft.prune(bullet, score)
+
+
+def _candidates(draft: Draft, excess: int) -> Iterable[str]:
+    """Return bullets among which the weakest are, in their order: what the delta changed and, of each group
+    of bullets that decay alike, those that were not used for longest.
+
+    Some of a group may be changed or gone by now, so as many more are taken.
+    """
+    changed = draft.changed_ids()
+    wanted = {key for key in changed if key in draft.entries}
+    for group, members in draft.playbook.decay_groups.items():
+        if not (group.core and group.active):
+            wanted.update(_least_used(draft, list(members), excess + len(changed)))
+    wanted &= draft.entries.keys()
+    return filter(wanted.__contains__, draft.entries)
+
+
+def _least_used(draft: Draft, members: Sequence[str], many: int) -> Sequence[str]:
+    """Return at least `many` members of a group, or all: none of the others is weaker, or as weak."""
+    if len(members) <= many:
+        return members
+    clock = draft.access.access_clock
+    stamps = list(map(draft.access.stamps.get, members, repeat(clock)))
+    least = nsmallest(many + 1, set(stamps))
+    if len(least) <= many:
+        return members
+    last, following = (draft.playbook.entries[members[stamps.index(each)]] for each in least[-2:])
+    access, rates = draft.access, draft.policy.decay
+    if decay_score(last, access, rates) == decay_score(following, access, rates):
+        return members
+    return [key for key, stamp in zip(members, stamps, strict=True) if stamp < least[-1]]

@@ -246,6 +246,10 @@ class Draft:
         self._aliases.replace({})
         self._tombstones.replace({})
 
+    def changed_ids(self) -> set[str]:
+        """Return the ids of the bullets that were put, archived or revived so far."""
+        return {each.bullet.id for each in self.changes if isinstance(each, Put | Archived | Revived)}
+
     def candidates(self, arriving: Bullet) -> list[Bullet]:
         """Return the candidates that may say the same: with its hash, or sharing its rare words."""
         ids = dict.fromkeys(self.playbook.hashes.get(arriving.content_hash, ()))
