@@ -37,6 +37,7 @@
     ├── RequestRefused                 the web backend refuses a request; carries the HTTP status
     ├── FormatError                    a file holds no bullets, or is not in the format it is read as
     ├── DatasetError                   a file of tasks can't be read, or no row of it can be used
+    ├── ClusterError                   no Ray cluster can be used, or its work failed for good
     ├── AdaptationError                an adaptation can't go on; what was done is kept and can be resumed
     │   ├── EnvironmentFailed          the function that judges answers raised, or gave no judgement
     │   ├── ModelOutage                one model call after the other failed
@@ -52,6 +53,7 @@ __all__ = [
     "AceError",
     "AdaptationError",
     "ChangeRefused",
+    "ClusterError",
     "CommitContention",
     "CommitTooOld",
     "ConfigurationError",
@@ -263,6 +265,10 @@ class LearningError(AceError):
 
 class DatasetError(AceError):
     """A file of tasks can't be read, or holds no row that can be used."""
+
+
+class ClusterError(AceError):
+    """Work on a Ray cluster can't begin, or can't go on."""
 
 
 class AdaptationError(AceError):

@@ -207,6 +207,18 @@ class Settings(BaseSettings):
         path = self.memory_file or user_data_path("ace-graph", appauthor=False) / "ace.db"
         return f"sqlite:///{path}"
 
+    def with_absolute_paths(self) -> Self:
+        """Return the same settings for a process in another folder."""
+        files: dict[str, Path | str] = {
+            name: path.absolute()
+            for name in type(self).model_fields
+            if isinstance(path := getattr(self, name), Path)
+        }
+        scheme, separator, rest = (self.store or "").partition(":///")
+        if separator and scheme == "sqlite":
+            files["store"] = f"sqlite:///{Path(rest).expanduser().absolute()}"
+        return self.model_copy(update=files)
+
 
 def variable_names() -> tuple[str, ...]:
     """Return the name of every variable that `Settings` reads, in the order of its fields."""

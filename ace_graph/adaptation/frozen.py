@@ -8,15 +8,16 @@ shared with training.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import cast
 
 from langchain_core.messages import HumanMessage
 
 from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, AdaptationStep, Cost
 from ace_graph.adaptation.memory import LEARNER
-from ace_graph.adaptation.options import AUTO, AdaptationOptions
+from ace_graph.adaptation.options import AUTO, AdaptationOptions, with_model
 from ace_graph.adaptation.samples import Environment, Sample, judge
 from ace_graph.errors import ModelError
 from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
@@ -24,7 +25,7 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.in_memory.store import InMemoryStore
 from ace_graph.state import ACEInput, ACEOutput
 
-__all__ = ["FrozenAgent", "input_for", "model_without_agent", "new_step", "used"]
+__all__ = ["Answered", "Asked", "FrozenAgent", "input_for", "model_without_agent", "new_step", "used"]
 
 
 def input_for(sample: Sample, mode: str) -> ACEInput:
@@ -59,54 +60,69 @@ def used(out: ACEOutput) -> dict[str, Cost]:
 _BARE_PROMPT = "Answer the question."
 
 
-class FrozenAgent:
-    """The graph with a fixed playbook, or an empty memory. Samples may be answered concurrently."""
+@dataclass(frozen=True)
+class Asked:
+    """A sample to answer, and where in a run that is; `index` is its place in the data, from 0."""
 
-    def __init__(
-        self,
-        environment: Environment,
-        options: AdaptationOptions,
-        playbook: Playbook | None = None,
-        *,
-        system_prompt: str | None = None,
-        mode: str | None = None,
-    ) -> None:
-        self._environment = environment
-        self._mode = mode or options.mode
+    sample: Sample
+    phase: str
+    epoch: int
+    index: int
+
+
+Answered = tuple[AdaptationStep, ModelError | None]
+"""A step; the error is set where the model gave no answer."""
+
+
+@dataclass(frozen=True)
+class FrozenAgent:
+    """The job of answering samples with a playbook that does not change, or with an empty memory."""
+
+    environment: Environment
+    options: AdaptationOptions
+    playbook: Playbook | None = None
+    system_prompt: str | None = None
+    mode: str | None = None
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[Callable[[Asked], Awaitable[Answered]]]:
+        """Yield what answers one sample. That raises EnvironmentFailed, and what building a graph raises."""
+        async with with_model(self.options) as options:
+            yield _Answering(self, options).step
+
+
+class _Answering:
+    """The graph of a frozen agent."""
+
+    def __init__(self, agent: FrozenAgent, options: AdaptationOptions) -> None:
+        self._environment = agent.environment
+        self._mode = agent.mode or options.mode
         self._context = options.context.model_copy(
             update={"learner_id": LEARNER, "learning": "off", "ground_truth": None, "max_revisions": 0}
         )
-        self._options, self._playbook = options, playbook
-        self._system_prompt = system_prompt or options.system_prompt
-        self._bullets = len(playbook) if playbook is not None else 0
-
-    @cached_property
-    def _graph(self) -> ACEGraph:
-        """Built for the first sample: a resumed run may have no samples left in a phase."""
-        return build_ace_graph(
-            model=self._options.model,
+        self._bullets = len(agent.playbook) if agent.playbook is not None else 0
+        self._graph: ACEGraph = build_ace_graph(
+            model=options.model,
             store=InMemoryStore(),
-            settings=self._options.settings,
-            system_prompt=self._system_prompt,
-            base_playbook=self._playbook,
+            settings=options.settings,
+            system_prompt=agent.system_prompt or options.system_prompt,
+            base_playbook=agent.playbook,
             learning="off",
-            clock=self._options.clock,
+            clock=options.clock,
         )
 
-    async def step(
-        self, sample: Sample, phase: str, epoch: int, number: int, index: int
-    ) -> tuple[AdaptationStep, ModelError | None]:
-        """Answer one sample; the error is set where the model gave no answer. Raises EnvironmentFailed."""
+    async def step(self, asked: Asked) -> Answered:
+        """Answer one sample. Raises EnvironmentFailed."""
+        sample, phase, epoch, index = asked.sample, asked.phase, asked.epoch, asked.index
         began = time.perf_counter()
         try:
             out = await self._graph.ainvoke(input_for(sample, self._mode), context=self._context)
         except ModelError as error:
-            step = new_step(sample, phase, epoch, number, index, time.perf_counter() - began)
+            step = new_step(sample, phase, epoch, index + 1, index, time.perf_counter() - began)
             failed = {"failed": True, "error": str(error), "bullets": self._bullets}
             return step.model_copy(update=failed), error
-        return await self._answered(
-            new_step(sample, phase, epoch, number, index, 0), sample, out, began
-        ), None
+        step = new_step(sample, phase, epoch, index + 1, index, 0)
+        return await self._answered(step, sample, out, began), None
 
     async def _answered(
         self, step: AdaptationStep, sample: Sample, out: Mapping[str, object], began: float

@@ -19,7 +19,7 @@ from random import Random
 from ace_graph.adaptation.frozen import FrozenAgent
 from ace_graph.adaptation.journal import Journal
 from ace_graph.adaptation.memory import AdaptationStore
-from ace_graph.adaptation.options import AdaptationOptions
+from ace_graph.adaptation.options import AdaptationOptions, with_model
 from ace_graph.adaptation.results import Accuracy, AdaptationResult, Epoch
 from ace_graph.adaptation.run_folder import describe, keep_playbook, open_journal
 from ace_graph.adaptation.runner import AdaptationRun, measure_controls
@@ -94,11 +94,12 @@ class _Running:
         self._controls: dict[str, Accuracy] = {}
 
     async def go(self) -> None:
-        trainer = Trainer(self._adapter.environment, self._adapter.options, self._memory)
-        for number in range(1, self._adapter.epochs + 1):
-            await self._epoch(trainer, number)
-            if self._run.stopped:
-                return
+        async with with_model(self._adapter.options) as options:
+            trainer = Trainer(self._adapter.environment, options, self._memory)
+            for number in range(1, self._adapter.epochs + 1):
+                await self._epoch(trainer, number)
+                if self._run.stopped:
+                    return
         if self._best is not None and len(self._data["test"]):
             self._phases["test", 0] = await self._frozen(self._best[1], "test", 0)
         if self._run.stopped:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ace_graph.adaptation.journal import Journal
 from ace_graph.adaptation.memory import AdaptationStore
-from ace_graph.adaptation.options import AdaptationOptions
+from ace_graph.adaptation.options import AdaptationOptions, with_model
 from ace_graph.adaptation.results import Accuracy, AdaptationResult
 from ace_graph.adaptation.run_folder import describe, keep_playbook, open_journal
 from ace_graph.adaptation.runner import AdaptationRun, measure_controls
@@ -55,8 +55,9 @@ class OnlineAdapter:
     ) -> AdaptationResult:
         run = AdaptationRun(journal, self.options)
         memory = AdaptationStore(policy_of(self.options.settings))
-        trainer = Trainer(self.environment, self.options, memory)
-        measured = await run.train(trainer, samples, range(len(samples)), PHASE, 0)
+        async with with_model(self.options) as options:
+            trainer = Trainer(self.environment, options, memory)
+            measured = await run.train(trainer, samples, range(len(samples)), PHASE, 0)
         keep_playbook(out, memory.playbook)
         controls: dict[str, Accuracy] = {}
         if not run.stopped:

@@ -13,10 +13,10 @@ The second shows what the playbook is worth, the first what the agent around it 
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from ace_graph.adaptation.frozen import FrozenAgent, model_without_agent
+from ace_graph.adaptation.frozen import Answered, Asked, FrozenAgent, model_without_agent
 from ace_graph.adaptation.journal import AdaptationStep, Journal
 from ace_graph.adaptation.options import AdaptationOptions, Progress
 from ace_graph.adaptation.results import Accuracy
@@ -119,26 +119,33 @@ class AdaptationRun:
     async def measure(
         self, frozen: FrozenAgent, samples: Sequence[Sample], phase: str, epoch: int
     ) -> Accuracy:
-        """Answer all samples without learning, several at once; return their accuracy."""
+        """Answer all samples without learning, several at once, where the executor runs them.
+
+        Returns their accuracy.
+        """
         measured = Accuracy(len(samples))
         for step in self._journal.recorded(phase, epoch):
             measured.add(step)
         begun = measured.total
         self._report_progress(phase, epoch, measured)
         self._failures.begin(resumed=begun > 0)
-        left = (index for index in range(len(samples)) if not measured.done(index))
+        left = [index for index in range(len(samples)) if not measured.done(index)]
 
-        async def work() -> None:
+        def asked() -> Iterator[Asked]:
             for index in left:
                 if self._must_stop():
                     return
-                step, error = await frozen.step(samples[index], phase, epoch, index + 1, index)
-                self._take(step, error, measured)
+                yield Asked(samples[index], phase, epoch, index)
 
-        await _run_workers(work, self._options.concurrency)
+        if left:
+            job, take = replace(frozen, options=frozen.options.for_nodes()), self._taking(measured)
+            await self._options.executor.run(job, asked(), take, concurrency=self._options.concurrency)
         if not self.stopped:
             self._finish(measured)
         return measured
+
+    def _taking(self, measured: Accuracy) -> Callable[[Answered], None]:
+        return lambda answered: self._take(*answered, measured)
 
     def _take(self, step: AdaptationStep, error: ModelError | None, measured: Accuracy) -> None:
         """Keep a step, or hold it back. Raises ModelOutage.
@@ -178,13 +185,3 @@ class AdaptationRun:
     def _must_stop(self) -> bool:
         self.stopped = self.stopped or self._options.should_stop()
         return self.stopped
-
-
-async def _run_workers(work: Callable[[], Coroutine[None, None, None]], workers: int) -> None:
-    """Run `workers` copies of `work` at once; the first error ends the others and is raised alone."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(work())
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None

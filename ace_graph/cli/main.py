@@ -20,7 +20,7 @@ from ace_graph.cli.commands.playbook_named import playbook  # with the commands 
 from ace_graph.cli.commands.share import share, team
 from ace_graph.cli.commands.store import store_commands
 from ace_graph.cli.commands.trajectory import trajectory
-from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, StoreUrl
+from ace_graph.cli.options import DEFAULT_LEARNER, Base, Json, Learner, On, StoreUrl
 from ace_graph.cli.terminal import tolerant_streams
 from ace_graph.errors import UsageError
 
@@ -174,6 +174,7 @@ def compare(
     concurrency: Concurrency = 4,
     show: Annotated[int, typer.Option(min=0, metavar="N", help="Rows shown with both answers.")] = 20,
     as_json: Json = False,
+    on: On = None,
 ) -> None:
     """Compare two playbooks, or two settings, on the same rows: both answers and both accuracies.
 
@@ -188,7 +189,7 @@ def compare(
     """
     from ace_graph.cli.commands.compare import CompareOptions, run_compare
 
-    options = CompareOptions(data, task.value, limit, concurrency, show)
+    options = CompareOptions(data, task.value, limit, concurrency, show, on)
     raise typer.Exit(run_compare((a, b), options, as_json=as_json, debug=debugging(ctx)))
 
 
@@ -201,6 +202,7 @@ def worker(
     concurrency: Annotated[
         int, typer.Option(min=1, help="Turns at the same time, each of another learner.")
     ] = 4,
+    on: On = None,
     store: StoreUrl = None,
 ) -> None:
     """Learn from the turns that ACE_LEARNING=background left; any number of workers may run.
@@ -208,13 +210,14 @@ def worker(
     \b
     ACE_LEARNING=background ace-graph run < question.json
     ace-graph worker --once
+    ace-graph worker --once --on ray
 
     It needs a model (GEMINI_API_KEY, or ACE_MODEL). A lease lasts 30 s and is renewed while a turn is
     worked on; a worker that dies loses nothing. Ctrl-C ends it when what is under way is done.
     """
     from ace_graph.cli.commands.worker import run_worker
 
-    raise typer.Exit(run_worker(store, concurrency, once=once, debug=debugging(ctx)))
+    raise typer.Exit(run_worker(store, concurrency, once=once, on=on, debug=debugging(ctx)))
 
 
 @app.command()

@@ -7,6 +7,8 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from ace_graph.errors import UsageError
+
 __all__ = [
     "DEFAULT_LEARNER",
     "DEFAULT_NAME",
@@ -14,9 +16,11 @@ __all__ = [
     "Json",
     "Learner",
     "Named",
+    "On",
     "StoreUrl",
     "VersionsShown",
     "Which",
+    "check_all",
 ]
 
 DEFAULT_LEARNER = "local"
@@ -63,3 +67,17 @@ Base = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="ray[://HOST:PORT]",
+        help="Work on a Ray cluster: that of RAY_ADDRESS or of this machine, or the one at an address.",
+    ),
+]
+
+
+def check_all(on: str | None, *, everybody: bool) -> None:
+    """Raise UsageError where a cluster is asked for one playbook."""
+    if on is not None and not everybody:
+        raise UsageError("--on is for work on many learners: add --all")

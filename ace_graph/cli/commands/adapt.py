@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ace_graph.cli.app import debugging
+from ace_graph.cli.options import On
 
 if TYPE_CHECKING:
     from ace_graph.cli.commands.adapt_run import RunOptions
@@ -73,7 +74,8 @@ Concurrency = Annotated[
         "--concurrency",
         metavar="N",
         min=1,
-        help="Rows answered at the same time where nothing is learned; learning takes one at a time.",
+        help="Rows answered at the same time where nothing is learned, with --on in each process; learning "
+        "takes one at a time.",
     ),
 ]
 Mode = Annotated[
@@ -145,6 +147,7 @@ def offline(
     input_price: InputPrice = None,
     output_price: OutputPrice = None,
     resume: Resume = False,
+    on: On = None,
 ) -> None:
     """Learn from training rows in epochs; keep, and test, the best playbook.
 
@@ -160,7 +163,7 @@ def offline(
 
     prices = (input_price, output_price)
     run_options = _run_options(
-        ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices
+        ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices, on
     )
     raise typer.Exit(adapt_offline(run_options, train, val, test, epochs))
 
@@ -182,6 +185,7 @@ def online(
     input_price: InputPrice = None,
     output_price: OutputPrice = None,
     resume: Resume = False,
+    on: On = None,
 ) -> None:
     """Test, then learn, row by row in the order of the file.
 
@@ -196,7 +200,7 @@ def online(
 
     prices = (input_price, output_price)
     run_options = _run_options(
-        ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices
+        ctx, task, out, resume, limit, seed, concurrency, mode, max_revisions, max_failures, prices, on
     )
     raise typer.Exit(adapt_online(run_options, data))
 
@@ -213,6 +217,7 @@ def _run_options(
     max_revisions: int,
     max_failures: int,
     prices: tuple[float | None, float | None],
+    on: str | None,
 ) -> RunOptions:
     from ace_graph.cli.commands.adapt_run import RunOptions
     from ace_graph.evaluation.reports import Prices
@@ -231,4 +236,5 @@ def _run_options(
         max_failures=max_failures,
         prices=known,
         debug=debugging(ctx),
+        on=on,
     )

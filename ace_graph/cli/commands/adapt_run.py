@@ -15,16 +15,18 @@ from ace_graph.adaptation.online import OnlineAdapter
 from ace_graph.adaptation.options import AdaptationOptions
 from ace_graph.adaptation.results import Accuracy, AdaptationResult
 from ace_graph.cli.app import print_notice
+from ace_graph.cli.cluster import executor_for
 from ace_graph.cli.environment import load_settings
 from ace_graph.cli.progress import StepProgress, stop_on_interrupt
 from ace_graph.cli.terminal import console, counted, printable
 from ace_graph.context import ACEContext
-from ace_graph.errors import AdaptationError
+from ace_graph.errors import AdaptationError, ClusterError
 from ace_graph.evaluation.datasets import RowFile
 from ace_graph.evaluation.reports import Prices, report, write_results
 from ace_graph.evaluation.statistics import paired, share_interval
 from ace_graph.evaluation.tasks import Task, task_named
-from ace_graph.models import close_model, make_model
+from ace_graph.executors import Executor
+from ace_graph.models import choose_model
 
 __all__ = ["RunOptions", "adapt_offline", "adapt_online"]
 
@@ -44,6 +46,7 @@ class RunOptions:
     max_failures: int
     prices: Prices | None
     debug: bool
+    on: str | None = None
 
 
 Run = Callable[[AdaptationOptions], Awaitable[AdaptationResult]]
@@ -90,29 +93,27 @@ def _opened(files: dict[str, Path], task: Task, limit: int | None) -> dict[str, 
 def _run(given: RunOptions, task: Task, data: dict[str, RowFile], run: Run) -> int:
     settings = load_settings(quiet="ERROR", debug=given.debug)
 
-    async def adapt() -> AdaptationResult:
-        model = make_model(settings)
+    async def adapt(executor: Executor) -> AdaptationResult:
         with stop_on_interrupt(print_notice) as stopping, StepProgress() as bar:
             options = AdaptationOptions(
-                model=model,
                 settings=settings,
                 mode=given.mode,
                 context=ACEContext(max_revisions=given.max_revisions),
                 concurrency=given.concurrency,
+                executor=executor,
                 seed=given.seed,
                 max_failures=given.max_failures,
                 on_progress=bar,
                 should_stop=stopping,
             )
-            try:
-                return await run(options)
-            finally:
-                await close_model(model)
+            return await run(options)
 
-    try:
-        adapted = asyncio.run(adapt())
-    except AdaptationError as error:
-        raise type(error)(f"{error} (the same command with --resume)") from error
+    choose_model(settings)
+    with executor_for(given.on) as executor:
+        try:
+            adapted = asyncio.run(adapt(executor))
+        except (AdaptationError, ClusterError) as error:
+            raise type(error)(f"{error} (the same command with --resume)") from error
     if not adapted.finished:
         print_notice("stopped; the same command with --resume goes on")
         return 1

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
 from ace_graph.adaptation.journal import AdaptationStep
@@ -21,6 +20,7 @@ from ace_graph.adaptation.results import Accuracy
 from ace_graph.adaptation.samples import Environment, Outcome, Sample
 from ace_graph.build_resources import read_base_playbook
 from ace_graph.cli.app import print_notice
+from ace_graph.cli.cluster import executor_for
 from ace_graph.cli.environment import ENV_FILE, load_settings
 from ace_graph.cli.progress import StepProgress, stop_on_interrupt
 from ace_graph.cli.terminal import console, print_json, printable
@@ -32,7 +32,7 @@ from ace_graph.evaluation.reports import comparison_json, measured_json
 from ace_graph.evaluation.statistics import share_interval
 from ace_graph.evaluation.tasks import task_named
 from ace_graph.memory.playbook import Playbook
-from ace_graph.models import close_model, make_model
+from ace_graph.models import choose_model
 from ace_graph.prompts import preview
 from ace_graph.settings import Settings, variable_names
 
@@ -58,6 +58,7 @@ class CompareOptions:
     limit: int | None
     concurrency: int
     shown: int
+    on: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def run_compare(names: tuple[str, str], options: CompareOptions, *, as_json: boo
     task_named(options.task)
     load_settings(quiet="ERROR", debug=debug)
     first, second = (_side(name, options.concurrency) for name in names)
-    compared = asyncio.run(ask_both(first, second, options))
+    compared = ask_both(first, second, options)
     if as_json:
         print_json(comparison_as_json(compared))
     else:
@@ -83,23 +84,23 @@ def run_compare(names: tuple[str, str], options: CompareOptions, *, as_json: boo
     return 0 if compared.comparison.finished else 1
 
 
-async def ask_both(first: Side, second: Side, options: CompareOptions) -> Compared:
+def ask_both(first: Side, second: Side, options: CompareOptions) -> Compared:
     """Let both sides answer the rows, with a progress bar. Raises DatasetError, and what `compare` raises."""
     rows, scored = _rows(options.file, options.task, options.limit)
     environment: Environment = task_named(options.task).score if scored else _unjudged
-    models = [make_model(side.options.settings) for side in (first, second)]
-    with stop_on_interrupt(print_notice) as stopping, StepProgress() as bar:
+    for side in (first, second):
+        choose_model(side.options.settings)
+    with (
+        executor_for(options.on) as executor,
+        stop_on_interrupt(print_notice) as stopping,
+        StepProgress() as bar,
+    ):
 
-        def ready(side: Side, model: BaseChatModel) -> Side:
-            given = replace(side.options, model=model, on_progress=bar, should_stop=stopping)
+        def ready(side: Side) -> Side:
+            given = replace(side.options, executor=executor, on_progress=bar, should_stop=stopping)
             return replace(side, options=given)
 
-        try:
-            one, other = ready(first, models[0]), ready(second, models[1])
-            found = await compare(one, other, rows, environment, shown=options.shown)
-        finally:
-            for model in models:
-                await close_model(model)
+        found = asyncio.run(compare(ready(first), ready(second), rows, environment, shown=options.shown))
     return Compared(found, rows, task_named(options.task).unit, scored)
 
 

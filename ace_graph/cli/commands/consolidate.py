@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 from ace_graph.cli.commands.playbook import KindName
-from ace_graph.cli.options import DEFAULT_LEARNER, DEFAULT_NAME, Json, Learner, Named, StoreUrl, Which
+from ace_graph.cli.options import (
+    DEFAULT_LEARNER,
+    DEFAULT_NAME,
+    Json,
+    Learner,
+    Named,
+    On,
+    StoreUrl,
+    Which,
+    check_all,
+)
 
 __all__ = ["consolidate"]
 
@@ -42,6 +52,10 @@ def run(
     with_model: Annotated[
         bool, typer.Option("--with-model", help="Let the model judge what rules can't, and write the text.")
     ] = False,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="The memories of all learners, one commit or more for each.")
+    ] = False,
+    on: On = None,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -50,6 +64,7 @@ def run(
     \b
     ace-graph consolidate --dry-run
     ace-graph consolidate --learner ada --kind strategy
+    ace-graph consolidate --all --on ray
     ace-graph consolidate undo
 
     What is pinned, of the profile, in quarantine or important stays as it is. A merge is refused where its
@@ -60,6 +75,15 @@ def run(
         return
     from ace_graph.cli.commands.consolidate_run import options_of, run_consolidation
 
+    check_all(on, everybody=everybody)
+    if everybody:
+        from ace_graph.cli.commands.consolidate_all import consolidate_all
+
+        wanted = options_of(None if kind is None else kind.value, topic, section, below, keep_above)
+        code = consolidate_all(
+            store, wanted, batch, run_id, on=on, dry_run=dry_run, with_model=with_model, as_json=as_json
+        )
+        raise typer.Exit(code)
     which = Which(learner, named)
     options = options_of(None if kind is None else kind.value, topic, section, below, keep_above)
     run_consolidation(

@@ -26,8 +26,9 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.views.kinds import Kind, is_bullet_kind
 from ace_graph.models import choose_model, close_model, make_model
 from ace_graph.prompts import Prompts
+from ace_graph.settings import Settings
 
-__all__ = ["options_of", "run_consolidation", "run_distinct", "run_undo"]
+__all__ = ["options_of", "run_consolidation", "run_distinct", "run_undo", "summary_of", "writer_for"]
 
 
 def options_of(
@@ -54,7 +55,7 @@ def run_consolidation(
 
     async def job(store: Store) -> Consolidation:
         wanted = replace(options, batch=batch or store.policy.consolidate_batch)
-        async with _writer(wanted=with_model) as writer:
+        async with writer_for(load_settings(), wanted=with_model) as writer:
             return await consolidate(
                 store, which.name, which.learner, wanted, writer=writer, dry_run=dry_run, run_id=run_id
             )
@@ -96,12 +97,11 @@ def run_distinct(url: str | None, which: Which, bullet_ids: Sequence[str], *, as
 
 
 @asynccontextmanager
-async def _writer(*, wanted: bool) -> AsyncGenerator[Writer | None]:
+async def writer_for(settings: Settings, *, wanted: bool) -> AsyncGenerator[Writer | None]:
     """Yield a writer with the model of the settings; None where none is wanted."""
     if not wanted:
         yield None
         return
-    settings = load_settings()
     choose_model(settings)
     model = make_model(settings)
     try:
@@ -116,7 +116,7 @@ def _print_report(report: Consolidation, *, with_model: bool) -> None:
         out.print(printable(heading), soft_wrap=True)
         for name in ids:
             out.print(printable(f"  {name}: {report.texts[name]}"), soft_wrap=True)
-    out.print(_summary(report), soft_wrap=True)
+    out.print(summary_of(report), soft_wrap=True)
     if report.figures.pairs:
         out.print(f"The bullets' own questions: {report.figures}", soft_wrap=True)
     if report.left:
@@ -125,7 +125,7 @@ def _print_report(report: Consolidation, *, with_model: bool) -> None:
         out.print(f"ace-graph consolidate undo {report.run_id} takes it back", soft_wrap=True)
 
 
-def _summary(report: Consolidation) -> str:
+def summary_of(report: Consolidation) -> str:
     counts = f"{len(report.preserved)} preserved, {report.untouched} untouched"
     if not report.groups:
         return f"{counted(report.total, 'bullet')}: nothing to merge, {counts}"

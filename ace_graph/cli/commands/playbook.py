@@ -20,9 +20,11 @@ from ace_graph.cli.options import (
     Json,
     Learner,
     Named,
+    On,
     StoreUrl,
     VersionsShown,
     Which,
+    check_all,
 )
 
 if TYPE_CHECKING:
@@ -160,6 +162,7 @@ def rescreen(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show which bullets would change status; change nothing.")
     ] = False,
+    on: On = None,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -169,11 +172,13 @@ def rescreen(
 
     \b
     ace-graph playbook rescreen --all --dry-run
+    ace-graph playbook rescreen --all --on ray
     """
     from ace_graph.cli.commands import playbook_rescreen
 
+    check_all(on, everybody=everybody)
     if everybody:
-        playbook_rescreen.rescreen_all(store, dry_run=dry_run, as_json=as_json)
+        playbook_rescreen.rescreen_all(store, on=on, dry_run=dry_run, as_json=as_json)
     else:
         playbook_rescreen.rescreen(store, Which(learner, named), dry_run=dry_run, as_json=as_json)
 

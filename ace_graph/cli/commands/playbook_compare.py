@@ -43,7 +43,7 @@ def compare_versions(
     task_named(options.task)
     settings = load_settings(quiet="ERROR", debug=debug)
     (first, second), observed = asyncio.run(_read(url, which, versions, options, settings))
-    compared = asyncio.run(ask_both(first, second, options))
+    compared = ask_both(first, second, options)
     if as_json:
         print_json({**comparison_as_json(compared), "observed": _observed_json(observed)})
     else:

@@ -20,6 +20,7 @@ from ace_graph.cli.options import (
     Json,
     Learner,
     Named,
+    On,
     StoreUrl,
     VersionsShown,
     Which,
@@ -226,6 +227,7 @@ def compare(
     concurrency: Concurrency = 4,
     show: Annotated[int, typer.Option(min=0, metavar="N", help="Rows shown with both answers.")] = 20,
     as_json: Json = False,
+    on: On = None,
     store: StoreUrl = None,
 ) -> None:
     """Ask two versions the same questions: both answers, both accuracies, and their difference.
@@ -240,7 +242,7 @@ def compare(
     from ace_graph.cli.commands import playbook_compare
     from ace_graph.cli.commands.compare import CompareOptions
 
-    options = CompareOptions(data, task.value, limit, concurrency, show)
+    options = CompareOptions(data, task.value, limit, concurrency, show, on)
     which, debug = Which(learner, named), debugging(ctx)
     raise typer.Exit(
         playbook_compare.compare_versions(store, which, (a, b), options, as_json=as_json, debug=debug)

@@ -5,19 +5,19 @@ One learner after the other, each in a commit of its own, so that it may be stop
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from functools import partial
+from typing import NamedTuple
 
 from ace_graph.cleaning.clean_memory import learner_ids
 from ace_graph.cli.options import DEFAULT_NAME, Which
-from ace_graph.cli.store_access import by_command, on_playbook, on_store
+from ace_graph.cli.passes import all_learners, run_pass, settings_with
+from ace_graph.cli.store_access import by_command, on_playbook
 from ace_graph.cli.terminal import console, counted, print_json, printable
-from ace_graph.errors import ChangeRefused, UsageError
-from ace_graph.memory.stores.base import Store, can_clean
-from ace_graph.memory.stores.playbooks import PlaybookStore, keeps_playbooks
+from ace_graph.errors import ChangeRefused
+from ace_graph.memory.stores.base import PendingStore, Store
+from ace_graph.memory.stores.playbooks import keeps_playbooks
 from ace_graph.playbooks.rescreening import Rescreened
 from ace_graph.playbooks.rescreening import rescreen as again
 from ace_graph.playbooks.target import Target, check_owner
@@ -31,6 +31,7 @@ class _Named:
 
     learner: str
     done: Rescreened
+    of_named: bool = False
 
     @property
     def changed(self) -> bool:
@@ -56,50 +57,43 @@ def rescreen(url: str | None, which: Which, *, dry_run: bool, as_json: bool) -> 
         name = which.learner if which.name == DEFAULT_NAME else f"{which.learner}/{which.name}"
         return [_Named(name, await again(target.store, target.key, base, by_command(""), dry_run=dry_run))]
 
-    _print_result(on_playbook(url, which, job), screened=1, dry_run=dry_run, as_json=as_json)
+    _print_result(on_playbook(url, which, job), 1, dry_run=dry_run, as_json=as_json)
 
 
-def rescreen_all(url: str | None, *, dry_run: bool, as_json: bool) -> None:
-    """Screen the bullets of every learner and of every named playbook, with a progress bar on stderr."""
-
-    async def job(store: Store) -> tuple[list[_Named], int]:
-        if not can_clean(store):
-            raise UsageError(f"{store.name} can't list its learners: name one with --learner")
-        moved, screened = list[_Named](), 0
-        bar = Progress(
-            TextColumn("screening"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            console=console(error=True),
-            disable=not sys.stderr.isatty(),
-        )
-        with bar:
-            task = bar.add_task("screening", total=(await store.sizes()).learners)
-            async for learner in learner_ids(store):
-                moved.append(await _rescreen(store, learner, learner, dry_run=dry_run))
-                screened += 1
-                bar.advance(task)
-            if keeps_playbooks(store):
-                moved += [each async for each in _rescreen_named(store.playbooks, dry_run=dry_run)]
-        return [each for each in moved if each.changed], screened
-
-    moved, screened = on_store(url, job)
-    _print_result(moved, screened=screened, dry_run=dry_run, as_json=as_json)
+def rescreen_all(url: str | None, *, on: str | None, dry_run: bool, as_json: bool) -> None:
+    """Screen the bullets of every learner and of every named playbook, here or on Ray."""
+    act = partial(_rescreen, dry_run=dry_run)
+    moved = run_pass(settings_with(url), _listed, act, on=on, what="screening")
+    screened = sum(not each.of_named for each in moved)
+    _print_result([each for each in moved if each.changed], screened, dry_run=dry_run, as_json=as_json)
 
 
-async def _rescreen_named(named: PlaybookStore, *, dry_run: bool) -> AsyncIterator[_Named]:
-    async for playbook_id in learner_ids(named):
-        entry = await named.entry(playbook_id)
-        if entry is not None:
-            name = f"{entry.owner or ''}/{entry.name}"
-            yield await _rescreen(named, playbook_id, name, dry_run=dry_run)
+class _Listed(NamedTuple):
+    """A playbook to screen: its key, and whether it is a named one."""
+
+    key: str
+    of_named: bool
 
 
-async def _rescreen(store: Store, key: str, name: str, *, dry_run: bool) -> _Named:
-    return _Named(name, await again(store, key, await store.load(key), by_command(""), dry_run=dry_run))
+async def _listed(store: PendingStore) -> AsyncIterator[_Listed]:
+    async for learner in all_learners(store):
+        yield _Listed(learner, of_named=False)
+    if keeps_playbooks(store):
+        async for playbook_id in learner_ids(store.playbooks):
+            yield _Listed(playbook_id, of_named=True)
 
 
-def _print_result(moved: list[_Named], *, screened: int, dry_run: bool, as_json: bool) -> None:
+async def _rescreen(store: PendingStore, listed: _Listed, *, dry_run: bool) -> _Named:
+    where, name = store, listed.key
+    if listed.of_named and keeps_playbooks(store):
+        where, entry = store.playbooks, await store.playbooks.entry(listed.key)
+        name = f"{entry.owner or ''}/{entry.name}" if entry is not None else listed.key
+    base = await where.load(listed.key)
+    done = await again(where, listed.key, base, by_command(""), dry_run=dry_run)
+    return _Named(name, done, of_named=listed.of_named)
+
+
+def _print_result(moved: list[_Named], screened: int, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         changed = [each.json() for each in moved if each.changed]
         print_json({"learners": screened, "dry_run": dry_run, "changed": changed})

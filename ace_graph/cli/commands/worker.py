@@ -12,12 +12,15 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from ace_graph.background.learn_job import LearnJob
 from ace_graph.background.learn_pending import PendingOutcome
 from ace_graph.background.process_item import ItemOutcome
 from ace_graph.background.worker import Worker, build_worker, learning_resources
 from ace_graph.cleaning.schedule import memory_cleaning, run_jobs
 from ace_graph.cli.app import print_notice
+from ace_graph.cli.cluster import executor_for
 from ace_graph.cli.environment import load_settings
+from ace_graph.cli.passes import settings_with
 from ace_graph.cli.store_access import on_trajectories
 from ace_graph.cli.terminal import learning_summary, print_json, printable
 from ace_graph.errors import ModelNotConfigured, UsageError
@@ -35,14 +38,22 @@ __all__ = ["feedback", "reflect", "run_worker"]
 logger = logging.getLogger("ace_graph")
 
 T = TypeVar("T")
+_PART = 10
+"""How many items a node is asked to learn from before it tells how they ended."""
 _VERDICTS: dict[str, Verdict] = {"good": "success", "bad": "failure"}
 
 
-def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) -> int:
-    """Work until told to stop, or with `once` until nothing is pending or leased. Return the exit code."""
+def run_worker(url: str | None, concurrency: int, *, once: bool, on: str | None, debug: bool) -> int:
+    """Work until told to stop, or with `once` until nothing is pending or leased. Return the exit code.
+
+    With `on`, the nodes of a cluster learn first; what is left, such as the items of a node that died, is
+    learned from here.
+    """
+    if on is not None and not once:
+        raise UsageError("--on is for work that ends: add --once, or start a worker on each machine")
     settings = load_settings(debug=debug)
     choice = choose_model(settings)
-    ends = Counter[str]()
+    ends = Counter[str]() if on is None else _learned_on_nodes(url, concurrency, on)
 
     def count(done: ItemOutcome) -> None:
         ends[done.status] += 1
@@ -68,6 +79,26 @@ def run_worker(url: str | None, concurrency: int, *, once: bool, debug: bool) ->
     else:
         logger.info("[ACE Worker] stopped: %s", summary)
     return 0
+
+
+def _learned_on_nodes(url: str | None, concurrency: int, on: str) -> Counter[str]:
+    """Let the nodes learn from what is pending now; return how many items ended how."""
+    settings, ends = settings_with(url), Counter[str]()
+    with executor_for(on, settings.store_url) as executor:
+        waiting = asyncio.run(_count_pending(settings))
+        parts = [_PART] * (waiting // _PART) + [waiting % _PART] * (waiting % _PART > 0)
+
+        def take(learned: Counter[str]) -> None:
+            ends.update(learned)
+            print_notice(f"worker: {ends.total()} of {waiting}")
+
+        asyncio.run(executor.run(LearnJob(settings), iter(parts), take, concurrency=concurrency))
+    return ends
+
+
+async def _count_pending(settings: Settings) -> int:
+    async with open_store(settings=settings) as store:
+        return (await store.count_pending()).pending
 
 
 async def _run(worker: Worker, store: Store, settings: Settings) -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 import pytest
+from langchain_core.messages import HumanMessage
+from psycopg import AsyncConnection
 
+from ace_graph.context import ACEContext
+from ace_graph.graph import build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.memory.catalogue.attaching import Wanted
 from ace_graph.memory.catalogue.name import PlaybookRef
 from ace_graph.memory.stores.postgres.migrations import MIGRATIONS, TABLES
 from ace_graph.memory.stores.postgres.store import PostgresStore
 from ace_graph.memory.stores.postgres.text import restored_text, stored_text
 from ace_graph.portal import portal
+from ace_graph.settings import Settings
 from ace_graph.testing.conformance import Case, cases
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, rewriting, write
 from tests.memory.stores.postgres.subject import PostgresSubject, sent_statements
@@ -116,6 +123,34 @@ async def test_a_turn_names_its_learner_in_every_statement(
             await store.commit(learner, adding("Name the unit"), base, record())
         assert len(sent) == 2, "one to load and one to commit"
         assert all(b"user_id" in statement for statement in sent)
+
+
+async def test_no_statement_of_a_turn_spans_learners(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two turns of the whole graph, with a lesson and pending work."""
+    learner = new_learner()
+    real: Any = AsyncConnection.execute  # Any: its overloads
+    sent: list[tuple[str, object]] = []
+
+    async def execute(
+        self: Any, query: bytes | str, values: object = None, **more: Any
+    ) -> Any:  # Any: passed on
+        sent.append((query if isinstance(query, str) else query.decode(), values))
+        return await real(self, query, values, **more)
+
+    async with PostgresStore(postgres) as store:
+        await write(store, new_learner(), adding("Draw a bar"))
+        graph = build_ace_graph(store=store, settings=Settings(model="offline"))
+        monkeypatch.setattr(AsyncConnection, "execute", execute)
+        context = ACEContext(learner_id=learner, learning="background")
+        for text in ("Call me Ada. What is 1/2 + 1/3?", "That's wrong, it should be 5/6."):
+            await graph.ainvoke({"messages": [HumanMessage(text)]}, context=context)
+        monkeypatch.undo()
+    work = [(text, values) for text, values in sent if text != "BEGIN"]
+    assert {"ace_pending", "ace_turns"} <= {word for text, _ in work for word in text.split()}
+    for text, values in work:
+        given = cast("Iterable[object]", values.values() if isinstance(values, Mapping) else values)
+        assert "user_id" in text, text
+        assert learner in given, text
 
 
 async def test_texts_come_back_as_they_were(postgres: str) -> None:
