@@ -26,6 +26,14 @@ consolidate = typer.Typer(
     help="Merge bullets that say the same; `--dry-run` shows what would be merged, `undo` reverses it.",
 )
 
+Below = Annotated[float, typer.Option(metavar="0..1", help="Only bullets of at most this importance.")]
+KeepAbove = Annotated[
+    float, typer.Option(metavar="0..1", help="Bullets of at least this importance stay as they are.")
+]
+Batch = Annotated[
+    int | None, typer.Option(min=100, max=1_000, help="Bullets per commit; else ACE_CONSOLIDATE_BATCH.")
+]
+
 
 @consolidate.callback()
 def run(
@@ -36,25 +44,16 @@ def run(
     kind: Annotated[KindName | None, typer.Option("--kind", help="Only memories of this kind.")] = None,
     topic: Annotated[str | None, typer.Option(help="Only bullets on this topic.")] = None,
     section: Annotated[str | None, typer.Option(help="Only bullets of this section.")] = None,
-    below: Annotated[
-        float, typer.Option(metavar="0..1", help="Only bullets of at most this importance.")
-    ] = 0.5,
-    keep_above: Annotated[
-        float, typer.Option(metavar="0..1", help="Bullets of at least this importance stay as they are.")
-    ] = 0.8,
-    batch: Annotated[
-        int | None,
-        typer.Option(min=100, max=1_000, help="Bullets per commit; else ACE_CONSOLIDATE_BATCH."),
-    ] = None,
+    below: Below = 0.5,
+    keep_above: KeepAbove = 0.8,
+    batch: Batch = None,
     run_id: Annotated[
         str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that was stopped.")
     ] = None,
     with_model: Annotated[
         bool, typer.Option("--with-model", help="Let the model judge what rules can't, and write the text.")
     ] = False,
-    everybody: Annotated[
-        bool, typer.Option("--all", help="The memories of all learners, one commit or more for each.")
-    ] = False,
+    everybody: Annotated[bool, typer.Option("--all", help="The memories of all learners.")] = False,
     on: On = None,
     as_json: Json = False,
     store: StoreUrl = None,
@@ -73,22 +72,15 @@ def run(
     """
     if ctx.invoked_subcommand is not None:
         return
+    from ace_graph.cli.commands.consolidate_all import consolidate_all
     from ace_graph.cli.commands.consolidate_run import options_of, run_consolidation
 
     check_all(on, everybody=everybody)
-    if everybody:
-        from ace_graph.cli.commands.consolidate_all import consolidate_all
-
-        wanted = options_of(None if kind is None else kind.value, topic, section, below, keep_above)
-        code = consolidate_all(
-            store, wanted, batch, run_id, on=on, dry_run=dry_run, with_model=with_model, as_json=as_json
-        )
-        raise typer.Exit(code)
-    which = Which(learner, named)
     options = options_of(None if kind is None else kind.value, topic, section, below, keep_above)
-    run_consolidation(
-        store, which, options, batch, run_id, dry_run=dry_run, with_model=with_model, as_json=as_json
-    )
+    how = {"dry_run": dry_run, "with_model": with_model, "as_json": as_json}
+    if everybody:
+        raise typer.Exit(consolidate_all(store, options, batch, run_id, on=on, **how))
+    run_consolidation(store, Which(learner, named), options, batch, run_id, **how)
 
 
 @consolidate.command()
