@@ -31,7 +31,6 @@ from tenacity import (
 
 from ace_graph.errors import AceError, ModelError
 from ace_graph.models.failures import is_transient, model_error, secrets_of, status_of
-from ace_graph.models.reply import joined
 from ace_graph.models.usage import Usage, usage_of
 
 __all__ = [
@@ -92,7 +91,6 @@ async def stream_model(
     *,
     timeout: float,  # noqa: ASYNC109  per attempt, not for the call as a whole
     config: RunnableConfig | None = None,
-    on_usage: OnUsage | None = None,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncGenerator[AIMessageChunk, None]:
     """Yield the reply to `messages` in chunks; their sum is what `call_model` would return.
@@ -109,7 +107,6 @@ async def stream_model(
         sleep=sleep,
     )
     failure: ModelError | None = None
-    chunks = list[AIMessageChunk]()
     async with aclosing(started):
         while True:
             try:
@@ -121,12 +118,9 @@ async def stream_model(
                 break
             if chunk is None:
                 break
-            chunks.append(chunk)
             yield chunk
     if failure is not None:
         raise ModelError(f"The reply broke off. {failure}", failure.status)
-    if on_usage is not None and (whole := joined(chunks)) is not None:
-        on_usage(usage_of(whole))
 
 
 async def guarded(
@@ -146,6 +140,31 @@ async def guarded(
         async with asyncio.timeout(timeout):
             return await attempt()
 
+    try:
+        try:
+            return await once()
+        except Exception as first:
+            return await _again(first, once, sleep)
+    except _NOT_THE_MODEL:
+        raise
+    except Exception as error:
+        failure = model_error(error, timeout=timeout, secrets=secrets)
+    # Raised out here so that it has no context: the original may hold a key in its URL.
+    raise failure
+
+
+async def _again(first: Exception, attempt: Callable[[], Awaitable[T]], sleep: Sleep) -> T:
+    """Repeat an attempt that failed with `first`, where that may help; else raise the error.
+
+    A call that succeeds at once has no use for the rules, which cost as much as sending it.
+    """
+    failures = [first]
+
+    async def next_attempt() -> T:
+        if failures:
+            raise failures.pop()
+        return await attempt()
+
     retrying = AsyncRetrying(
         stop=stop_after_attempt(MAX_ATTEMPTS),
         wait=wait_exponential_jitter(initial=0.5, max=2, jitter=0.5),
@@ -154,14 +173,7 @@ async def guarded(
         before_sleep=_log_retry,
         reraise=True,
     )
-    try:
-        return await retrying(once)
-    except _NOT_THE_MODEL:
-        raise
-    except Exception as error:
-        failure = model_error(error, timeout=timeout, secrets=secrets)
-    # Raised out here so that it has no context: the original may hold a key in its URL.
-    raise failure
+    return await retrying(next_attempt)
 
 
 def _log_retry(state: RetryCallState) -> None:

@@ -20,6 +20,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, mess
 from langgraph.graph.message import push_message
 
 from ace_graph.models import ChatRunnable, Usage, call_model, finish_problem, joined, stream_model
+from ace_graph.models.usage import usage_of
 from ace_graph.off_loop import read_text
 from ace_graph.runtime import Run, log_text
 from ace_graph.state import Memory
@@ -102,7 +103,6 @@ class ModelSession:
             messages,
             timeout=self._timeout,
             config=self.run.call_config(self._role),
-            on_usage=self._count,
         )
         async with aclosing(stream) as pieces:
             async for chunk in pieces:
@@ -110,7 +110,10 @@ class ModelSession:
                 self.push_text(parser.feed(chunk.text))
                 if self.streamed:
                     await pause.take()
-        message = _whole(joined(chunks))
+        total = joined(chunks)
+        if total is not None:
+            self._count(usage_of(total))
+        message = _whole(total)
         rest, parsed = await read_text(len(message.text), parser.finish)
         if parser.answering or not message.tool_calls:
             self.push_text(rest)

@@ -19,9 +19,11 @@ from ace_graph.models import (
     Usage,
     call_model,
     finish_problem,
+    joined,
     stream_model,
     structured_call,
 )
+from ace_graph.models.usage import usage_of
 from ace_graph.testing import GeminiServer
 
 QUESTION = [SystemMessage("Be brief."), HumanMessage("What is 2+2?")]
@@ -60,11 +62,12 @@ async def test_a_stream_adds_up_to_the_answer_and_counts_its_tokens_once(
     server: GeminiServer, gemini: ChatGoogleGenerativeAI
 ) -> None:
     server.answer("four is the answer", tokens=(12, 3))
-    costs: list[Usage] = []
-    chunks = [c async for c in stream_model(gemini, QUESTION, timeout=5, on_usage=costs.append)]
+    chunks = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=5)]
     assert len([chunk for chunk in chunks if chunk.text]) > 1
     assert "".join(chunk.text for chunk in chunks) == "four is the answer"
-    assert costs == [Usage(1, 12, 3)]
+    whole = joined(chunks)
+    assert whole is not None
+    assert usage_of(whole) == Usage(1, 12, 3)
     assert server.requests[0].method == "streamGenerateContent"
 
 
