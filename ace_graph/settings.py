@@ -126,6 +126,7 @@ class Settings(BaseSettings):
     curator_use_llm: bool = False
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
     max_bullets: int = Field(default=1000, ge=1)
+    sensitive_facts: Literal["keep", "ask", "drop"] = "ask"
     holdout_rate: float = Field(default=0.05, ge=0, le=0.5)
     decay_semantic: Rate = 0.01
     decay_episodic: Rate = 0.05

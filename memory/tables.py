@@ -9,7 +9,7 @@ for each language.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -18,12 +18,12 @@ from types import MappingProxyType
 __all__ = ["PACKAGES", "groups", "languages", "pairs", "preload", "read_toml", "read_words", "word_sets"]
 
 PACKAGES = ("ace_graph.memory.screening", "ace_graph.memory.search", "ace_graph.memory.similarity")
-"""The packages that have tables."""
+"""The packages of the memory that have tables."""
 
 
-def preload() -> None:
-    """Read the files of all packages; they are parsed when they are first needed."""
-    for package in PACKAGES:
+def preload(packages: Iterable[str] = PACKAGES) -> None:
+    """Read the files of the packages; they are parsed when they are first needed."""
+    for package in packages:
         _texts(package)
 
 

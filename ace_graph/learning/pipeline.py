@@ -23,6 +23,7 @@ from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict
 from ace_graph.learning.reflector import OnRoleUsage, ReflectionResult, reflect
+from ace_graph.learning.statements.learner_facts import Wanted, learner_facts, stated_later
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
 from ace_graph.learning.turn_record import stored_reflection
 from ace_graph.memory.delta.operations import Add, Analyze, Judge, Operation, Reflect
@@ -165,6 +166,7 @@ async def learn_from(
         curated = await curate_with_model(adds, task.subject.question, reflection, snapshot, run)
         count("curator", curated.usage)
         votes = _votes(task, reflected, curated.decided.tags, late=late)
+    facts = _facts(task, reflected, snapshot, run)
     decided = curated.decided
     votes = credit_lessons(votes, decided.lessons)
     insight = reflected.insight if reflected else ""
@@ -177,9 +179,10 @@ async def learn_from(
             *(vote for vote in votes if vote.verdict == "success"),
             *decided.proposals,
             *([Reflect(insight=insight, topic=task.subject.topic)] if insight else ()),
+            *facts.operations,
         ),
         usage,
-        (*(reflected.problems if reflected else ()), *decided.problems),
+        (*(reflected.problems if reflected else ()), *decided.problems, *facts.problems),
         error,
         reflections=(stored_reflection(task, reflected, error, run, attempt),) if task.reflects else (),
         reason=curated.reasoning,
@@ -207,6 +210,20 @@ async def _try_to_reflect(
             raise
         logger.exception("[ACE Reflector] failed")
         return None, f"the reflector failed: {type(failure).__name__}"
+
+
+def _facts(task: LearningTask, reflected: ReflectionResult | None, snapshot: Snapshot, run: Run) -> Wanted:
+    """What the learner said of themselves in the message that the turn answered."""
+    if reflected is None or not task.own_message:
+        return Wanted()
+    return learner_facts(
+        task.subject.question,
+        reflected.reflection.learner_facts,
+        snapshot.playbook,
+        task.subject.turn_id,
+        run.resources.settings.sensitive_facts,
+        stated_later(task.subject.turn_id, snapshot),
+    )
 
 
 def _votes(

@@ -11,12 +11,21 @@ from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.memory.bullet import BulletTag, MemoryType, Polarity
 
-__all__ = ["COPIED_WORDS", "BulletVerdict", "Lesson", "Reflection", "copies", "says_nothing"]
+__all__ = [
+    "COPIED_WORDS",
+    "BulletVerdict",
+    "LearnerFact",
+    "Lesson",
+    "Reflection",
+    "copies",
+    "says_nothing",
+]
 
 COPIED_WORDS = 12
 """A lesson with this many consecutive words of the conversation is a copy, not a lesson."""
 
 MAX_LESSONS = 10
+MAX_FACTS = 10
 
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
@@ -44,6 +53,14 @@ class Lesson(_Reply):
     tags: list[str] = Field(default_factory=list[str])
 
 
+class LearnerFact(_Reply):
+    """What the learner says about themselves; `quote` is an exact part of the question."""
+
+    quote: Annotated[str, Field(min_length=1)]
+    kind: Text = ""
+    subject: Text = ""
+
+
 class Reflection(_Reply):
     """What the turn teaches, if anything."""
 
@@ -58,6 +75,7 @@ class Reflection(_Reply):
     key_insight: Text = ""
     bullet_tags: list[BulletVerdict] = Field(default_factory=list[BulletVerdict])
     lessons: list[Lesson]
+    learner_facts: list[LearnerFact] = Field(default_factory=list[LearnerFact])
     dropped: SkipJsonSchema[tuple[str, ...]] = ()
 
     @model_validator(mode="before")
@@ -67,33 +85,42 @@ class Reflection(_Reply):
             return data
         fields = dict(cast("Mapping[str, object]", data))
         dropped = list[str]()
-        for name, model in (("bullet_tags", BulletVerdict), ("lessons", Lesson)):
+        for name, model in _LISTS:
             items = fields.get(name)
             if isinstance(items, list):
                 fields[name], bad = _read_items(cast("list[object]", items), model, name)
                 dropped += bad
-        fields["lessons"], over = _bounded(fields.get("lessons"))
-        fields["dropped"] = (*dropped, *over)
+        fields["lessons"], over = _bounded(fields.get("lessons"), MAX_LESSONS, "lessons")
+        fields["learner_facts"], more = _bounded(fields.get("learner_facts") or [], MAX_FACTS, "facts")
+        fields["dropped"] = (*dropped, *over, *more)
         return fields if fields["lessons"] is not None else {**fields, "lessons": "missing"}
+
+
+_LISTS: tuple[tuple[str, type[_Reply]], ...] = (
+    ("bullet_tags", BulletVerdict),
+    ("lessons", Lesson),
+    ("learner_facts", LearnerFact),
+)
 
 
 def _read_items(items: Sequence[object], model: type[BaseModel], name: str) -> tuple[list[object], list[str]]:
     good, bad = list[object](), list[str]()
     for item in items:
         try:
-            good.append(model.model_validate({"content": item} if isinstance(item, str) else item))
+            text = "quote" if model is LearnerFact else "content"
+            good.append(model.model_validate({text: item} if isinstance(item, str) else item))
         except ValidationError as error:
             where = ".".join(map(str, error.errors(include_url=False)[0]["loc"])) or "value"
             bad.append(f"malformed item of {name}: {where}")
     return good, bad
 
 
-def _bounded(lessons: object) -> tuple[object, list[str]]:
-    if not isinstance(lessons, list):
-        return lessons, []
-    items = cast("list[object]", lessons)
-    over = len(items) - MAX_LESSONS
-    return items[:MAX_LESSONS], [f"more than {MAX_LESSONS} lessons in one turn"] * max(0, over)
+def _bounded(listed: object, most: int, what: str) -> tuple[object, list[str]]:
+    if not isinstance(listed, list):
+        return listed, []
+    items = cast("list[object]", listed)
+    over = len(items) - most
+    return items[:most], [f"more than {most} {what} in one turn"] * max(0, over)
 
 
 def copies(text: str, conversation: Iterable[str]) -> bool:

@@ -70,7 +70,8 @@ def tasks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) ->
     clearing = clearing_of(turn["question"], last_exchange(state["messages"]), snapshot)
     if clearing is not None:
         return _clearing_tasks(clearing, finished, snapshot)
-    stated = explicit_operations(turn["question"], snapshot.playbook, turn["turn_id"])
+    sensitive = run.resources.settings.sensitive_facts
+    stated = explicit_operations(turn["question"], snapshot.playbook, turn["turn_id"], sensitive)
     judged = find_judged_turn(state["messages"], snapshot.access)
     # A message that is about the answer before it says nothing of the answer that follows.
     new_subject = judged is None or bool(evidence) or run.context.reflect_when == "always"
@@ -79,6 +80,7 @@ def tasks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) ->
         evidence=tuple(evidence),
         reflects=new_subject and worth_reflecting(run, turn["question"], evidence),
         found=_pattern(attempt, run),
+        own_message=True,
     )
     # Touches come first: what is superseded or removed after them needs no stamp.
     return TurnTasks(
@@ -176,6 +178,7 @@ class LearningTask(BaseModel):
     `evidence` is voted on now; `standing` was known before and is voted on already. `reflects`: the reflector
     is called. `found` are lessons from patterns, which need no reflector. `blames`: a failure counts against
     every bullet that the answer cites; where the form alone was wrong, those that the reflector tags.
+    `own_message`: the question is the learner's new message, in which they may speak of themselves.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -186,6 +189,7 @@ class LearningTask(BaseModel):
     reflects: bool = True
     found: tuple[Lesson, ...] = ()
     blames: bool = True
+    own_message: bool = False
 
     @property
     def known(self) -> tuple[Evidence, ...]:

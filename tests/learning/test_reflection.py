@@ -86,6 +86,7 @@ def test_the_schema_describes_only_the_models_task() -> None:
     assert descriptions == {
         "What the turn teaches, if anything.",
         "Whether a playbook item that was used helped or harmed.",
+        "What the learner says about themselves; `quote` is an exact part of the question.",
         "What is worth knowing next time, in one sentence. `section` and `topic` are short words.",
     }
     assert "dropped" not in schema["properties"]

@@ -14,31 +14,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Literal
 
+from ace_graph.languages.tables import FIRST
 from ace_graph.learning.calculations import correction_of_sum
 from ace_graph.learning.statements.clauses import EDGES, Clause, clauses, question_apart
 from ace_graph.learning.statements.denials import contradicted, denied, new_name
 from ace_graph.learning.statements.forget_requests import ForgetRequest, Own, forget_request
+from ace_graph.learning.statements.form_statements import form_statements
+from ace_graph.learning.statements.forms import states_sensitive
+from ace_graph.learning.statements.own_voice import own_sentences
 from ace_graph.learning.statements.rules import FACT, STATEMENTS, STYLE, StatementRule, rule_of
 from ace_graph.learning.statements.sentences import MASK, Sentence, sentences
-from ace_graph.memory.classify import infer_topic
-from ace_graph.memory.delta.operations import Add, Operation, Remove
+from ace_graph.learning.statements.speaker import Stretch, doubt
+from ace_graph.learning.statements.statement import (
+    ATTRIBUTION,
+    MAX_STATEMENTS,
+    NOT_ASKED,
+    NOT_KNOWN,
+    SensitiveFacts,
+    Statement,
+    keep,
+    sensitive_statement,
+)
+from ace_graph.memory.delta.operations import Operation, Remove
 from ace_graph.memory.playbook import Playbook
 from ace_graph.numerals import numerals
 from ace_graph.spelled_numbers import normalize
 
-__all__ = ["ATTRIBUTION", "MAX_STATEMENTS", "Statement", "explicit_operations", "read_statements"]
+__all__ = ["explicit_operations", "read_statements"]
 
-ATTRIBUTION = "Learner says: "
-MAX_STATEMENTS = 10
-
-NOT_ASKED = 'I keep such things only when you ask me to: say "remember that ..."'
 TOO_LONG = "the sentence is too long to be kept"
-NOT_KNOWN = "no such statement is remembered"
 NOT_SURE = 'it may not be meant; to have it done, say "forget ..." in a sentence of its own'
 LIKE_IT = 'nothing was changed; to have it forgotten, say "forget that ..."'
 NOTHING_SAID = "it says nothing new; what is remembered stays as it is"
@@ -54,40 +61,32 @@ _POINTS_ONLY = re.compile(
 """What one can be asked to remember, or not to forget, without a word of what it is: "anything about me"."""
 
 
-@dataclass(frozen=True)
-class Statement:
-    """A statement, or a request to forget, and the operation that it asks for; without one, `why` not.
-
-    `asked`: the learner asked for it in so many words; else it was said in passing.
-    """
-
-    kind: Literal["keep", "forget"]
-    words: str
-    operation: Operation | None = None
-    why: str = ""
-    asked: bool = True
-
-
-def explicit_operations(text: str, playbook: Playbook, source: str) -> list[Operation]:
+def explicit_operations(
+    text: str, playbook: Playbook, source: str, sensitive: SensitiveFacts = "ask"
+) -> list[Operation]:
     """Return the operations that a learner's message asks for, of its first 10 statements."""
-    found = read_statements(text, playbook, source)
+    found = read_statements(text, playbook, source, sensitive)
     return [statement.operation for statement in found if statement.operation is not None]
 
 
-def read_statements(text: str, playbook: Playbook, source: str) -> list[Statement]:
-    """Return the first 10 statements and requests of a message.
+def read_statements(
+    text: str, playbook: Playbook, source: str, sensitive: SensitiveFacts = "ask"
+) -> list[Statement]:
+    """Return the first 10 statements and requests of a message; those in other languages than English last.
 
-    `source` names the turn. The playbook is read to find what a request to forget means.
+    `source` names the turn. The playbook is read to find what a request to forget means. `sensitive` is the
+    setting ACE_SENSITIVE_FACTS.
     """
     found = list[Statement]()
-    reader = _Reader(text, Own(playbook, ATTRIBUTION), source)
+    own = Own(playbook, ATTRIBUTION)
+    reader = _Reader(text, own, source, sensitive)
     for part in _parts(text):
-        said = reader.read(clauses(part))
+        said = reader.read(clauses(part), part.text)
         wanted = (each for each in said if each.kind == "forget") if part.asks else said
         found += islice(wanted, MAX_STATEMENTS)
         if len(found) >= MAX_STATEMENTS:
-            break
-    return found[:MAX_STATEMENTS]
+            return found[:MAX_STATEMENTS]
+    return [*found, *form_statements(text, own, source, sensitive)][:MAX_STATEMENTS]
 
 
 def _parts(text: str) -> Iterator[Sentence]:
@@ -105,12 +104,12 @@ def _introduces(part: Sentence) -> bool:
 class _Reader:
     """Reads the clauses of one message. Beside a statement that is kept, plain facts are kept as well."""
 
-    def __init__(self, text: str, own: Own, source: str) -> None:
-        self._text, self._own, self._source = text, own, source
+    def __init__(self, text: str, own: Own, source: str, sensitive: SensitiveFacts) -> None:
+        self._text, self._own, self._source, self._sensitive = text, own, source, sensitive
         self._unnamed = False
         """A name was denied, so that a new one may follow."""
 
-    def read(self, parts: Iterable[Clause]) -> Iterator[Statement]:
+    def read(self, parts: Iterable[Clause], sentence: str) -> Iterator[Statement]:
         """Yield what the clauses of one sentence say."""
         beside = False
         for clause in parts:
@@ -120,13 +119,18 @@ class _Reader:
             )
             yield from forgotten or self._denied(clause)
             statement = None if forgotten else self._stated(clause, beside=beside)
-            if statement is not None:
+            if statement is not None and (statement.asked or sentence in self._own_words):
                 beside = beside or (statement.asked and statement.operation is not None)
                 yield statement
 
     @cached_property
     def _introduced(self) -> bool:
         return any(map(_introduces, _parts(self._text)))
+
+    @cached_property
+    def _own_words(self) -> frozenset[str]:
+        """The sentences that the learner says, not hands over: only these state something in passing."""
+        return frozenset(part.text for each in own_sentences(self._text) for part in question_apart(each))
 
     def _denied(self, clause: Clause) -> Iterator[Statement]:
         found = rule_of(clause.masked)
@@ -152,7 +156,18 @@ class _Reader:
         if name is not None:  # in words that say that it is one
             clause = Clause(f"My name is {name}", f"My name is {name}")
         facts = beside or self._introduced or self._own.says(clause.words)
-        return _stated(clause, self._source, facts=facts, styles=beside or self._own.says(clause.words))
+        statement = _stated(clause, self._source, facts=facts, styles=beside or self._own.says(clause.words))
+        passing = statement is not None and statement.why == NOT_ASKED
+        if not passing or clause.unsure or not _states_sensitive(clause):
+            return statement
+        return sensitive_statement(clause.words, self._source, self._sensitive)
+
+
+def _states_sensitive(clause: Clause) -> bool:
+    """Whether a clause says of the learner, and of nobody else, that they are or have something sensitive."""
+    whole = Stretch(0, len(clause.masked))
+    said = Sentence(clause.text, clause.masked)
+    return states_sensitive(clause.words, FIRST) and doubt(said, whole, FIRST, sensitive=True) is None
 
 
 def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:
@@ -201,16 +216,5 @@ def _to_keep(
         return Statement("keep", words, why=wrong, asked=asked)
     if clause.cut:
         return Statement("keep", words, why=TOO_LONG, asked=asked)
-    operation = Add(
-        content=ATTRIBUTION + words,
-        section=rule.section,
-        memory_type=rule.memory_type,
-        polarity="observation",
-        slot=rule.slot,
-        topic=infer_topic(words),
-        importance=0.8,
-        examples=(source,),
-        sources=("learner",),
-        vouched=("link",),
-    )
+    operation = keep(words, rule.section, rule.memory_type, rule.slot, source)
     return Statement("keep", words, operation, asked=asked)

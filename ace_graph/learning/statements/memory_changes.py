@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from ace_graph.learning.statements.explicit import Statement, read_statements
+from ace_graph.learning.statements.explicit import read_statements
+from ace_graph.learning.statements.statement import SensitiveFacts, Statement
 from ace_graph.memory.delta.effect import Effect, Put
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove
 from ace_graph.memory.delta.resolve import resolve
@@ -36,10 +37,16 @@ class MemoryChange:
 
 
 def memory_changes(
-    message: str, snapshot: Snapshot | None, policy: Policy, now: datetime, *, closed: str | None = None
+    message: str,
+    snapshot: Snapshot | None,
+    policy: Policy,
+    now: datetime,
+    *,
+    sensitive: SensitiveFacts = "ask",
+    closed: str | None = None,
 ) -> list[MemoryChange]:
     """Return what the statements of `message` change. `closed` says why this turn stores nothing, if so."""
-    found = read_statements(message, snapshot.playbook if snapshot else Playbook(), "preview")
+    found = read_statements(message, snapshot.playbook if snapshot else Playbook(), "preview", sensitive)
     if snapshot is None or closed is not None:
         why = closed or "there is no memory in this conversation"
         return [_undone(statement, why) for statement in found]

@@ -37,7 +37,14 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
     if clearing is not None:
         return Notice(clearing.answer)
     resources = run.resources
-    changes = memory_changes(message, snapshot, resources.store.policy, resources.clock(), closed=closed)
+    changes = memory_changes(
+        message,
+        snapshot,
+        resources.store.policy,
+        resources.clock(),
+        sensitive=resources.settings.sensitive_facts,
+        closed=closed,
+    )
     check = _checked(messages, snapshot)
     parts = (told_changes(changes, resources.prompts), told_check(check, resources.prompts))
     return Notice(prompt="\n\n".join(part for part in parts if part))

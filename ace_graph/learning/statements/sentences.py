@@ -21,11 +21,23 @@ READ_CHARS = 2_000
 MASK = "\x00"
 """Stands for a quoted character: a cleaned text has no control characters, so no rule matches it."""
 
-_CLOSING = {'"': '"', "“": "”", "„": "“”", "«": "»", "`": "`", "'": "'", "‘": "’", "「": "」"}
+_CLOSING = {
+    '"': '"',
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "»": "«",
+    "`": "`",
+    "'": "'",
+    "‘": "’",
+    "「": "」",
+    "『": "』",
+}
 _IN_WORDS = frozenset("'‘")
 """Marks that close with an apostrophe: they quote between the edges of words only."""
 _OPENING = re.compile("[" + "".join(_CLOSING) + "]")
-_END = re.compile(r"(?<=[.!?;。！？])\s")
+_END = re.compile(r"(?<=[.!?;])\s(?!(?:Klasse|Schuljahr)\b)|(?<=[。！？])")
+"""A German ordinal ("7. Klasse") ends no sentence."""
 _NO_WORDS = MASK + " .!?;,:-…"
 _QUESTION = ("?", "？")
 _BEHIND_QUESTION = "\"'”’»」) \t"

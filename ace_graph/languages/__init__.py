@@ -1,0 +1,1 @@
+"""Tables of words by language: a folder for each language, the same files in each."""

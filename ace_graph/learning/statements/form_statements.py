@@ -1,0 +1,93 @@
+"""Reads statements and requests to forget in other languages than English, by the forms of their tables.
+
+As in English only the beginning of a clause counts, and a question, a quotation, a supposition and what
+somebody else says store nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ace_graph.languages.tables import FIRST, spoken_language
+from ace_graph.learning.statements.forget_requests import Own
+from ace_graph.learning.statements.forms import SLOTS, Form, form_of, states_sensitive
+from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
+from ace_graph.learning.statements.sentences import Sentence
+from ace_graph.learning.statements.speaker import (
+    A_QUESTION,
+    HANDED_OVER,
+    NOT_THEMSELVES,
+    Stretch,
+    clauses_of,
+    doubt,
+    holds_word,
+)
+from ace_graph.learning.statements.statement import (
+    NOT_KNOWN,
+    SensitiveFacts,
+    Statement,
+    keep,
+    sensitive_statement,
+)
+from ace_graph.memory.delta.operations import Remove
+
+__all__ = ["form_statements"]
+
+_MARKS = " .,;:!?。！？，；：…"
+
+
+def form_statements(text: str, own: Own, source: str, sensitive: SensitiveFacts) -> Iterator[Statement]:
+    """Yield the statements and requests of a message, in order."""
+    if asks_not_to_keep(text):
+        return
+    for sentence in own_sentences(text):
+        language = spoken_language(sentence.masked)
+        if language != FIRST and not sentence.cut:
+            yield from _read(sentence, language, own, source, sensitive)
+
+
+def _read(
+    sentence: Sentence, language: str, own: Own, source: str, sensitive: SensitiveFacts
+) -> Iterator[Statement]:
+    for clause in clauses_of(sentence.masked, language):
+        request = form_of(sentence.masked[clause.start :], language)
+        if request is not None and request.kind in ("remember", "forget"):
+            rest = sentence.text[clause.start + request.begin :].strip(_MARKS)
+            if doubt(sentence, clause, language, sensitive=False) not in (A_QUESTION, HANDED_OVER):
+                yield from _requested(request, rest, language, own, source)
+            return
+        yield from _stated(sentence, clause, language, source, sensitive)
+
+
+def _requested(form: Form, words: str, language: str, own: Own, source: str) -> Iterator[Statement]:
+    if not words:
+        return
+    if form.kind == "remember":
+        inner = form_of(words, language)
+        slot = inner.kind if inner is not None and inner.kind in SLOTS else None
+        yield Statement("keep", words, keep(words, "profile", "semantic", slot, source))
+        return
+    for said, meant in own.meant(words):
+        if meant is not None:
+            known = meant.content.partition(": ")[2]
+            yield Statement("forget", known, Remove(bullet_id=meant.id))
+        elif holds_word(words, language, "own") or holds_word(words, language, "mine"):
+            yield Statement("forget", said, why=NOT_KNOWN)
+
+
+def _stated(
+    sentence: Sentence, clause: Stretch, language: str, source: str, sensitive: SensitiveFacts
+) -> Iterator[Statement]:
+    masked = sentence.masked[clause.start : clause.end]
+    words = sentence.text[clause.start : clause.end]
+    form = form_of(masked, language)
+    private = states_sensitive(masked, language)
+    why = doubt(sentence, clause, language, sensitive=private)
+    if why is not None and (why != NOT_THEMSELVES or form is None):
+        return
+    if private:
+        yield sensitive_statement(words, source, sensitive)
+    elif form is not None and form.kind == "wishes":
+        yield Statement("keep", words, keep(words, "preferences", "episodic", None, source))
+    elif form is not None:
+        yield Statement("keep", words, keep(words, "profile", "semantic", form.kind, source))

@@ -1,0 +1,139 @@
+"""The forms in which learners state something about themselves, from the tables of the languages.
+
+A form matches the beginning of a clause, or all of it. English has its forms in rules.py; here it has those
+of sensitive statements alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal, NamedTuple
+
+from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
+
+__all__ = ["SLOTS", "Form", "form_of", "is_sensitive", "is_yes", "patterns", "question_text", "slot_stated"]
+
+FormKind = Literal["name", "age", "grade", "home", "language", "wishes", "remember", "forget"]
+KINDS: tuple[FormKind, ...] = ("remember", "forget", "name", "age", "grade", "home", "language", "wishes")
+SLOTS = frozenset({"name", "age", "grade", "home", "language"})
+"""Kinds of statements of which a learner has one value at a time."""
+SENSITIVE = ("health", "belief", "origin", "sexuality", "politics")
+
+_MAX_YES_CHARS = 80
+_ABOUT_WORDS = 14
+"""A statement of more words than that is a story, and not asked about by rules."""
+_ABOUT_CHARS = 60
+_WORD = re.compile(r"\w+")
+_SIGNS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", " ": "[ ,]{1,2}"}
+_EDGES = " .!,;。！，"
+_END = r"[ .!。！]{0,5}$"
+
+
+class Form(NamedTuple):
+    """What a clause states, and where that begins: behind "remember that", else at the start."""
+
+    kind: FormKind
+    begin: int
+
+
+def form_of(clause: str, language: str) -> Form | None:
+    """Return the form that a clause has, None for none."""
+    for kind, pattern in _forms(language):
+        match = pattern.match(clause)
+        if match is not None:
+            begin = match.end() if kind in ("remember", "forget") else 0
+            return Form(kind, begin)
+    return None
+
+
+def slot_stated(clause: str, language: str) -> str | None:
+    """Return the slot whose value a clause states, None for none."""
+    found = form_of(clause, language)
+    return found.kind if found is not None and found.kind in SLOTS else None
+
+
+def is_sensitive(clause: str, language: str) -> bool:
+    """Whether a statement has a word of health, belief, origin, sexuality or politics in it."""
+    return any(_holds_sensitive(clause, each) for each in dict.fromkeys((language, FIRST)))
+
+
+def states_sensitive(clause: str, language: str) -> bool:
+    """Whether a short clause says of the learner that they are or have something sensitive."""
+    match = _about(language).match(clause)
+    if match is None:
+        return False
+    short = len(clause) <= _ABOUT_CHARS if language in SPACELESS else len(clause.split()) <= _ABOUT_WORDS
+    return short and is_sensitive(clause, language)
+
+
+def is_yes(message: str) -> bool:
+    """Whether a message is nothing but a yes, in any language."""
+    said = message.strip()
+    return len(said) <= _MAX_YES_CHARS and " ".join(_WORD.findall(said.casefold())) in _yes()
+
+
+def question_text(language: str, statements: str) -> str:
+    """Return the question whether statements are to be remembered."""
+    return table(language, "statements")["question"].replace("{words}", statements)
+
+
+def patterns() -> Iterator[re.Pattern[str]]:
+    """Yield every pattern that is made of the tables."""
+    for language in languages():
+        yield from (pattern for _, pattern in _forms(language))
+        yield _about(language)
+
+
+@cache
+def _forms(language: str) -> tuple[tuple[FormKind, re.Pattern[str]], ...]:
+    known = table(language, "statements")
+    return tuple((kind, _pattern(language, kind)) for kind in KINDS if kind in known)
+
+
+@cache
+def _about(language: str) -> re.Pattern[str]:
+    return _pattern(language, "about")
+
+
+def _pattern(language: str, name: str) -> re.Pattern[str]:
+    numbers = sorted(words(language, "statements", "numbers") if language != FIRST else (), key=len)
+    number = "|".join((r"\d{1,2}", *reversed(numbers)))
+    forms = (_form(line, number) for line in phrases(language, "statements", name))
+    return re.compile("|".join(forms), re.IGNORECASE)
+
+
+def _form(line: str, number: str) -> str:
+    parts = list[str]()
+    for at, sign in enumerate(line):
+        if sign == "*":
+            parts.append(r"(?=\S)" if at == len(line) - 1 else r"\S.{0,80}?")
+        elif sign == "#":
+            parts.append(f"(?:{number})")
+        elif sign == "$":
+            parts.append(_END)
+        else:
+            parts.append(_SIGNS.get(sign, re.escape(sign)))
+    return "".join(parts)
+
+
+@cache
+def _yes() -> frozenset[str]:
+    spoken = (line for language in languages() for line in phrases(language, "statements", "yes"))
+    return frozenset(" ".join(_WORD.findall(line.casefold())) for line in spoken)
+
+
+def _holds_sensitive(clause: str, language: str) -> bool:
+    whole, stems = _sensitive(language)
+    if language in SPACELESS:
+        return any(word in clause for word in whole)
+    said = _WORD.findall(clause.casefold())
+    return not whole.isdisjoint(said) or any(word.startswith(stems) for word in said)
+
+
+@cache
+def _sensitive(language: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    listed = frozenset[str]().union(*(words(language, "sensitive", kind) for kind in SENSITIVE))
+    stems = tuple(sorted(word[:-1] for word in listed if word.endswith("*")))
+    return frozenset(word for word in listed if not word.endswith("*")), stems

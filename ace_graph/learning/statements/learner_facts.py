@@ -1,0 +1,211 @@
+"""Decides which facts that a model found in a learner's message are kept: those that the learner really says.
+
+The model only proposes. A fact needs a quote that stands in the message, in a sentence of the learner's own
+(own_voice.py) that states it of themselves (speaker.py). What is kept are the clauses around the quote, in
+the learner's words, as a bullet of the profile; the model's own words are kept nowhere. A fact of which there
+is one value (a name, an age) replaces the one before only where its words state a new value. What is
+sensitive is kept, asked about or dropped by the setting ACE_SENSITIVE_FACTS.
+
+The work is linear in the message's length, for each of at most ten facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ace_graph.languages.tables import FIRST, spoken_language
+from ace_graph.learning.reflection import LearnerFact
+from ace_graph.learning.statements.explicit import explicit_operations
+from ace_graph.learning.statements.forget_requests import Own
+from ace_graph.learning.statements.forms import SENSITIVE, is_sensitive, slot_stated
+from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
+from ace_graph.learning.statements.rules import rule_of
+from ace_graph.learning.statements.sentences import Sentence
+from ace_graph.learning.statements.speaker import HANDED_OVER, Stretch, clause_around, doubt, holds_word
+from ace_graph.learning.statements.statement import ATTRIBUTION, MAX_STATEMENTS, SensitiveFacts, keep
+from ace_graph.memory.delta.operations import Add
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.search.normal_form import normal_form
+from ace_graph.memory.search.tokenize import is_spaceless
+from ace_graph.memory.snapshot import Snapshot
+from ace_graph.numerals import numerals
+from ace_graph.prompts import preview
+from ace_graph.spelled_numbers import normalize
+
+__all__ = ["Wanted", "fact_of", "learner_facts", "stated_later"]
+
+MAX_QUOTE_CHARS = 300
+MAX_FACT_CHARS = 300
+
+NOT_SAID = "the message does not hold these words"
+TOO_LONG = f"it is longer than {MAX_FACT_CHARS} characters"
+ASKED_NOT_TO = "the message asks not to keep it"
+IN_A_PROBLEM = "its number may be one of a problem"
+SENSITIVE_DROPPED = "it is sensitive, and such facts are not kept here (ACE_SENSITIVE_FACTS)"
+SENSITIVE_ASKED = 'it is sensitive and was said in passing; to have it kept, say "remember that ..."'
+NEWER_KNOWN = "a newer statement says otherwise"
+
+_SLOT_OF_KIND = {"native_language": "language"}
+_NUMBERED = frozenset({"age", "grade", "birthday", "family", "goal"})
+_WISHES = frozenset({"preference", "wish"})
+_MARKS = " \t\n\"'“”„«»‘’「」『』.,;:!?。！？，；：…"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The facts of one message to keep, those that wait for a yes, and why others are not kept."""
+
+    operations: tuple[Add, ...] = ()
+    asked: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def learner_facts(
+    message: str,
+    facts: Sequence[LearnerFact],
+    playbook: Playbook,
+    source: str,
+    sensitive: SensitiveFacts,
+    newer: frozenset[str] = frozenset(),
+) -> Wanted:
+    """Return what becomes of the facts that a model found in `message`; what is kept already is left out.
+
+    `source` names the turn. A value of a slot in `newer` was stated after the message, and stays.
+    """
+    if not facts:
+        return Wanted()
+    stated = [op.content for op in explicit_operations(message, playbook, source) if isinstance(op, Add)]
+    room = max(0, MAX_STATEMENTS - len(stated))
+    kept, asked, problems = dict[str, Add](), list[str](), list[str]()
+    own = Own(playbook, ATTRIBUTION)
+    for fact in facts:
+        if own.says(fact.quote) or any(_covers(known, fact.quote) for known in stated):
+            continue
+        decided = fact_of(message, fact, source, sensitive)
+        if isinstance(decided, str):
+            asked += [fact.quote] if decided == SENSITIVE_ASKED else []
+            problems.append(_told(fact, decided))
+        elif any(_covers(known, decided.content) for known in (*stated, *kept)):
+            continue
+        elif decided.slot in newer:
+            problems.append(_told(fact, NEWER_KNOWN))
+        elif len(kept) < room:
+            kept[decided.content] = decided
+        else:
+            problems.append(_told(fact, f"more than {MAX_STATEMENTS} statements in one message"))
+    return Wanted(tuple(kept.values()), tuple(asked), tuple(problems))
+
+
+def stated_later(turn_id: str, snapshot: Snapshot) -> frozenset[str]:
+    """Return the slots whose value comes from a turn after this one: a worker may learn from it late."""
+    turns = [turn.turn_id for turn in snapshot.access.recent_turns]
+    if turn_id not in turns:
+        return frozenset()
+    later = frozenset(turns[turns.index(turn_id) + 1 :])
+    own = (bullet for bullet in snapshot.playbook.bullets() if bullet.slot is not None)
+    return frozenset(bullet.slot for bullet in own if bullet.slot and not later.isdisjoint(bullet.examples))
+
+
+def fact_of(message: str, fact: LearnerFact, source: str, sensitive: SensitiveFacts) -> Add | str:
+    """Return the operation that keeps a fact about the learner, or why it is not kept."""
+    text, quote = normal_form("NFC", message), normal_form("NFC", fact.quote).strip(_MARKS)
+    if len(quote) > MAX_QUOTE_CHARS:
+        return TOO_LONG
+    wanted = "".join(char for char, _ in _folded(quote))
+    if not wanted or _find(wanted, text) is None:
+        return NOT_SAID
+    why: Add | str | None = None
+    asks = False
+    for sentence in own_sentences(text):
+        asks = asks or sentence.asks
+        found = None if isinstance(why, Add) else _find(wanted, sentence.text)
+        if found is not None:
+            why = _decide(sentence, found, fact, source, sensitive)
+    if why is None:
+        return HANDED_OVER
+    if isinstance(why, Add) and asks and fact.kind not in _NUMBERED and why.slot is None and _has_number(why):
+        return IN_A_PROBLEM
+    return ASKED_NOT_TO if isinstance(why, Add) and asks_not_to_keep(text) else why
+
+
+def _decide(
+    sentence: Sentence, quoted: Stretch, fact: LearnerFact, source: str, sensitive: SensitiveFacts
+) -> Add | str:
+    language = spoken_language(sentence.masked)
+    clause = clause_around(sentence, quoted, language)
+    words = sentence.text[clause.start : clause.end]
+    private = fact.kind in SENSITIVE or is_sensitive(words, language)
+    why = doubt(sentence, clause, language, sensitive=private)
+    if why is not None:
+        return why
+    if len(words) > MAX_FACT_CHARS:
+        return TOO_LONG
+    if private and sensitive != "keep":
+        return SENSITIVE_ASKED if sensitive == "ask" else SENSITIVE_DROPPED
+    wish = fact.kind in _WISHES
+    quote = () if _covers(fact.quote, words) else (f"quote: {preview(fact.quote, 200)}",)
+    slot = _slot(words, fact, language)
+    kept = (
+        keep(words, "preferences", "episodic", slot, source)
+        if wish
+        else keep(words, "profile", "semantic", slot, source)
+    )
+    return kept.model_copy(update={"sources": ("learner", *quote), "vouched": ()})
+
+
+def _slot(words: str, fact: LearnerFact, language: str) -> str | None:
+    """The slot of a fact: of its words where they state one, or of its kind where they tell of a change."""
+    if language == FIRST:
+        rule = rule_of(words)
+        stated = rule[0].slot if rule is not None else None
+    else:
+        stated = slot_stated(words, language)
+    kind = _SLOT_OF_KIND.get(fact.kind, fact.kind)
+    if stated is not None or kind not in ("name", "age", "grade", "home", "language"):
+        return stated
+    return kind if holds_word(words, language, "changes") else None
+
+
+def _find(wanted: str, text: str) -> Stretch | None:
+    """Where a text holds the words, at the edges of words where it has spaces; None where it does not."""
+    places = _folded(text)
+    folded = "".join(char for char, _ in places)
+    at = folded.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        begins = is_spaceless(wanted[0]) or not folded[max(0, at - 1) : at].isalnum()
+        ends = is_spaceless(wanted[-1]) or not folded[end : end + 1].isalnum()
+        if begins and ends:
+            return Stretch(places[at][1], places[end - 1][1] + 1)
+        at = folded.find(wanted, end)
+    return None
+
+
+def _folded(text: str) -> list[tuple[str, int]]:
+    """The characters without case and with single spaces, each with its place in the text."""
+    found = list[tuple[str, int]]()
+    for at, char in enumerate(text):
+        if char.isspace():
+            if found and found[-1][0] != " ":
+                found.append((" ", at))
+        else:
+            plain = "'" if char in "’‘" else char
+            found += [(each, at) for each in plain.casefold()]
+    return found
+
+
+def _covers(known: str, content: str) -> bool:
+    """Whether one of two statements holds the other, case and marks aside."""
+    one, other = (
+        " ".join(each.removeprefix(ATTRIBUTION).casefold().split()).strip(_MARKS) for each in (known, content)
+    )
+    return one in other or other in one
+
+
+def _has_number(add: Add) -> bool:
+    return bool(numerals(normalize(add.content)))
+
+
+def _told(fact: LearnerFact, why: str) -> str:
+    return f'not kept of the learner: "{preview(fact.quote, 80)}" ({why})'

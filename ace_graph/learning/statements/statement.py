@@ -1,0 +1,71 @@
+"""A statement of a learner, or a request to forget, and the bullet that it becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ace_graph.memory.bullet import MemoryType
+from ace_graph.memory.classify import infer_topic
+from ace_graph.memory.delta.operations import Add, Operation
+
+__all__ = [
+    "ATTRIBUTION",
+    "MAX_STATEMENTS",
+    "NOT_ASKED",
+    "NOT_KNOWN",
+    "SensitiveFacts",
+    "Statement",
+    "keep",
+    "sensitive_statement",
+]
+
+ATTRIBUTION = "Learner says: "
+MAX_STATEMENTS = 10
+
+NOT_ASKED = 'I keep such things only when you ask me to: say "remember that ..."'
+NOT_KNOWN = "no such statement is remembered"
+
+SensitiveFacts = Literal["keep", "ask", "drop"]
+"""What becomes of a sensitive statement in passing: the setting ACE_SENSITIVE_FACTS."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement, or a request to forget, and the operation that it asks for; without one, `why` not.
+
+    `asked`: the learner asked for it in so many words; else it was said in passing. `after_yes` is what
+    keeps a sensitive statement once the learner has said yes to it.
+    """
+
+    kind: Literal["keep", "forget"]
+    words: str
+    operation: Operation | None = None
+    why: str = ""
+    asked: bool = True
+    after_yes: Add | None = None
+
+
+def keep(words: str, section: str, memory_type: MemoryType, slot: str | None, source: str) -> Add:
+    """Return the operation that keeps a statement; `source` names the turn. Links are the learner's own."""
+    return Add(
+        content=ATTRIBUTION + words,
+        section=section,
+        memory_type=memory_type,
+        polarity="observation",
+        slot=slot,
+        topic=infer_topic(words),
+        importance=0.8,
+        examples=(source,),
+        sources=("learner",),
+        vouched=("link",),
+    )
+
+
+def sensitive_statement(words: str, source: str, sensitive: SensitiveFacts) -> Statement:
+    """Return what becomes of a sensitive statement that was said in passing."""
+    operation = keep(words, "profile", "semantic", None, source)
+    if sensitive == "keep":
+        return Statement("keep", words, operation, asked=False)
+    after_yes = operation if sensitive == "ask" else None
+    return Statement("keep", words, why=NOT_ASKED, asked=False, after_yes=after_yes)

@@ -1,0 +1,113 @@
+"""What a learner says about themselves, found by the reflector, in whole turns."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from ace_graph import ACEContext
+from ace_graph.learning.statements.statement import SensitiveFacts
+from ace_graph.memory.delta.operations import Add
+from ace_graph.settings import Settings
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import Build, CountingStore, ask, said
+
+ALICE = ACEContext(learner_id="alice")
+
+
+def _reply(*facts: dict[str, str]) -> str:
+    return json.dumps({"lessons": [], "learner_facts": list(facts)})
+
+
+def _fact(quote: str, kind: str = "hobby") -> dict[str, str]:
+    return {"quote": quote, "kind": kind, "subject": kind}
+
+
+async def _kept(store: CountingStore) -> list[str]:
+    return [bullet.content for bullet in (await store.now("alice")).playbook.bullets()]
+
+
+async def test_a_quoted_fact_is_kept_and_an_invented_one_is_not(build: Build, store: CountingStore) -> None:
+    reply = _reply(_fact("I play chess"), _fact("I live in Oslo", "home"), _fact("my friend plays go"))
+    model = ScriptedModel(solver=["<final>fine</final>"], reflector=[reply])
+    out = await build(model).ainvoke(ask("I play chess and my friend plays go."), context=ALICE)
+    [content] = await _kept(store)
+    assert content == "Learner says: I play chess"
+    [bullet] = (await store.now("alice")).playbook.bullets()
+    assert bullet.core
+    assert bullet.examples == (out["learning"]["turn_id"],)
+    refused = [each["why"] for each in out["learning"]["rejected"]]
+    assert len(refused) == 2
+    assert any("does not hold these words" in why for why in refused)
+    assert any("somebody else" in why for why in refused)
+
+
+async def test_nothing_is_kept_of_context_or_answer(build: Build, store: CountingStore) -> None:
+    reply = _reply(_fact("I have a horse"), _fact("I own a boat"))
+    model = ScriptedModel(solver=["<final>I own a boat</final>"], reflector=[reply])
+    given = {**ask("What does the text say?"), "additional_context": "I have a horse."}
+    await build(model).ainvoke(given, context=ALICE)
+    assert await _kept(store) == []
+
+
+async def test_nothing_is_kept_of_the_result_of_a_tool(build: Build, store: CountingStore) -> None:
+    call = {"name": "calculator", "args": {"expression": "2+2"}, "id": "1"}
+    model = ScriptedModel(
+        solver=[AIMessage("", tool_calls=[call]), "<final>4</final>"], reflector=[_reply(_fact("4"))]
+    )
+    await build(model).ainvoke({**ask("Add the two twos."), "mode": "react"}, context=ALICE)
+    assert await _kept(store) == []
+
+
+@pytest.mark.parametrize(("setting", "count"), [("keep", 1), ("ask", 0), ("drop", 0)])
+async def test_the_setting_decides_on_sensitive_facts_of_both_paths(
+    build: Build, store: CountingStore, setting: SensitiveFacts, count: int
+) -> None:
+    settings = Settings(sensitive_facts=setting)
+    model = ScriptedModel(
+        solver=["<final>fine</final>"] * 2, reflector=[_reply(_fact("I have POTS", "health")), _reply()]
+    )
+    graph = build(model, settings=settings)
+    await graph.ainvoke(ask("I have POTS."), context=ALICE)
+    assert len(await _kept(store)) == count
+    await graph.ainvoke(ask("I have dyslexia."), context=ALICE)
+    assert len(await _kept(store)) == 2 * count
+
+
+async def test_a_move_replaces_the_home_and_two_hobbies_stay(build: Build, store: CountingStore) -> None:
+    replies = [
+        _reply(_fact("I play chess")),
+        _reply(_fact("I play the piano"), _fact("I now stay in Rome", "home")),
+    ]
+    model = ScriptedModel(solver=["<final>fine</final>"] * 2, reflector=replies)
+    graph = build(model)
+    await graph.ainvoke(ask("I live in Paris. I play chess."), context=ALICE)
+    await graph.ainvoke(ask("I now stay in Rome. I play the piano."), context=ALICE)
+    assert sorted(await _kept(store)) == [
+        "Learner says: I now stay in Rome",
+        "Learner says: I play chess",
+        "Learner says: I play the piano",
+    ]
+
+
+async def test_an_earlier_message_that_is_judged_states_nothing_again(
+    build: Build, store: CountingStore
+) -> None:
+    await store.seed("alice", Add(content="Draw fractions as bars", section="math"))
+    replies = [_reply(_fact("I play chess")), _reply(_fact("I play chess"))]
+    model = ScriptedModel(solver=["<final>5/6</final>"] * 2, reflector=replies)
+    graph = build(model)
+    first = await graph.ainvoke(ask("I play chess. What is 1/2 + 1/3?"), context=ALICE)
+    later = [*first["messages"], HumanMessage("That's right, thanks.")]
+    await graph.ainvoke(said(later), context=ALICE)
+    [bullet] = [b for b in (await store.now("alice")).playbook.bullets() if b.core]
+    assert bullet.seen == 1
+
+
+async def test_a_secret_in_a_fact_is_quarantined(build: Build, store: CountingStore) -> None:
+    message = "My password for the school page is hunter2-Xq9!zR7."
+    model = ScriptedModel(solver=["<final>fine</final>"], reflector=[_reply(_fact(message, "other"))])
+    await build(model).ainvoke(ask(message), context=ALICE)
+    assert [b.status for b in (await store.now("alice")).playbook.bullets()] == ["quarantined"]

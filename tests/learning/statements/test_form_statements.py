@@ -1,0 +1,80 @@
+"""The rules in ten languages: what of a message is a statement about oneself, and what is none."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from ace_graph.learning.statements.explicit import explicit_operations, read_statements
+from ace_graph.memory.delta.effect import apply
+from ace_graph.memory.delta.operations import Add, Delta
+from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.policy import Policy
+from ace_graph.memory.snapshot import Snapshot
+from tests.learning.statements.test_learner_facts import Row, rows
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.message[:40])
+def test_the_rules_keep_what_the_table_says(row: Row) -> None:
+    found = read_statements(row.message, Playbook(), "t")
+    kept = [
+        each.operation.content.removeprefix("Learner says: ")
+        for each in found
+        if isinstance(each.operation, Add)
+    ]
+    asked = [f"? {each.words}" for each in found if each.after_yes is not None]
+    assert [*kept, *asked] == ([] if row.rules == "-" else row.rules.split(" | "))
+
+
+def _told(*messages: str) -> list[str]:
+    playbook = Playbook()
+    for number, message in enumerate(messages):
+        operations = explicit_operations(message, playbook, f"t{number}")
+        delta = Delta(op_id=f"d{number}", now=NOW, operations=tuple(operations), origin="turn")
+        playbook = apply(playbook, resolve(Snapshot(playbook), delta, Policy()))
+    return [bullet.content.removeprefix("Learner says: ") for bullet in playbook.bullets()]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "left"),
+    [
+        ("Ich wohne in Paris.", "Ich bin nach Rom gezogen.", ["Ich bin nach Rom gezogen"]),
+        ("J'ai 11 ans.", "J'ai 12 ans.", ["J'ai 12 ans"]),
+        ("Vivo en Lima.", "Me mudé a Quito.", ["Me mudé a Quito"]),
+        ("我住在北京。", "我搬到了上海。", ["我搬到了上海"]),
+        ("Я живу в Казани.", "Мы переехали в Омск.", ["Мы переехали в Омск"]),
+        ("Ich heiße Sam.", "Vergiss, dass ich Sam heiße.", []),
+        ("Je m'appelle Léo.", "Oublie que je m'appelle Léo.", []),
+        ("Me llamo Ana.", "Olvida que me llamo Ana.", []),
+        ("Mi chiamo Luca.", "Dimentica che mi chiamo Luca.", []),
+        ("Ik heet Daan.", "Vergeet dat ik Daan heet.", []),
+    ],
+)
+def test_a_new_value_replaces_the_old_and_a_request_removes_it(
+    before: str, after: str, left: list[str]
+) -> None:
+    assert _told(before, after) == left
+
+
+def test_a_statement_in_another_language_names_its_turn() -> None:
+    [statement] = read_statements("Ich heiße Sam.", Playbook(), "turn-3")
+    assert isinstance(statement.operation, Add)
+    assert statement.operation.examples == ("turn-3",)
+    assert statement.operation.slot == "name"
+
+
+def test_what_is_not_known_is_not_forgotten() -> None:
+    [statement] = read_statements("Vergiss meinen Namen.", Playbook(), "t")
+    assert statement.operation is None
+    assert statement.kind == "forget"
+
+
+@pytest.mark.parametrize(
+    "unit", ["ich bin ", "我有病，", "Ich heiße ", "« j'ai ", '"', "¿tengo ", "merk dir, dass "]
+)
+def test_a_long_message_is_read(unit: str) -> None:
+    assert len(read_statements(unit * 20_000, Playbook(), "t")) <= 10
