@@ -9,7 +9,7 @@ A reflector that fails costs its lessons and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ace_graph.errors import AceError, LearningError
@@ -31,6 +31,7 @@ from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import TurnReflection
 from ace_graph.models import Usage
+from ace_graph.off_loop import read_text
 from ace_graph.reasoning.attempt import AnswerAgain, may_retry
 from ace_graph.runtime import Run, logger
 
@@ -161,32 +162,37 @@ async def learn_from(
     votes = _votes(task, reflected, late=late)
     adds = _lessons(task, reflected, votes, first_ref)
     curated = Curated(Decided(tuple(adds)), Usage())
+    reflection = reflected.reflection if reflected else None
     if adds and run.resources.settings.curator_use_llm:
-        reflection = reflected.reflection if reflected else None
         curated = await curate_with_model(adds, task.subject.question, reflection, snapshot, run)
         count("curator", curated.usage)
         votes = _votes(task, reflected, curated.decided.tags, late=late)
-    facts = _facts(task, reflected, snapshot, run)
-    decided = curated.decided
+    facts, decided = await _facts(task, reflected, snapshot, run), curated.decided
     votes = credit_lessons(votes, decided.lessons)
-    insight = reflected.insight if reflected else ""
+    insight, found = (reflected.insight, reflected.problems) if reflected else ("", ())
+    reflections = (stored_reflection(task, reflected, error, run, attempt),) if task.reflects else ()
     return LearningResult(
         (
-            # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
-            *(vote for vote in votes if vote.verdict != "success"),
-            *decided.lessons,
-            # Credit may name lessons of this delta, which have to be there before it.
-            *(vote for vote in votes if vote.verdict == "success"),
-            *decided.proposals,
+            *_in_order(votes, decided),
             *([Reflect(insight=insight, topic=task.subject.topic)] if insight else ()),
             *facts.operations,
         ),
         usage,
-        (*(reflected.problems if reflected else ()), *decided.problems, *facts.problems),
+        (*found, *decided.problems, *facts.problems),
         error,
-        reflections=(stored_reflection(task, reflected, error, run, attempt),) if task.reflects else (),
+        reflections=reflections,
         reason=curated.reasoning,
     )
+
+
+def _in_order(votes: Sequence[Judge], decided: Decided) -> Iterator[Operation]:
+    """Yield votes, lessons and proposals in the order in which they take effect."""
+    # Blame comes first: a bullet that a lesson supersedes takes no vote any more.
+    yield from (vote for vote in votes if vote.verdict != "success")
+    yield from decided.lessons
+    # Credit may name lessons of this delta, which have to be there before it.
+    yield from (vote for vote in votes if vote.verdict == "success")
+    yield from decided.proposals
 
 
 async def _try_to_reflect(
@@ -212,17 +218,22 @@ async def _try_to_reflect(
         return None, f"the reflector failed: {type(failure).__name__}"
 
 
-def _facts(task: LearningTask, reflected: ReflectionResult | None, snapshot: Snapshot, run: Run) -> Wanted:
+async def _facts(
+    task: LearningTask, reflected: ReflectionResult | None, snapshot: Snapshot, run: Run
+) -> Wanted:
     """What the learner said of themselves in the message that the turn answered."""
+    subject = task.subject
     if reflected is None or not task.own_message:
         return Wanted()
-    return learner_facts(
-        task.subject.question,
+    return await read_text(
+        len(subject.question),
+        learner_facts,
+        subject.question,
         reflected.reflection.learner_facts,
         snapshot.playbook,
-        task.subject.turn_id,
+        subject.turn_id,
         run.resources.settings.sensitive_facts,
-        stated_later(task.subject.turn_id, snapshot),
+        stated_later(subject.turn_id, snapshot),
     )
 
 

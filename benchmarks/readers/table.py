@@ -28,11 +28,12 @@ from ace_graph.evidence import matches_ground_truth, quotes_truth
 from ace_graph.learning.calculations import calculation_in, correction_of_sum
 from ace_graph.learning.feedback import Feedback, JudgedTurn, read_feedback
 from ace_graph.learning.objection import check_objection
-from ace_graph.learning.reflection import Reflection, copies, says_nothing
+from ace_graph.learning.reflection import LearnerFact, Reflection, copies, says_nothing
 from ace_graph.learning.reflector import worth_reflecting
 from ace_graph.learning.shell_commands import kinds_of
 from ace_graph.learning.statements.clearing import asks_to_clear
 from ace_graph.learning.statements.explicit import explicit_operations
+from ace_graph.learning.statements.learner_facts import learner_facts
 from ace_graph.learning.tasks import read_work
 from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type, infer_topic
@@ -135,6 +136,11 @@ def _truncate_tool_results(text: str) -> object:
 
 def _explicit_operations(text: str) -> object:
     return explicit_operations(text, _playbook(), "turn")
+
+
+def _learner_facts(text: str) -> object:
+    facts = [LearnerFact(quote=quote, kind="hobby") for quote in (text[:60], text[-60:], "I play chess")]
+    return learner_facts(text, facts, _playbook(), "turn", "ask")
 
 
 def _worth_reflecting(text: str) -> object:
@@ -297,7 +303,10 @@ _TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_
 
 _STATEMENTS = tuple(
     f"ace_graph.learning.statements.{name}"
-    for name in ("explicit", "clauses", "denials", "forget_requests", "rules")
+    for name in (
+        *("explicit", "clauses", "denials", "forget_requests", "rules"),
+        *("form_statements", "forms", "own_voice", "speaker"),
+    )
 )
 _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos")
 _SCREEN = tuple(
@@ -317,6 +326,12 @@ READERS: tuple[Reader, ...] = (
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
     Reader("explicit_operations", _explicit_operations, _STATEMENTS, of_message=True),
     _reader(asks_to_clear, of_message=True),
+    Reader(
+        "learner_facts",
+        _learner_facts,
+        ("ace_graph.learning.statements.learner_facts", *_STATEMENTS),
+        of_message=True,
+    ),
     Reader("calculation_in", calculation_in, ("ace_graph.learning.calculations",), of_message=True),
     _reader(correction_of_sum, of_message=True),
     Reader("/feedback in the chat", lambda text: is_praise(text, "5/6"), ("ace_graph.cli.commands.chat",)),

@@ -11,6 +11,7 @@ from ace_graph import ACEContext
 from ace_graph.learning.statements.statement import SensitiveFacts
 from ace_graph.memory.delta.operations import Add
 from ace_graph.settings import Settings
+from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask, said
 
@@ -47,7 +48,7 @@ async def test_a_quoted_fact_is_kept_and_an_invented_one_is_not(build: Build, st
 async def test_nothing_is_kept_of_context_or_answer(build: Build, store: CountingStore) -> None:
     reply = _reply(_fact("I have a horse"), _fact("I own a boat"))
     model = ScriptedModel(solver=["<final>I own a boat</final>"], reflector=[reply])
-    given = {**ask("What does the text say?"), "additional_context": "I have a horse."}
+    given: ACEInput = {**ask("What does the text say?"), "additional_context": "I have a horse."}
     await build(model).ainvoke(given, context=ALICE)
     assert await _kept(store) == []
 
@@ -57,7 +58,7 @@ async def test_nothing_is_kept_of_the_result_of_a_tool(build: Build, store: Coun
     model = ScriptedModel(
         solver=[AIMessage("", tool_calls=[call]), "<final>4</final>"], reflector=[_reply(_fact("4"))]
     )
-    await build(model).ainvoke({**ask("Add the two twos."), "mode": "react"}, context=ALICE)
+    await build(model).ainvoke(ask("Add the two twos.", "react"), context=ALICE)
     assert await _kept(store) == []
 
 

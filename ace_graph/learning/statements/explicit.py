@@ -105,7 +105,8 @@ class _Reader:
     """Reads the clauses of one message. Beside a statement that is kept, plain facts are kept as well."""
 
     def __init__(self, text: str, own: Own, source: str, sensitive: SensitiveFacts) -> None:
-        self._text, self._own, self._source, self._sensitive = text, own, source, sensitive
+        self._text, self._own, self._source = text, own, source
+        self._sensitive: SensitiveFacts = sensitive
         self._unnamed = False
         """A name was denied, so that a new one may follow."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ace_graph.languages.tables import FIRST, spoken_language
 from ace_graph.learning.reflection import LearnerFact
@@ -78,11 +79,11 @@ def learner_facts(
     stated = [op.content for op in explicit_operations(message, playbook, source) if isinstance(op, Add)]
     room = max(0, MAX_STATEMENTS - len(stated))
     kept, asked, problems = dict[str, Add](), list[str](), list[str]()
-    own = Own(playbook, ATTRIBUTION)
+    own, read = Own(playbook, ATTRIBUTION), _Message(message)
     for fact in facts:
         if own.says(fact.quote) or any(_covers(known, fact.quote) for known in stated):
             continue
-        decided = fact_of(message, fact, source, sensitive)
+        decided = _fact_in(read, fact, source, sensitive)
         if isinstance(decided, str):
             asked += [fact.quote] if decided == SENSITIVE_ASKED else []
             problems.append(_told(fact, decided))
@@ -109,24 +110,37 @@ def stated_later(turn_id: str, snapshot: Snapshot) -> frozenset[str]:
 
 def fact_of(message: str, fact: LearnerFact, source: str, sensitive: SensitiveFacts) -> Add | str:
     """Return the operation that keeps a fact about the learner, or why it is not kept."""
-    text, quote = normal_form("NFC", message), normal_form("NFC", fact.quote).strip(_MARKS)
+    return _fact_in(_Message(message), fact, source, sensitive)
+
+
+class _Message:
+    """A message, read once for all facts: its text without case, and the learner's own sentences."""
+
+    def __init__(self, message: str) -> None:
+        text = normal_form("NFC", message)
+        self.folded = _folded(text)
+        self.sentences = [(each, _folded(each.text)) for each in own_sentences(text)]
+        self.asks = any(each.asks for each, _ in self.sentences)
+        self.unwanted = asks_not_to_keep(text)
+
+
+def _fact_in(message: _Message, fact: LearnerFact, source: str, sensitive: SensitiveFacts) -> Add | str:
+    quote = normal_form("NFC", fact.quote).strip(_MARKS)
     if len(quote) > MAX_QUOTE_CHARS:
         return TOO_LONG
-    wanted = "".join(char for char, _ in _folded(quote))
-    if not wanted or _find(wanted, text) is None:
+    wanted = _folded(quote).text
+    if not wanted or _find(wanted, message.folded) is None:
         return NOT_SAID
-    why: Add | str | None = None
-    asks = False
-    for sentence in own_sentences(text):
-        asks = asks or sentence.asks
-        found = None if isinstance(why, Add) else _find(wanted, sentence.text)
+    decided: Add | str = HANDED_OVER
+    for sentence, folded in message.sentences:
+        found = None if isinstance(decided, Add) else _find(wanted, folded)
         if found is not None:
-            why = _decide(sentence, found, fact, source, sensitive)
-    if why is None:
-        return HANDED_OVER
-    if isinstance(why, Add) and asks and fact.kind not in _NUMBERED and why.slot is None and _has_number(why):
+            decided = _decide(sentence, found, fact, source, sensitive)
+    if isinstance(decided, str):
+        return decided
+    if message.asks and fact.kind not in _NUMBERED and decided.slot is None and _has_number(decided):
         return IN_A_PROBLEM
-    return ASKED_NOT_TO if isinstance(why, Add) and asks_not_to_keep(text) else why
+    return ASKED_NOT_TO if message.unwanted else decided
 
 
 def _decide(
@@ -167,32 +181,37 @@ def _slot(words: str, fact: LearnerFact, language: str) -> str | None:
     return kind if holds_word(words, language, "changes") else None
 
 
-def _find(wanted: str, text: str) -> Stretch | None:
+class _Folded(NamedTuple):
+    """A text without case and with single spaces, and the place of each character in the text before."""
+
+    text: str
+    places: list[int]
+
+
+def _find(wanted: str, folded: _Folded) -> Stretch | None:
     """Where a text holds the words, at the edges of words where it has spaces; None where it does not."""
-    places = _folded(text)
-    folded = "".join(char for char, _ in places)
-    at = folded.find(wanted)
+    text, at = folded.text, folded.text.find(wanted)
     while at >= 0:
         end = at + len(wanted)
-        begins = is_spaceless(wanted[0]) or not folded[max(0, at - 1) : at].isalnum()
-        ends = is_spaceless(wanted[-1]) or not folded[end : end + 1].isalnum()
+        begins = is_spaceless(wanted[0]) or not text[max(0, at - 1) : at].isalnum()
+        ends = is_spaceless(wanted[-1]) or not text[end : end + 1].isalnum()
         if begins and ends:
-            return Stretch(places[at][1], places[end - 1][1] + 1)
-        at = folded.find(wanted, end)
+            return Stretch(folded.places[at], folded.places[end - 1] + 1)
+        at = text.find(wanted, end)
     return None
 
 
-def _folded(text: str) -> list[tuple[str, int]]:
-    """The characters without case and with single spaces, each with its place in the text."""
-    found = list[tuple[str, int]]()
+def _folded(text: str) -> _Folded:
+    chars, places = list[str](), list[int]()
     for at, char in enumerate(text):
-        if char.isspace():
-            if found and found[-1][0] != " ":
-                found.append((" ", at))
-        else:
-            plain = "'" if char in "’‘" else char
-            found += [(each, at) for each in plain.casefold()]
-    return found
+        if not char.isspace():
+            plain = "'" if char in "’‘" else char.casefold()
+            chars += plain
+            places += (at,) * len(plain)
+        elif chars and chars[-1] != " ":
+            chars.append(" ")
+            places.append(at)
+    return _Folded("".join(chars), places)
 
 
 def _covers(known: str, content: str) -> bool:
