@@ -301,12 +301,15 @@ _TUTOR_MODULES = (
 )
 _TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.spelled_numbers")
 
-_STATEMENTS = tuple(
-    f"ace_graph.learning.statements.{name}"
-    for name in (
-        *("explicit", "clauses", "denials", "forget_requests", "rules"),
-        *("form_statements", "forms", "own_voice", "speaker"),
-    )
+_STATEMENTS = (
+    "ace_graph.languages.tables",
+    *(
+        f"ace_graph.learning.statements.{name}"
+        for name in (
+            *("explicit", "clauses", "denials", "forget_requests", "rules"),
+            *("form_statements", "forms", "own_voice", "speaker"),
+        )
+    ),
 )
 _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos")
 _SCREEN = tuple(
