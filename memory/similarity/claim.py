@@ -26,6 +26,7 @@ __all__ = ["Claim", "Quantity", "parse_claim"]
 
 _CURRENCIES = frozenset("$€£¥")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
+Mode = Literal["duty", "choice", "unreal"]
 _NUMBER_MARK = "#"
 _ORDINAL = ("st", "nd", "rd")
 
@@ -60,7 +61,8 @@ class Claim:
     rest holds, before a colon or behind "for", "when" or "if" before a comma. `subject_numbers` counts the
     numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes; `opening`
     is the root of a capitalised first word, which may be a name or not. `particles` are words left out that
-    have an opposite (up, in, better), and "then". `first` tells where "first" stands as an adverb: at the
+    have an opposite (up, in, better), and "then"; `modes` whether something is a "duty", a "choice", or
+    "unreal", as what should have been done is. `first` tells where "first" stands as an adverb: at the
     opening, where it leads up to the claim, or in it. `clauses` says that a comma or a conjunction joins
     parts which may change places. `pauses`, `lists` and `prepositions` say how many words come before each
     comma or colon, before each "and" and "or", and before each preposition. Similarity is measured on `key`
@@ -78,6 +80,7 @@ class Claim:
     bound: tuple[tuple[str, str], ...]
     symbols: tuple[str, ...]
     particles: frozenset[str]
+    modes: frozenset[Mode]
     first: Literal["", "opening", "inside"]
     copular: bool
     subject: int
@@ -120,6 +123,7 @@ class _Parser:
         self._lists: list[int] = []
         self._prepositions: set[int] = set()
         self._particles: set[str] = set()
+        self._modes: set[Mode] = set()
         self._adverb: Literal["", "opening", "inside"] = ""
         self._subordinate = False
         self._copula = False
@@ -181,10 +185,19 @@ class _Parser:
                 self._lists.append(len(self._words))
             if word == "then" or word in self._opposed:
                 self._particles.add(word)
+            self._take_mode(word)
             self._article = self._article or (self._first and word in ("a", "an", "the"))
             self._before = word if word in self._lexicon.places else self._before
         else:
             self._take_content(word, token)
+
+    def _take_mode(self, word: str) -> None:
+        if word in self._lexicon.obliging:
+            self._modes.add("duty")
+        elif word in self._lexicon.permitting:
+            self._modes.add("choice")
+        elif word == "have" and self._last in self._lexicon.wishing:
+            self._modes.add("unreal")
 
     def _take_content(self, word: str, token: str) -> None:
         unit = unit_of(word)
@@ -263,6 +276,7 @@ class _Parser:
             bound=tuple(sorted(pair for pair in bound if pair[0] != "not")),
             symbols=tuple(sorted(self._symbols)),
             particles=frozenset(self._particles),
+            modes=frozenset(self._modes),
             first=self._adverb,
             copular=self._copula,
             subject=max(self._subject if self._copula else int(self._article), self._scope),

@@ -1,8 +1,8 @@
 """The guards that keep two similar texts apart: same words, another claim.
 
 Each guard names what differs between two claims: number, unit, negation, antonym, words, subject, direction,
-symbol or order. A guard that fires says whether the two are rivals (the same subject, another claim: one of
-them is wrong here) or simply different.
+symbol, modality or order. A guard that fires says whether the two are rivals (the same subject, another
+claim: one of them is wrong here) or simply different.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ def check_claims(a: Claim, b: Claim) -> Verdict:
         return Verdict("words")
     if a.particles - b.particles and b.particles - a.particles:
         return Verdict("words")
+    if _modes_differ(a, b):
+        return Verdict("modality")
     if _sequence_differs(a, b):
         return Verdict("order")
     return _check_order(a, b, difference)
@@ -109,6 +111,12 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     if not (moved or free or _order_kept(first, second, any(joined))):
         return Verdict("order", rival=True)
     return Verdict(None, typos=difference.typos)
+
+
+def _modes_differ(a: Claim, b: Claim) -> bool:
+    """Whether one is a duty and the other a choice, or one is only what should have happened."""
+    only_a, only_b = a.modes - b.modes, b.modes - a.modes
+    return bool(only_a and only_b) or "unreal" in only_a | only_b
 
 
 def _ordered(claim: Claim) -> bool:

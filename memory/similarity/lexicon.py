@@ -45,6 +45,9 @@ class Lexicon:
     opening: frozenset[str]
     light: frozenset[str]
     sufficing: frozenset[str]
+    obliging: frozenset[str]
+    permitting: frozenset[str]
+    wishing: frozenset[str]
     ordering: frozenset[str]
     """Roots, unlike the words in the files."""
     particles: Mapping[str, str]

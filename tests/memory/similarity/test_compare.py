@@ -41,6 +41,28 @@ def test_pairs_that_say_something_else_never_merge(name: str, pair: tuple[str, s
     assert outcome(*pair) != "same"
 
 
+@pytest.mark.parametrize(
+    ("duty", "other"),
+    [
+        ("The report must be signed by both owners", "The report can be signed by both owners"),
+        ("You need to close the valve before the test", "You can close the valve before the test"),
+        (
+            "The nurse checked the dose before the shift",
+            "The nurse should have checked the dose before the shift",
+        ),
+        ("The bridge was closed at noon", "The bridge could have been closed at noon"),
+    ],
+)
+def test_a_duty_a_choice_and_what_did_not_happen_stay_apart(duty: str, other: str) -> None:
+    assert outcome(duty, other) == outcome(other, duty) == "different"
+    assert outcome(duty, f"Please note: {duty}") == "same"
+
+
+def test_advice_in_other_forms_of_one_mode_merges() -> None:
+    assert outcome("You must sign the report twice", "You need to sign the report twice") == "same"
+    assert outcome("You should simplify the fraction first", "Simplify the fraction first") == "same"
+
+
 def test_the_outcome_does_not_depend_on_the_order_of_the_two() -> None:
     pairs = [pair for group in (SAME, APART) for pairs in group.values() for pair in pairs]
     assert [pair for pair in pairs if outcome(*pair) != outcome(*reversed(pair))] == []
