@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-import psycopg
 from rich.console import Console
 
 from ace_graph import open_store
@@ -27,6 +26,7 @@ from ace_graph.memory.stores.base import PendingStore
 from benchmarks.available_stores import places
 from benchmarks.machine import describe_machine, load_now
 from benchmarks.many_processes.clients import Clients
+from benchmarks.many_processes.database import cpu_seconds, megabytes, turns_under_way
 from benchmarks.many_processes.processes import (
     Program,
     all_work,
@@ -77,7 +77,7 @@ async def measure(plan: Plan, url: str, folder: Path, tell: Callable[[str], None
         killing = asyncio.create_task(
             kill_on(programs, folder, environment, seconds=plan.kill_seconds, worker_every=plan.worker_every)
         )
-        began = time.perf_counter()
+        began, cpu_before = time.perf_counter(), cpu_seconds(url)
         names = [f"learner-{n}" for n in range(plan.learners)]
         async with asyncio.TaskGroup() as tasks:
             lessons = tasks.create_task(_all_lessons(clients, names, plan))
@@ -87,7 +87,7 @@ async def measure(plan: Plan, url: str, folder: Path, tell: Callable[[str], None
         await all_work(programs)
         async with open_store(url) as store:
             await _settled(store, url)
-            settled = time.perf_counter()
+            settled, cpu_after = time.perf_counter(), cpu_seconds(url)
             wrong, given_up = await _compare(clients, store, http)
     return Course(
         clients.told,
@@ -97,6 +97,8 @@ async def measure(plan: Plan, url: str, folder: Path, tell: Callable[[str], None
         workers_killed=sum(each.kills for each in programs if not each.url),
         answering_seconds=answered - began,
         learned_seconds=settled - began,
+        database_cpu_seconds=cpu_after - cpu_before,
+        database_mb=megabytes(url),
     )
 
 
@@ -129,18 +131,12 @@ async def _settled(store: PendingStore, url: str) -> None:
     """Wait until every accepted turn has ended and everything is learned. Raises RuntimeError."""
     for _ in range(_PATIENCE_SECONDS):
         counts = await store.count_pending()
-        if not counts.pending and not await asyncio.to_thread(_turns_under_way, url):
+        if not counts.pending and not await asyncio.to_thread(turns_under_way, url):
             if counts.dead:
                 raise RuntimeError(f"{counts.dead} turns could not be learned from")
             return
         await asyncio.sleep(1)
     raise RuntimeError("turns are under way, or learning is pending, and nobody does it")
-
-
-def _turns_under_way(url: str) -> int:
-    with psycopg.connect(url) as connection:
-        row = connection.execute("SELECT count(*) FROM ace_runs").fetchone()
-    return int(row[0]) if row else 0
 
 
 async def _compare(clients: Clients, store: PendingStore, http: httpx.AsyncClient) -> tuple[list[str], int]:

@@ -35,6 +35,8 @@ class Course:
     workers_killed: int
     answering_seconds: float
     learned_seconds: float
+    database_cpu_seconds: float
+    database_mb: float
 
 
 def table_of(course: Course, servers: int, workers: int) -> Table:
@@ -57,6 +59,8 @@ def table_of(course: Course, servers: int, workers: int) -> Table:
         ("turns learned from a second", number(answered / course.learned_seconds)),
         ("time of an answer p50 / p95 / p99, ms", percentiles(told.answer_ms).told()),
         ("slowest answer, ms", number(max(told.answer_ms))),
+        ("processor time of PostgreSQL, ms a turn", number(1000 * course.database_cpu_seconds / answered)),
+        ("the database afterwards, KB a turn", number(1000 * course.database_mb / answered)),
     ]
     title = f"{servers} servers and {workers} workers"
     return Table(title, ("what", ""), rows, _NOTE)
