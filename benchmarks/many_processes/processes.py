@@ -45,10 +45,15 @@ class Program:
         """Whether it has said that it is ready."""
         return self.ready in self.log.read_text()
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self.process is not None and self.process.returncode is not None
+
     async def kill(self) -> None:
         """End it at once, with SIGKILL. Raises RuntimeError where it had ended by itself."""
         assert self.process is not None
-        if self.process.returncode is not None:
+        if self.ended:
             raise RuntimeError(
                 f"{self.name} ended with {self.process.returncode}: {self.log.read_text()[-2000:]}"
             )
@@ -98,10 +103,10 @@ async def all_work(programs: Sequence[Program]) -> None:
     """Wait until every program works. Raises RuntimeError with the log of one that does not."""
     for program in programs:
         for _ in range(int(_START_SECONDS / _LOOK_SECONDS)):
-            if program.works:
+            if program.works or program.ended:
                 break
             await asyncio.sleep(_LOOK_SECONDS)
-        else:
+        if not program.works:
             raise RuntimeError(f"{program.name} did not start: {program.log.read_text()[-2000:]}")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from ace_graph.errors import StoreUnavailable
@@ -34,6 +36,16 @@ async def test_a_server_keeps_everything_in_one_database(
         assert gone.json() == {"forgotten": True, "conversations": 1}
         assert await subject.sql("SELECT user_id FROM ace_learners") == []
         assert await subject.sql("SELECT learner_id FROM ace_conversations") == []
+
+
+async def test_servers_that_start_at_once_make_the_tables_once(empty_postgres: str) -> None:
+    settings = settings_for(store=empty_postgres, postgres_connections=2)
+
+    async def start() -> None:
+        async with open_conversations(settings, HandClock()) as conversations:
+            assert await conversations.of("ada") == []
+
+    await asyncio.gather(*(start() for _ in range(6)))
 
 
 async def test_conversations_that_can_not_be_opened_name_their_setting() -> None:

@@ -10,8 +10,8 @@ from typing import LiteralString, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from psycopg import AsyncConnection, Error
-from psycopg.rows import DictRow, dict_row
+from psycopg import AsyncConnection, Error, IsolationLevel
+from psycopg.rows import DictRow, TupleRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ace_graph.errors import StoreUnavailable
@@ -25,7 +25,11 @@ R = TypeVar("R")
 
 _SECONDS = 10
 _CONNECT_SECONDS = 4
+_TABLES_SECONDS = 60
+_TRY_SECONDS = 0.05
 _SCHEMA_LOCK = 0x6163655F  # "ace_" in ASCII; any constant would do
+_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(1633903968)"
+"""Without a parameter: a statement that has one keeps its snapshot until the next one."""
 _PRUNE = (
     "DELETE FROM checkpoint_writes WHERE thread_id = ? AND checkpoint_id <> "
     "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND metadata->>'ace_run' = ?)",
@@ -72,14 +76,33 @@ async def open_postgres(
     )
     try:
         # Past the pool, which would not tell why it can't connect.
-        await (await AsyncConnection.connect(url, connect_timeout=_CONNECT_SECONDS)).close()
-        await pool.open(wait=True, timeout=_SECONDS)
-        saver = AsyncPostgresSaver(pool)
-        await saver.setup()
+        async with await AsyncConnection.connect(
+            url, autocommit=True, prepare_threshold=None, connect_timeout=_CONNECT_SECONDS
+        ) as beside:
+            await pool.open(wait=True, timeout=_SECONDS)
+            saver = AsyncPostgresSaver(pool)
+            await _make_tables(saver, beside)
     except (Error, PoolTimeout, OSError) as error:
         await pool.close()
         raise translated(error, address) from error
     return PostgresDatabase(pool, saver, address)
+
+
+async def _make_tables(saver: AsyncPostgresSaver, beside: AsyncConnection[TupleRow]) -> None:
+    """Let LangGraph make its tables, one process at a time: two at once would collide.
+
+    Its `CREATE INDEX CONCURRENTLY` waits for every snapshot, so nobody may wait for the lock in a statement:
+    it is tried again and again. Raises TimeoutError, the driver's errors.
+    """
+    await beside.set_isolation_level(IsolationLevel.READ_COMMITTED)  # others keep a snapshot
+    async with asyncio.timeout(_TABLES_SECONDS):
+        while True:
+            async with beside.transaction():
+                tried = await beside.execute(_TRY_LOCK)
+                if (await tried.fetchall())[0][0]:
+                    await saver.setup()
+                    return
+            await asyncio.sleep(_TRY_SECONDS)
 
 
 async def _execute(
