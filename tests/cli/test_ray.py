@@ -183,8 +183,10 @@ def test_nodes_learn_what_a_worker_would_have_learned(
     monkeypatch.setenv("ACE_MODEL", "offline")
     monkeypatch.setenv("ACE_LEARNING", "background")
     for learner in LEARNERS:
-        asked = {"role": "user", "content": "What is 3/4 + 1/6? The answer is 11/12."}
-        ace.ok("run", stdin=json.dumps({"messages": [asked], "scratch": {"learner_id": learner}}))
+        said = ("What is 3/4 + 1/6?", "The answer is 4/10.", "That's wrong, it should be 11/12.")
+        roles = ("user", "assistant", "user")
+        messages = [{"role": role, "content": text} for role, text in zip(roles, said, strict=True)]
+        ace.ok("run", stdin=json.dumps({"messages": messages, "scratch": {"learner_id": learner}}))
     shutil.copy(ace.database, ace.folder / "other.db")
     monkeypatch.setenv("RAY_ADDRESS", nodes.address)
     here = ace.ok("worker", "--once")
@@ -194,7 +196,6 @@ def test_nodes_learn_what_a_worker_would_have_learned(
     assert there.code == 0, there.err
     assert there.err.splitlines()[-1] == here.err.splitlines()[-1] == "ace-graph: worker: learned 6"
     assert [ace.bullets(learner) for learner in LEARNERS] == learned
-    assert all(learned)
 
 
 def test_a_store_in_memory_is_refused(ace: Commands) -> None:
