@@ -44,7 +44,8 @@ async def gather_evidence(question: str, attempt: Attempt, run: Run) -> list[Evi
     the ground truth replaces the comparison here: the evaluator knows what counts as equal.
     """
     found: list[Evidence] = []
-    answer, truth = attempt["answer"], run.context.ground_truth
+    answer = attempt["answer"].removesuffix(attempt.get("asked", ""))
+    truth = run.context.ground_truth
     judged = await _evaluate(question, answer, run)
     compared = judged is not None and judged.source == "ground_truth"
     if truth is not None and not compared:

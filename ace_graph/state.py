@@ -139,7 +139,8 @@ class Attempt(TypedDict):
 
     After a revision, `first` is the answer before it, and the trace holds all attempts. `playbooks` are
     the named playbooks that were read, id and label of each; `consulted` are those whose bullets were
-    shown, in the prompt or by a tool, as `owner/name`.
+    shown, in the prompt or by a tool, as `owner/name`. `asked` is the program's own question that ends the
+    answer: no evidence is about it.
     """
 
     attempt_id: str
@@ -159,6 +160,7 @@ class Attempt(TypedDict):
     tool_calls: list[ToolCallJSON]
     first: NotRequired[FirstAnswer | None]
     raw: NotRequired[str]
+    asked: NotRequired[str]
 
 
 class ToolCallJSON(TypedDict):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ace_graph.evidence import quotes_truth
 from ace_graph.learning.statements.notice import notice_of
 from ace_graph.models.usage import add_usage
@@ -30,7 +32,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
     earlier = state.get("attempt")
     size = len(turn["question"])
     notice = await read_text(size, notice_of, state, memory, run)
-    own = notice.answer
+    own, asked = notice.answer, f"\n\n{notice.question}" if notice.question else ""
     injection = await inject(turn, plan, memory, run) if own is None else Injection()
     answer_id = earlier["answer_id"] if earlier else f"answer-{turn['turn_id']}"
     model = await run.resources.ready_model(run.context)
@@ -40,11 +42,16 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
         instructions = "\n\n".join(part for part in parts if part)
         prompt = await read_text(size, prompt_for, state, injection, run, instructions)
         solution = await REASONING[plan["mode"]](prompt, plan, session)
+        solution = replace(solution, answer=solution.answer + asked)
+        if session.streamed:
+            session.push_text(asked)
     else:
         session.push_text(own)
         solution = Solution(answer=own, reasoning="", used=(), raw=own)
     attempt_id = run.new_attempt_id(turn, earlier["number"] + 1 if earlier else 1)
     attempt = attempt_of(solution, injection, session, attempt_id, answer_id, earlier)
+    if asked:
+        attempt["asked"] = asked
     attempt["first"] = _first(earlier, state.get("result")) if earlier else None
     return {
         "messages": message_dicts(solution.trace, solution.answer, answer_id, attempt["attempt_id"]),

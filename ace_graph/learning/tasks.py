@@ -24,6 +24,7 @@ from ace_graph.learning.patterns import ExecutionReflector
 from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import FinishedTurn, Revision, worth_reflecting
 from ace_graph.learning.statements.clearing import Clearing, clearing_of
+from ace_graph.learning.statements.consent import confirmed_statements
 from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.memory.delta.operations import Operation, Reset, Touch
 from ace_graph.memory.evidence import Evidence
@@ -67,11 +68,15 @@ def tasks_of(state: ACEState, attempt: Attempt, snapshot: Snapshot, run: Run) ->
     final_evidence = from_json(result["evidence"]) if result else []
     evidence = from_json(first["evidence"]) if first else final_evidence
     finished = _finished_turn(state, attempt, final_evidence, run)
-    clearing = clearing_of(turn["question"], last_exchange(state["messages"]), snapshot)
+    before = last_exchange(state["messages"])
+    clearing = clearing_of(turn["question"], before, snapshot)
     if clearing is not None:
         return _clearing_tasks(clearing, finished, snapshot)
     sensitive = run.resources.settings.sensitive_facts
     stated = explicit_operations(turn["question"], snapshot.playbook, turn["turn_id"], sensitive)
+    if sensitive == "ask":
+        confirmed = confirmed_statements(turn["question"], before, snapshot)
+        stated += [each.operation for each in confirmed if each.operation is not None]
     judged = find_judged_turn(state["messages"], snapshot.access)
     # A message that is about the answer before it says nothing of the answer that follows.
     new_subject = judged is None or bool(evidence) or run.context.reflect_when == "always"

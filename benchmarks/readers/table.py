@@ -301,16 +301,11 @@ _TUTOR_MODULES = (
 )
 _TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_graph.spelled_numbers")
 
-_STATEMENTS = (
-    "ace_graph.languages.tables",
-    *(
-        f"ace_graph.learning.statements.{name}"
-        for name in (
-            *("explicit", "clauses", "denials", "forget_requests", "rules"),
-            *("form_statements", "forms", "own_voice", "speaker"),
-        )
-    ),
+_STATEMENT_MODULES = (
+    *("explicit", "clauses", "denials", "forget_requests", "rules"),
+    *("form_statements", "forms", "own_voice", "speaker"),
 )
+_STATEMENTS = tuple(f"ace_graph.learning.statements.{name}" for name in _STATEMENT_MODULES)
 _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos")
 _SCREEN = tuple(
     f"ace_graph.memory.screening.{part}"
@@ -329,12 +324,7 @@ READERS: tuple[Reader, ...] = (
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
     Reader("explicit_operations", _explicit_operations, _STATEMENTS, of_message=True),
     _reader(asks_to_clear, of_message=True),
-    Reader(
-        "learner_facts",
-        _learner_facts,
-        ("ace_graph.learning.statements.learner_facts", *_STATEMENTS),
-        of_message=True,
-    ),
+    Reader("learner_facts", _learner_facts, ("ace_graph.languages.tables",), of_message=True),
     Reader("calculation_in", calculation_in, ("ace_graph.learning.calculations",), of_message=True),
     _reader(correction_of_sum, of_message=True),
     Reader("/feedback in the chat", lambda text: is_praise(text, "5/6"), ("ace_graph.cli.commands.chat",)),

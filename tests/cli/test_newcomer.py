@@ -41,6 +41,14 @@ def test_only_stored_statements_are_confirmed(ace: Commands) -> None:
     assert "Understood" not in told + other
 
 
+def test_a_sensitive_statement_is_asked_about_and_kept_after_a_yes(ace: Commands) -> None:
+    asked, done, listed, *_ = _chat(ace, "Ich habe Legasthenie.", "ja", "What do you know about me?")
+    assert "Soll ich mir merken" in asked
+    assert 'I will remember: "Ich habe Legasthenie".' in done
+    assert "Ich habe Legasthenie" in listed
+    assert _kept(ace) == {"Ich habe Legasthenie"}
+
+
 def test_what_is_denied_is_forgotten_and_what_changed_replaced(ace: Commands) -> None:
     _, denied, renamed, *_ = _chat(
         ace,

@@ -334,3 +334,14 @@ async def test_everything_is_forgotten_after_a_yes_over_http() -> None:
         done = await served.ask("yes", "c1")
         assert "I have forgotten all 2 things" in done["answer"]
         assert (await served.client.get("/api/playbook")).json()["bullets"] == []
+
+
+async def test_a_sensitive_statement_is_kept_after_a_yes_over_http() -> None:
+    async with serving(settings_for(), Overrides(model=OfflineTutor())) as served:
+        asked = await served.ask("I have dyslexia.", "c1")
+        assert asked["answer"].endswith('Answer "yes", and I do; else it is not kept.')
+        assert (await served.client.get("/api/playbook")).json()["bullets"] == []
+        done = await served.ask("yes", "c1")
+        assert 'I will remember: "I have dyslexia".' in done["answer"]
+        [bullet] = (await served.client.get("/api/playbook")).json()["bullets"]
+        assert bullet["content"] == "Learner says: I have dyslexia"

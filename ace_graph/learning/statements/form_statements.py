@@ -56,7 +56,7 @@ def _read(
             if doubt(sentence, clause, language, sensitive=False) not in (A_QUESTION, HANDED_OVER):
                 yield from _requested(request, rest, language, own, source)
             return
-        yield from _stated(sentence, clause, language, source, sensitive)
+        yield from _stated(sentence, clause, language, own, source, sensitive)
 
 
 def _requested(form: Form, words: str, language: str, own: Own, source: str) -> Iterator[Statement]:
@@ -76,7 +76,7 @@ def _requested(form: Form, words: str, language: str, own: Own, source: str) -> 
 
 
 def _stated(
-    sentence: Sentence, clause: Stretch, language: str, source: str, sensitive: SensitiveFacts
+    sentence: Sentence, clause: Stretch, language: str, own: Own, source: str, sensitive: SensitiveFacts
 ) -> Iterator[Statement]:
     masked = sentence.masked[clause.start : clause.end]
     words = sentence.text[clause.start : clause.end]
@@ -86,7 +86,7 @@ def _stated(
     if why is not None and (why != NOT_THEMSELVES or form is None):
         return
     if private:
-        yield sensitive_statement(words, source, sensitive)
+        yield sensitive_statement(words, source, "keep" if own.says(words) else sensitive)
     elif form is not None and form.kind == "wishes":
         yield Statement("keep", words, keep(words, "preferences", "episodic", None, source))
     elif form is not None:

@@ -43,10 +43,15 @@ def memory_changes(
     now: datetime,
     *,
     sensitive: SensitiveFacts = "ask",
+    confirmed: Sequence[Statement] = (),
     closed: str | None = None,
 ) -> list[MemoryChange]:
-    """Return what the statements of `message` change. `closed` says why this turn stores nothing, if so."""
-    found = read_statements(message, snapshot.playbook if snapshot else Playbook(), "preview", sensitive)
+    """Return what the statements of `message`, and those that it confirms, change.
+
+    `closed` says why this turn stores nothing, if so.
+    """
+    playbook = snapshot.playbook if snapshot else Playbook()
+    found = [*read_statements(message, playbook, "preview", sensitive), *confirmed]
     if snapshot is None or closed is not None:
         why = closed or "there is no memory in this conversation"
         return [_undone(statement, why) for statement in found]

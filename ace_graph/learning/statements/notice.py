@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage
 from ace_graph.learning.feedback import find_doubted_turn, find_judged_turn, last_exchange
 from ace_graph.learning.objection import ObjectionCheck, check_objection, told_check
 from ace_graph.learning.statements.clearing import clearing_of
+from ace_graph.learning.statements.consent import confirmed_statements, consent_question
 from ace_graph.learning.statements.memory_changes import memory_changes, told_changes
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.runtime import Run
@@ -23,31 +24,40 @@ __all__ = ["Notice", "notice_of"]
 
 @dataclass(frozen=True)
 class Notice:
-    """`answer` is the program's own, None where a model answers; `prompt` is what that model is told."""
+    """`answer` is the program's own, None where a model answers; `prompt` is what that model is told.
+
+    `question` ends the model's answer: whether a sensitive statement is to be remembered.
+    """
 
     answer: str | None = None
     prompt: str = ""
+    question: str = ""
 
 
 def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
     """Return what the answer to this turn's message has to know."""
     message, messages, snapshot = state["turn"]["question"], state["messages"], memory.snapshot
     closed = _closed(memory, run)
-    clearing = clearing_of(message, last_exchange(messages), snapshot, closed=closed)
+    before = last_exchange(messages)
+    clearing = clearing_of(message, before, snapshot, closed=closed)
     if clearing is not None:
         return Notice(clearing.answer)
     resources = run.resources
+    sensitive = resources.settings.sensitive_facts
+    asks = closed is None and sensitive == "ask"
     changes = memory_changes(
         message,
         snapshot,
         resources.store.policy,
         resources.clock(),
-        sensitive=resources.settings.sensitive_facts,
+        sensitive=sensitive,
+        confirmed=confirmed_statements(message, before, snapshot) if snapshot and asks else (),
         closed=closed,
     )
+    question = consent_question(message, messages, snapshot.playbook) if snapshot and asks else ""
     check = _checked(messages, snapshot)
     parts = (told_changes(changes, resources.prompts), told_check(check, resources.prompts))
-    return Notice(prompt="\n\n".join(part for part in parts if part))
+    return Notice(prompt="\n\n".join(part for part in parts if part), question=question)
 
 
 def _checked(messages: Sequence[BaseMessage], snapshot: Snapshot | None) -> ObjectionCheck | None:
