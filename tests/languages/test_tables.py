@@ -17,7 +17,7 @@ changes not_kept"""
 _STATEMENTS = "name age grade home language wishes remember forget numbers about yes question"
 FILES = {
     "persons.toml": frozenset(_PERSONS.split()),
-    "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics")),
+    "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "topics")),
     "statements.toml": frozenset(_STATEMENTS.split()),
 }
 MAY_BE_EMPTY = {"no_person", "question_ends"}

@@ -65,7 +65,14 @@ def states_sensitive(clause: str, language: str) -> bool:
     if match is None:
         return False
     short = len(clause) <= _ABOUT_CHARS if language in SPACELESS else len(clause.split()) <= _ABOUT_WORDS
-    return short and is_sensitive(clause, language)
+    return short and is_sensitive(clause, language) and not _is_about_schoolwork(clause, language)
+
+
+def _is_about_schoolwork(clause: str, language: str) -> bool:
+    topics = words(language, "sensitive", "topics")
+    if language in SPACELESS:
+        return any(word in clause for word in topics)
+    return not topics.isdisjoint(_WORD.findall(clause.casefold()))
 
 
 def is_yes(message: str) -> bool:

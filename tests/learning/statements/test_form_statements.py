@@ -78,3 +78,39 @@ def test_what_is_not_known_is_not_forgotten() -> None:
 )
 def test_a_long_message_is_read(unit: str) -> None:
     assert len(read_statements(unit * 20_000, Playbook(), "t")) <= 10
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I have a test about Islam.",
+        "I am reading a book on epilepsy.",
+        "Ich habe eine Frage zu Diabetes.",
+        "J'ai un exposé sur le judaïsme.",
+        "Tengo un examen sobre el cáncer.",
+        "У меня доклад про диабет.",
+        "我有一个关于糖尿病的问题。",
+        "Toujours faux.",
+        "Siempre me equivoco.",
+        "Er heißt Sam.",
+        "Heiße ich Sam?",
+    ],
+)
+def test_schoolwork_and_remarks_are_neither_kept_nor_asked_about(message: str) -> None:
+    found = read_statements(message, Playbook(), "t")
+    assert [each for each in found if each.operation is not None or each.after_yes is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("Merk dir: mein Test ist am Montag.", "mein Test ist am Montag"),
+        ("Retiens : mon contrôle est lundi.", "mon contrôle est lundi"),
+        ("Recuerda: mi examen es el lunes.", "mi examen es el lunes"),
+        ("Запомни: мой экзамен в понедельник.", "мой экзамен в понедельник"),
+    ],
+)
+def test_what_follows_a_colon_is_remembered(message: str, kept: str) -> None:
+    [statement] = read_statements(message, Playbook(), "t")
+    assert isinstance(statement.operation, Add)
+    assert statement.operation.content == f"Learner says: {kept}"
