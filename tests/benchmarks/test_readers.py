@@ -13,6 +13,7 @@ SIZE, EVERY = 400, 5
 NO_READERS = {
     "ace_graph.memory.serialization": "fits the id of a turn as a whole",
     "ace_graph.telemetry": "fits a learner's id as a whole",
+    "ace_graph.executors.choice": "reads what the operator types",
     "ace_graph.off_loop": "asks for one class of characters within 1,000",
     "ace_graph.evaluation.datasets": "asks for one class of characters in a row of a file",
     "ace_graph.server.cors": "reads the operator's settings",

@@ -167,7 +167,7 @@ def test_the_worker_cleans_without_being_asked(tmp_path: Path, monkeypatch: pyte
     before = (list(logger.handlers), logger.level, logger.propagate)
     logger.addFilter(ends)
     try:
-        assert run_worker(url, 1, once=False, debug=False) == 0
+        assert run_worker(url, 1, once=False, debug=False, on=None) == 0
         assert asyncio.run(store.sizes()).turns == 0
     finally:
         logger.removeFilter(ends)
