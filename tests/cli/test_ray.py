@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,33 +22,47 @@ from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.testing.gemini_server import GeminiRequest
-from tests.cli.adaptation_runs import Json, provider, start, write_rows
+from tests.cli.adaptation_runs import Answer, Json, provider, start, write_rows
 from tests.cli.commands import Commands
 from tests.cli.ray_nodes import RayNodes, ray_nodes
-from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
+from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets
 
 ROWS = 8
 _BARE = "Answer the question."
 """In the prompt of the first control alone."""
+_CONSOLIDATE = "<task>consolidate</task>"
+_TIME = re.compile(r'"\d{4}-\d\d-\d\dT[^"]*"')
 
 
 @dataclass
 class Held:
-    """Answers by fixed rules; holds the requests of the first control back until told to answer."""
+    """Answers by fixed rules; holds requests with `marker` in them back until told to answer."""
 
+    marker: str = _BARE
+    answer: Answer = provider
     held: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     released: threading.Event = field(default_factory=threading.Event)
-    bare: int = 0
+    asked: int = 0
 
     def __post_init__(self) -> None:
         self.released.set()
 
     def __call__(self, request: GeminiRequest) -> str | int:
-        if _BARE in request.text:
-            self.bare += 1
+        if self.marker in request.text:
+            self.asked += 1
             self.held.release()
             self.released.wait()
-        return provider(request)
+        return self.answer(request)
+
+    def hold(self) -> None:
+        """Count anew, and answer no request with the marker until `released` is set."""
+        self.asked, self.held = 0, threading.Semaphore(0)
+        self.released.clear()
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many requests are held back."""
+        for _ in range(count):
+            assert self.held.acquire(timeout=120)
 
 
 @pytest.fixture
@@ -62,6 +77,11 @@ def model(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[RayNodes]:
+    """Two nodes, for the tests of this file.
+
+    Only two of them are not `long`, neighbours at the head of what one pytest-xdist worker is given: so the
+    suite starts these nodes once.
+    """
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install 'ace-graph[ray]'")
     folder = Path(tempfile.mkdtemp(prefix="ray"))  # the path of a socket in it must be short
@@ -114,7 +134,7 @@ def test_a_comparison_on_two_nodes_prints_the_same_bytes(
     assert there.out == here.out
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_a_killed_node_costs_a_retry_and_a_killed_run_resumes(
     ace: Commands, model: Held, nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,23 +142,19 @@ def test_a_killed_node_costs_a_retry_and_a_killed_run_resumes(
     ace.ok(*adapting("run"))
     (ace.folder / "run").rename(ace.folder / "here")
     monkeypatch.setenv("RAY_ADDRESS", nodes.address)
-    model.bare, model.held = 0, threading.Semaphore(0)
-    model.released.clear()
 
+    model.hold()
     first = start(ace.folder, *adapting("run"), "--on", "ray")
-    for _ in range(2):  # one row at a time in a process, one processor on a node: both nodes have one
-        assert model.held.acquire(timeout=120)
+    model.wait_for(2)  # one row at a time in a process, one processor on a node: both nodes have one
     first.kill()
     first.communicate()
     model.released.set()
     begun = (ace.folder / "run" / "steps.jsonl").read_bytes()
     assert begun.count(b"\n") == ROWS, "the samples that were learned from, and no more"
 
-    model.bare, model.held = 0, threading.Semaphore(0)
-    model.released.clear()
+    model.hold()
     second = start(ace.folder, *adapting("run"), "--resume", "--on", "ray")
-    for _ in range(2):
-        assert model.held.acquire(timeout=120)
+    model.wait_for(2)
     nodes.kill_one()
     model.released.set()
     _, told = second.communicate(timeout=240)
@@ -147,55 +163,112 @@ def test_a_killed_node_costs_a_retry_and_a_killed_run_resumes(
     assert second.returncode == 0, told
     assert (ace.folder / "run" / "steps.jsonl").read_bytes().startswith(begun)
     assert written(ace.folder / "run") == written(ace.folder / "here")
-    assert model.bare == ROWS + 1, "the row that the killed node had is asked again, and no other"
+    assert model.asked == ROWS + 1, "the row that the killed node had is asked again, and no other"
 
 
 LEARNERS = ("ada", "ben", "cem", "dan", "eve", "fay")
 
 
-@pytest.mark.heavy
-def test_a_pass_over_learners_gives_the_bytes_of_one_process(
-    ace: Commands, nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def plant() -> None:
-        async with SQLiteStore(ace.database) as store:
-            for learner in LEARNERS:
-                await write(store, learner, rewriting(Reset(bullets=bullets(*PARAPHRASES, *OTHERS))))
+def consolidating(request: GeminiRequest) -> str:
+    return json.dumps({"content": "Check, look at, the rate limit of the service"})
 
-    asyncio.run(plant())
+
+def plant(database: Path) -> None:
+    """Store for every learner what rules merge, what a model has to judge, and what stays."""
+
+    async def write_all() -> None:
+        async with SQLiteStore(database) as store:
+            for learner in LEARNERS:
+                planted = bullets(*PARAPHRASES, *OTHERS, *ALIKE)
+                await write(store, learner, rewriting(Reset(bullets=planted)))
+
+    asyncio.run(write_all())
+
+
+def memories(ace: Commands, database: str, learners: Sequence[str]) -> list[tuple[list[Json], list[Json]]]:
+    """Every learner's bullets and commits, without times: there must be some of both."""
+    found: list[tuple[list[Json], list[Json]]] = []
+    for learner in learners:
+        of = ("--json", "--learner", learner, "--store", f"sqlite:///{database}")
+        shown, history = (ace.ok("playbook", listed, *of).out for listed in ("show", "history"))
+        stored = _without_times(shown)["bullets"], _without_times(history)["versions"]
+        assert all(stored), f"{learner} has {len(stored[0])} bullets of {len(stored[1])} commits"
+        found.append(stored)
+    return found
+
+
+def _without_times(printed: str) -> Json:
+    return json.loads(_TIME.sub('"a time"', printed))
+
+
+@pytest.mark.heavy
+def test_a_node_killed_in_a_pass_over_learners_changes_nothing(
+    ace: Commands, model: Held, nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.marker, model.answer = _CONSOLIDATE, consolidating
+    plant(ace.database)
     shutil.copy(ace.database, ace.folder / "other.db")
+    command = ("consolidate", "--all", "--with-model", "--resume", "pass-1", "--json", "--store")
+    here = ace.ok(*command, "sqlite:///ace.db")
+    assert [each["learner"] for each in here.json["consolidated"]] == list(LEARNERS)
+    assert [len(each["groups"]) for each in here.json["consolidated"]] == [2] * len(LEARNERS)
     monkeypatch.setenv("RAY_ADDRESS", nodes.address)
-    consolidating = ("consolidate", "--all", "--resume", "pass-1", "--json", "--store")
-    here = ace.ok(*consolidating, "sqlite:///ace.db")
-    there = ace.program(*consolidating, "sqlite:///other.db", "--on", "ray")
-    assert there.code == 0, there.err
-    assert there.out == here.out
-    assert [each["learner"] for each in there.json["consolidated"]] == list(LEARNERS)
-    assert {each["merged"] for each in there.json["consolidated"]} == {3}
-    again = ace.ok(*consolidating, "sqlite:///other.db")
+
+    model.hold()
+    there = start(ace.folder, *command, "sqlite:///other.db", "--on", "ray")
+    model.wait_for(2)  # one learner at a time on a node: both nodes have one
+    nodes.kill_one()
+    model.released.set()
+    out, told = there.communicate(timeout=240)
+    nodes.add_one()
+
+    assert there.returncode == 0, told
+    assert out == here.out
+    assert model.asked == len(LEARNERS) + 1, "what the killed node asked is asked again, and nothing else"
+    assert memories(ace, "other.db", LEARNERS) == memories(ace, "ace.db", LEARNERS)
+    again = ace.ok(*command, "sqlite:///other.db")
     assert again.json["consolidated"] == [], "nobody is consolidated twice"
+
+
+PUPILS = tuple(f"pupil-{n}" for n in range(12))
+_SUM = re.compile(r"it should be (\d+)/12")
+
+
+def lesson_of(sum_of_twelfths: str) -> str:
+    return f"Bring fraction {sum_of_twelfths} to the common denominator before you add"
+
+
+def reflecting_on_sums(request: GeminiRequest) -> str:
+    found = _SUM.search(request.text)
+    assert found is not None, request.text
+    return json.dumps({"reasoning": "r", "lessons": [{"content": lesson_of(found[1]), "section": "sums"}]})
 
 
 @pytest.mark.long
 def test_nodes_learn_what_a_worker_would_have_learned(
-    ace: Commands, nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
+    ace: Commands, model: Held, nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ACE_MODEL", "offline")
+    model.answer = reflecting_on_sums
     monkeypatch.setenv("ACE_LEARNING", "background")
-    for learner in LEARNERS:
-        said = ("What is 3/4 + 1/6?", "The answer is 4/10.", "That's wrong, it should be 11/12.")
+    monkeypatch.setenv("ACE_MODEL", "offline")  # it answers the turns; Gemini reflects on them
+    for number, learner in enumerate(PUPILS, 11):
+        said = ("What is 3/4 + 1/6?", "The answer is 4/10.", f"That's wrong, it should be {number}/12.")
         roles = ("user", "assistant", "user")
         messages = [{"role": role, "content": text} for role, text in zip(roles, said, strict=True)]
         ace.ok("run", stdin=json.dumps({"messages": messages, "scratch": {"learner_id": learner}}))
+    monkeypatch.delenv("ACE_MODEL")
     shutil.copy(ace.database, ace.folder / "other.db")
     monkeypatch.setenv("RAY_ADDRESS", nodes.address)
-    here = ace.ok("worker", "--once")
-    learned = [ace.bullets(learner) for learner in LEARNERS]
-    monkeypatch.setenv("ACE_MEMORY_FILE", "other.db")
-    there = ace.program("worker", "--once", "--on", "ray")
+    working = ("worker", "--once", "--concurrency", "1", "--store")
+    here = ace.ok(*working, "sqlite:///ace.db")
+    there = ace.program(*working, "sqlite:///other.db", "--on", "ray")
     assert there.code == 0, there.err
-    assert there.err.splitlines()[-1] == here.err.splitlines()[-1] == "ace-graph: worker: learned 6"
-    assert [ace.bullets(learner) for learner in LEARNERS] == learned
+    assert there.err.splitlines()[-1] == here.err.splitlines()[-1] == "ace-graph: worker: learned 12"
+    assert "ace-graph: worker: 12 of 12" in there.err, "the nodes leave nothing to the command's process"
+    learned = memories(ace, "other.db", PUPILS)
+    assert learned == memories(ace, "ace.db", PUPILS)
+    contents = [[bullet["content"] for bullet in shown] for shown, _ in learned]
+    assert contents == [[lesson_of(str(number))] for number in range(11, 11 + len(PUPILS))]
 
 
 def test_a_store_in_memory_is_refused(ace: Commands) -> None:
