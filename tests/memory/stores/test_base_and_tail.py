@@ -109,7 +109,7 @@ def small_tails() -> object:
     """Fold after a few effects, as large memories do after many."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base_and_tail, "LEAST_TAIL", 3_000)
-        patch.setattr(base_and_tail, "_LEAST_TOUCHES", 300)
+        patch.setattr(base_and_tail, "LEAST_TOUCHES", 300)
         yield
 
 
