@@ -47,6 +47,7 @@ CONNECTION_OPTIONS: Mapping[str, object] = {
     "autocommit": True,
     "prepare_threshold": None,  # pgbouncer gives each transaction another of the server's sessions
     "client_encoding": "UTF8",
+    "target_session_attrs": "read-write",  # a replica may lag behind, so reads go to the primary, too
     "connect_timeout": CONNECT_SECONDS,
     "keepalives_idle": 30,
     "tcp_user_timeout": 30_000,  # milliseconds

@@ -112,9 +112,18 @@ def _no_connection(error: psycopg.OperationalError, address: Address) -> StoreEr
             f"{place} has no connection left: lower ACE_POSTGRES_CONNECTIONS, raise the server's "
             "max_connections, or put pgbouncer before it"
         )
+    if "session is read-only" in said or "server is in hot standby" in said:
+        return _read_only(address)
     return StoreUnavailable(
         f"{place} can't be reached{_reason(said)}: check that it runs and that {address.setting} names "
         "the right host"
+    )
+
+
+def _read_only(address: Address) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"PostgreSQL at {address.place} is read-only: name the primary server in {address.setting}, or all "
+        "servers (host1,host2), of which the primary is found"
     )
 
 
@@ -140,7 +149,7 @@ def _refused(error: psycopg.Error, state: str, address: Address) -> StoreError:
     if state in _CONTENTION:
         return CommitContention(f"other writers kept {place} busy ({state}): make the same commit again")
     if state == "25006":
-        return StoreUnavailable(f"{place} is read-only: name the primary server in {address.setting}")
+        return _read_only(address)
     if state in ("53100", "53200"):
         return StoreUnavailable(f"{place} has no room left ({state}): make room on its disk")
     if state.startswith(("08", "53", "57", "58", "XX")):

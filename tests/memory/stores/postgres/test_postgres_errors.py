@@ -81,6 +81,13 @@ async def test_a_user_without_rights_is_told_what_to_grant(postgres: str) -> Non
             connection.execute(f"DROP ROLE {name}".encode())
 
 
+async def test_a_replica_is_refused_by_reads_too(postgres: str) -> None:
+    read_only = f"{postgres}{'&' if '?' in postgres else '?'}options=-c%20default_transaction_read_only%3Don"
+    async with PostgresStore(read_only) as store:
+        for call in (store.load("ada"), store.commit("ada", adding("Draw a bar"), Snapshot())):
+            assert "is read-only: name the primary server in ACE_STORE" in await _said(call, StoreUnavailable)
+
+
 @pytest.mark.heavy
 async def test_a_wrong_password_is_told_and_a_right_one_works(own_postgres: OwnPostgres) -> None:
     server = own_postgres(password=_SECRET)
