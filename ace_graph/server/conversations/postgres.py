@@ -77,7 +77,11 @@ async def open_postgres(
     try:
         # Past the pool, which would not tell why it can't connect.
         async with await AsyncConnection.connect(
-            url, autocommit=True, prepare_threshold=None, connect_timeout=_CONNECT_SECONDS
+            url,
+            autocommit=True,
+            prepare_threshold=None,
+            connect_timeout=_CONNECT_SECONDS,
+            target_session_attrs="read-write",
         ) as beside:
             await pool.open(wait=True, timeout=_SECONDS)
             saver = AsyncPostgresSaver(pool)
