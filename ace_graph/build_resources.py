@@ -18,7 +18,6 @@ from langchain_core.tools import BaseTool, tool
 
 from ace_graph.context import LearningMode
 from ace_graph.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat
-from ace_graph.languages.tables import PACKAGE as LANGUAGE_TABLES
 from ace_graph.memory.catalogue.foreign import read_only_bullets
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.formats.importing import as_playbook, read_text
@@ -27,13 +26,13 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.memory.tables import PACKAGES, preload
 from ace_graph.models import choose_model, make_model
 from ace_graph.playbooks.directory import Directory
 from ace_graph.prompts import Prompts
 from ace_graph.resources import Evaluator, LateTools, ModelRouter, Resources, check_learning
 from ace_graph.settings import Settings
 from ace_graph.stores import open_store
+from ace_graph.tables import PACKAGES, preload
 from ace_graph.tools.calculator import calculator
 from ace_graph.tools.mcp.config import read_servers
 from ace_graph.tools.mcp.tools import McpTools
@@ -69,7 +68,7 @@ def build_resources(
 
     The arguments are those of `build_ace_graph`. Raises ConfigurationError naming what to set.
     """
-    preload((*PACKAGES, LANGUAGE_TABLES))  # the first turn must not read files on the event loop
+    preload(PACKAGES)  # the first turn must not read files on the event loop
     settings = _checked_settings(settings, model)
     opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
     own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]

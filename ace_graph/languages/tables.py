@@ -1,46 +1,83 @@
-"""Reads the tables of a language, and guesses by its words which language a sentence is in.
+"""Reads the tables of the languages: a folder for each language in data/by_language, with all its tables.
 
-A language is a folder in data/by_language, with a file for each kind of table. A file begins with a comment
-that says how it is written, so that a language is added without reading code.
+A file begins with a comment that says how it is written, so that a language is added without reading code. A
+language may lack a table: what reads that table then does without it. The order of the languages is that of
+languages.txt.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import cast
 
-from ace_graph.memory.search.stop_words import stop_words
-from ace_graph.memory.tables import languages as listed
-from ace_graph.memory.tables import read_toml
+from ace_graph.tables import has_table, read_lines, read_toml, read_words, word_sets
 
-__all__ = ["FIRST", "PACKAGE", "SPACELESS", "languages", "phrases", "spoken_language", "table", "words"]
+__all__ = [
+    "FIRST",
+    "SPACELESS",
+    "every_language",
+    "function_pairs",
+    "languages",
+    "phrases",
+    "raw_table",
+    "stop_words",
+    "table",
+    "table_of_all",
+    "words",
+]
 
-PACKAGE = "ace_graph.languages"
 FIRST = "english"
 SPACELESS = frozenset({"chinese", "japanese"})
 """Languages that put no spaces between words: their words are looked for anywhere in a text."""
 
+_PACKAGE = "ace_graph.languages"
 _FOLDER = "by_language"
-_WORD = re.compile(r"\w+")
-_SCRIPTS = (
-    ("japanese", re.compile("[\u3040-\u30ff]")),
-    ("chinese", re.compile("[\u3400-\u9fff]")),
-    ("russian", re.compile("[\u0400-\u052f]")),
-)
-"""What settles a language whatever else a sentence holds; kana come first, since Japanese has Han, too."""
 
 
-def languages() -> tuple[str, ...]:
-    """Return the languages that have tables, the first of equals first."""
-    return listed(PACKAGE, _FOLDER)
+@cache
+def every_language() -> tuple[str, ...]:
+    """Return all languages that have a folder, the first of equals first."""
+    return read_lines(_PACKAGE, f"{_FOLDER}/languages.txt")
+
+
+@cache
+def languages(file: str) -> tuple[str, ...]:
+    """Return the languages that have a table of this name ("statements", "stop_words"), in their order."""
+    return tuple(each for each in every_language() if _path(each, file) is not None)
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """Return the words of a language that carry no content; none for a language without a list."""
+    return _word_list(language, "stop_words")
+
+
+@cache
+def function_pairs() -> frozenset[str]:
+    """Return the pairs of characters that carry no content, in all scripts without spaces between words."""
+    file = "function_pairs"
+    return frozenset[str]().union(*(_word_list(language, file) for language in languages(file)))
+
+
+def raw_table(language: str, file: str) -> Mapping[str, object]:
+    """Return what a table holds that has more than texts."""
+    return read_toml(_PACKAGE, f"{_FOLDER}/{language}/{file}.toml")
 
 
 def table(language: str, file: str) -> Mapping[str, str]:
     """Return the texts of a language's table, by name."""
-    return cast("Mapping[str, str]", read_toml(PACKAGE, f"{_FOLDER}/{language}/{file}.toml"))
+    return word_sets(_PACKAGE, f"{_FOLDER}/{language}/{file}.toml")
+
+
+@cache
+def table_of_all(file: str) -> Mapping[str, str]:
+    """Return the texts of a table, by name; those of one name are put together, each language's on lines."""
+    found: dict[str, list[str]] = {}
+    for language in languages(file):
+        for name, text in table(language, file).items():
+            found.setdefault(name, []).append(text)
+    return MappingProxyType({name: "\n".join(texts) for name, texts in found.items()})
 
 
 @cache
@@ -55,33 +92,12 @@ def phrases(language: str, file: str, name: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in table(language, file)[name].splitlines() if line.strip())
 
 
-def spoken_language(sentence: str) -> str:
-    """Return the language whose words occur most often in a sentence; English wins ties.
-
-    Linear in the sentence's length.
-    """
-    if not sentence.isascii():
-        for language, script in _SCRIPTS:
-            if script.search(sentence) is not None:
-                return language
-    known = _languages_by_word()
-    hits = dict.fromkeys(languages(), 0)
-    for word in _WORD.findall(sentence.casefold()):
-        for language in known.get(word, ()):
-            hits[language] += 1
-    return max(hits, key=hits.__getitem__)
+def _word_list(language: str, file: str) -> frozenset[str]:
+    path = _path(language, file)
+    return frozenset() if path is None else read_words(_PACKAGE, path)
 
 
-@cache
-def _languages_by_word() -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for language in languages():
-        own = words(language, "persons", "own")  # they tell related languages apart, so they count twice
-        for word in stop_words(language) | frozenset(_persons(language)):
-            found[word] = (*found.get(word, ()), *(language,) * (2 if word in own else 1))
-    return MappingProxyType(found)
-
-
-def _persons(language: str) -> Iterator[str]:
-    for name in ("own", "mine", "others", "questions", "joints", "material"):
-        yield from words(language, "persons", name)
+def _path(language: str, file: str) -> str | None:
+    """Return the path of a language's table, None where it has none."""
+    paths = (f"{_FOLDER}/{language}/{file}{ending}" for ending in (".toml", ".txt"))
+    return next((path for path in paths if has_table(_PACKAGE, path)), None)

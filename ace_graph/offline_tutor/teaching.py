@@ -11,11 +11,11 @@ from functools import cache
 
 from pydantic import BaseModel
 
-from ace_graph.memory.tables import groups, read_toml
 from ace_graph.numerals import Form
 from ace_graph.offline_tutor.explain import Feature, over_common_denominator
 from ace_graph.offline_tutor.prompt_reader import Item
 from ace_graph.offline_tutor.solver import Kind, WorkedSolution
+from ace_graph.tables import groups, read_toml
 
 __all__ = ["Voice", "caution_for", "explain_idea", "followed_advice", "reply_text", "teaching"]
 

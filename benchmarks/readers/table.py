@@ -324,7 +324,7 @@ READERS: tuple[Reader, ...] = (
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
     Reader("explicit_operations", _explicit_operations, _STATEMENTS, of_message=True),
     _reader(asks_to_clear, of_message=True),
-    Reader("learner_facts", _learner_facts, ("ace_graph.languages.tables",), of_message=True),
+    Reader("learner_facts", _learner_facts, ("ace_graph.languages.detection",), of_message=True),
     Reader("calculation_in", calculation_in, ("ace_graph.learning.calculations",), of_message=True),
     _reader(correction_of_sum, of_message=True),
     Reader("/feedback in the chat", lambda text: is_praise(text, "5/6"), ("ace_graph.cli.commands.chat",)),

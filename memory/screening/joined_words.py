@@ -2,7 +2,7 @@
 
 Such a text is read without anything between its letters. An instruction that stands there in whole words is
 left to `prompt_injection`, which knows what excuses it; one that does not was disguised, and has no excuse.
-The words are in data/prompt_injection, under [joined_words].
+The words are in the tables `orders` of the languages, under [joined_words].
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from functools import cache
 from itertools import pairwise
 from typing import cast
 
+from ace_graph.languages.tables import languages, raw_table
 from ace_graph.memory.screening.disguise import folded, joined, letters_apart
-from ace_graph.memory.tables import languages, read_toml
 
 __all__ = ["find_disguised_instruction", "patterns"]
 
-_PACKAGE = "ace_graph.memory.screening"
 _APART = "with its letters set apart"
 _MIN_APART, _MIN_DISTINCT = 16, 8
 """A word that is spelt is shorter, an alphabet ascends, a melody has seven letters."""
@@ -87,8 +86,8 @@ def _any_of(name: str) -> str:
 def _words(name: str) -> frozenset[str]:
     """Return the words of a name in all languages, folded."""
     found = set[str]()
-    for language in languages(_PACKAGE, "prompt_injection"):
-        data = read_toml(_PACKAGE, f"prompt_injection/{language}.toml")
+    for language in languages("orders"):
+        data = raw_table(language, "orders")
         found.update(folded(cast("Mapping[str, str]", data.get("joined_words", {})).get(name, "")).split())
     return frozenset(found)
 

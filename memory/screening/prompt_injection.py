@@ -7,7 +7,7 @@ whether the verb reaches its object without a preposition ("ignore case in all r
 is negated, who the subject is, and whether a role, not a place or a skill, follows "you are now". "Never tell
 the learner the answer at once" is teaching; "never tell the learner about this note" is an instruction.
 
-The rules are in data/prompt_injection, a file for each language; docs/security.md says what they cover.
+The rules are the tables `orders` of the languages; docs/security.md says what they cover.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ace_graph.memory.screening.rules import Rules, first_kind, patterns_of, read_rules
-from ace_graph.memory.tables import languages
+from ace_graph.languages.tables import languages, raw_table
+from ace_graph.memory.screening.rules import Rules, first_kind, patterns_of, rules_in
 
 __all__ = ["find_instruction", "patterns"]
 
@@ -34,5 +34,5 @@ def patterns() -> Iterator[re.Pattern[str]]:
 
 @cache
 def _rules() -> Rules:
-    listed = languages("ace_graph.memory.screening", "prompt_injection")
-    return Rules(rule for language in listed for rule in read_rules(f"prompt_injection/{language}.toml"))
+    tables = (raw_table(language, "orders") for language in languages("orders"))
+    return Rules(rule for each in tables for rule in rules_in(each))

@@ -1,4 +1,4 @@
-"""Rules of the screening: read from the TOML files in data, and matched with what excuses a match.
+"""Rules of the screening: read from TOML tables, and matched with what excuses a match.
 
 A rule has words of which a text must hold one, a pattern, and what excuses a match. All of them are folded as
 the readings of a text are (`disguise.folded`), so that a file may be written with accents. A pattern is
@@ -14,9 +14,9 @@ from functools import cache, cached_property
 from typing import cast
 
 from ace_graph.memory.screening.disguise import folded
-from ace_graph.memory.tables import read_toml
+from ace_graph.tables import read_toml
 
-__all__ = ["Rule", "Rules", "first_kind", "patterns_of", "read_rules"]
+__all__ = ["Rule", "Rules", "first_kind", "patterns_of", "read_rules", "rules_in"]
 
 _PACKAGE = "ace_graph.memory.screening"
 _CONTEXT = 60
@@ -92,7 +92,11 @@ class Rules(tuple[Rule, ...]):
 @cache
 def read_rules(path: str, table: str = "rule") -> Rules:
     """Return the rules of a file in data: the entries of `[[rule]]`, or of another table."""
-    data = read_toml(_PACKAGE, path)
+    return rules_in(read_toml(_PACKAGE, path), table)
+
+
+def rules_in(data: Mapping[str, object], table: str = "rule") -> Rules:
+    """Return the rules of a table: the entries of `[[rule]]`, or of another name."""
     parts: dict[str, str] = {}
     for name, text in cast("Mapping[str, str]", data.get("parts", {})).items():
         parts[name] = _expanded(text, parts)

@@ -17,7 +17,7 @@ from typing import cast
 from ace_graph.memory.screening.account_numbers import has_bank_account, has_card
 from ace_graph.memory.screening.passwords import has_password
 from ace_graph.memory.screening.rules import Rule, first_kind, patterns_of, read_rules
-from ace_graph.memory.tables import read_toml
+from ace_graph.tables import read_toml
 
 __all__ = ["entropy", "find_secret", "patterns", "redact", "redact_query"]
 

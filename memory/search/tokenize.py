@@ -20,9 +20,9 @@ from importlib import import_module
 from itertools import chain
 from typing import Protocol, cast
 
+from ace_graph.languages.detection import guess_language, script_language
+from ace_graph.languages.tables import function_pairs, stop_words
 from ace_graph.memory.search.normal_form import normal_form
-from ace_graph.memory.search.stop_words import guess_language, script_language, stop_words
-from ace_graph.memory.tables import read_words
 
 __all__ = [
     "content_words",
@@ -197,7 +197,7 @@ def _without_clitics(word: str) -> str:
 def _pairs(word: str, language: str) -> tuple[str, ...]:
     found: list[str] = []
     rest = _SPACELESS.sub(" ", word).split()
-    without_content = read_words("ace_graph.memory.search", "function_pairs.txt")
+    without_content = function_pairs()
     for run in _SPACELESS.findall(word):
         pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
         found.extend(pair for pair in pairs if pair not in without_content)

@@ -13,7 +13,7 @@ from functools import cache
 from types import MappingProxyType
 
 from ace_graph.memory.similarity.lexicon import root
-from ace_graph.memory.tables import groups, word_sets
+from ace_graph.tables import groups, word_sets
 
 __all__ = ["any_exclusive", "are_contradictory", "are_mutually_exclusive"]
 

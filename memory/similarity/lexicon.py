@@ -1,6 +1,6 @@
 """The words that decide whether two texts make the same claim: word sets, numbers, units, roots.
 
-The tables are in data/words, a file for each language, and in data/numbers.toml. Roots and numbers are
+The words are in the tables `claims` of the languages, the numbers in data/numbers.toml. Roots and numbers are
 English.
 """
 
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from types import MappingProxyType
 
-from ace_graph.memory.tables import groups, pairs, word_sets
+from ace_graph.languages.tables import table_of_all
+from ace_graph.tables import groups, pairs, word_sets
 
 __all__ = [
     "Lexicon",
@@ -28,7 +29,7 @@ _PACKAGE = "ace_graph.memory.similarity"
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The word sets of data/words, whose files say what each of them is for."""
+    """The word sets of the tables `claims`, which say what each of them is for."""
 
     articles: frozenset[str]
     fillers: frozenset[str]
@@ -57,7 +58,7 @@ class Lexicon:
 @cache
 def lexicon() -> Lexicon:
     """Return the word sets of all languages."""
-    tables = dict(word_sets(_PACKAGE, "words"))
+    tables = dict(table_of_all("claims"))
     particles = pairs(tables.pop("particles"))
     ordering = frozenset(map(root, tables.pop("ordering").split()))
     sets = {name: frozenset(text.split()) for name, text in tables.items()}

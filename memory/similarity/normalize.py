@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.search.tokenize import fold
-from ace_graph.memory.tables import groups, pairs, word_sets
+from ace_graph.tables import groups, pairs, word_sets
 
 __all__ = ["Phrases", "Token", "normalized_tokens", "phrases"]
 

@@ -69,7 +69,8 @@ def test_every_pattern_of_the_data_files_is_checked() -> None:
     found = (each for module in modules_of("ace_graph.memory") for each in patterns_of(module))
     shown = sum(each.name == "patterns()" for each in found)
     written = 0
-    for path in (ROOT / "memory").rglob("data/**/*.toml"):
+    memory, languages = ROOT / "memory", ROOT / "ace_graph" / "languages"
+    for path in (*memory.rglob("data/**/*.toml"), *languages.rglob("data/**/*.toml")):
         tables = tomllib.loads(path.read_text("utf-8")).values()
         rules = [rule for table in tables if isinstance(table, list) for rule in cast("list[object]", table)]
         written += sum(len(PATTERN_KEYS & cast("dict[str, str]", rule).keys()) for rule in rules)

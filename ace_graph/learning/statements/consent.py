@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from ace_graph.languages.tables import spoken_language
+from ace_graph.languages.detection import spoken_language
 from ace_graph.learning.feedback import Exchange
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.forms import is_yes, question_text

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ace_graph.languages.tables import FIRST, spoken_language
+from ace_graph.languages.detection import spoken_language
+from ace_graph.languages.tables import FIRST
 from ace_graph.learning.statements.forget_requests import Own
 from ace_graph.learning.statements.forms import SLOTS, Form, form_of, states_sensitive
 from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences

@@ -88,7 +88,7 @@ def question_text(language: str, statements: str) -> str:
 
 def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the tables."""
-    for language in languages():
+    for language in languages("statements"):
         yield from (pattern for _, pattern in _forms(language))
         yield _about(language)
 
@@ -127,7 +127,7 @@ def _form(line: str, number: str) -> str:
 
 @cache
 def _yes() -> frozenset[str]:
-    spoken = (line for language in languages() for line in phrases(language, "statements", "yes"))
+    spoken = (line for language in languages("statements") for line in phrases(language, "statements", "yes"))
     return frozenset(" ".join(_WORD.findall(line.casefold())) for line in spoken)
 
 

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ace_graph.languages.tables import FIRST, spoken_language
+from ace_graph.languages.detection import spoken_language
+from ace_graph.languages.tables import FIRST
 from ace_graph.learning.reflection import LearnerFact
 from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.learning.statements.forget_requests import Own

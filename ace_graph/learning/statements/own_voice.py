@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ace_graph.languages.tables import FIRST, SPACELESS, phrases, spoken_language, words
+from ace_graph.languages.detection import spoken_language
+from ace_graph.languages.tables import FIRST, SPACELESS, phrases, words
 from ace_graph.learning.statements.sentences import Sentence, sentences
 
 __all__ = ["asks_not_to_keep", "own_sentences"]

@@ -8,16 +8,12 @@ from string import ascii_lowercase
 
 import pytest
 
+from ace_graph.languages.tables import languages, raw_table
 from ace_graph.memory.screening import joined_words, links, passwords, prompt_injection, secrets
-from ace_graph.memory.screening.rules import Rule, patterns_of, read_rules
+from ace_graph.memory.screening.rules import Rule, patterns_of, read_rules, rules_in
 from ace_graph.memory.screening.screen import screen
-from ace_graph.memory.tables import languages
 
-INSTRUCTIONS = [
-    rule
-    for language in languages("ace_graph.memory.screening", "prompt_injection")
-    for rule in read_rules(f"prompt_injection/{language}.toml")
-]
+INSTRUCTIONS = [rule for language in languages("orders") for rule in rules_in(raw_table(language, "orders"))]
 
 
 @pytest.mark.parametrize(

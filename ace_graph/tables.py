@@ -1,9 +1,9 @@
-"""Tables in package data: word lists and TOML files in the folder `data` of a package of the memory.
+"""Tables in package data: word lists and TOML files in the folder `data` of a package.
 
 The files of a package are read together when one is first needed, and kept; `preload` reads them all, so that
 nothing blocks an event loop later. Each file begins with a comment that says what is in it and how it is
-written, so that a table can be corrected without reading code. A table by language is a folder with a file
-for each language.
+written, so that a table can be corrected without reading code. What depends on a language is in
+`ace_graph.languages`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,22 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
+from typing import cast
 
-__all__ = ["PACKAGES", "groups", "languages", "pairs", "preload", "read_toml", "read_words", "word_sets"]
+__all__ = [
+    "PACKAGES",
+    "groups",
+    "has_table",
+    "pairs",
+    "preload",
+    "read_lines",
+    "read_toml",
+    "read_words",
+    "word_sets",
+]
 
-PACKAGES = ("ace_graph.memory.screening", "ace_graph.memory.search", "ace_graph.memory.similarity")
-"""The packages of the memory that have tables."""
+PACKAGES = ("ace_graph.languages", "ace_graph.memory.screening", "ace_graph.memory.similarity")
+"""The packages whose tables a turn needs."""
 
 
 def preload(packages: Iterable[str] = PACKAGES) -> None:
@@ -27,10 +38,21 @@ def preload(packages: Iterable[str] = PACKAGES) -> None:
         _texts(package)
 
 
+def has_table(package: str, path: str) -> bool:
+    """Whether a package has a file of this path."""
+    return path in _texts(package)
+
+
 @cache
 def read_words(package: str, path: str) -> frozenset[str]:
     """Return the words of a text file: separated by spaces or line ends, without comment lines."""
-    return frozenset(word for line in _lines(package, path) for word in line.split())
+    return frozenset(word for line in read_lines(package, path) for word in line.split())
+
+
+def read_lines(package: str, path: str) -> tuple[str, ...]:
+    """Return the lines of a text file in their order, without comment lines and empty ones."""
+    lines = (line.strip() for line in _texts(package)[path].splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 @cache
@@ -39,24 +61,9 @@ def read_toml(package: str, path: str) -> Mapping[str, object]:
     return MappingProxyType(tomllib.loads(_texts(package)[path]))
 
 
-@cache
 def word_sets(package: str, path: str) -> Mapping[str, str]:
-    """Return the top-level texts of a TOML file, or of all files of a folder, by name.
-
-    Texts of one name in several files are put together, a line end between them.
-    """
-    found: dict[str, list[str]] = {}
-    for file in _texts(package):
-        if file == path or file.startswith(f"{path}/"):
-            for name, text in tomllib.loads(_texts(package)[file]).items():
-                found.setdefault(name, []).append(text)
-    return MappingProxyType({name: "\n".join(texts) for name, texts in found.items()})
-
-
-@cache
-def languages(package: str, folder: str) -> tuple[str, ...]:
-    """Return the languages that a folder has tables for, in the order of its file languages.txt."""
-    return tuple(_lines(package, f"{folder}/languages.txt"))
+    """Return the texts of a TOML file that holds nothing else, by name."""
+    return cast("Mapping[str, str]", read_toml(package, path))
 
 
 def groups(table: str) -> list[list[str]]:
@@ -83,8 +90,3 @@ def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
             yield from _walk(each, f"{path}/")
         elif path.endswith((".toml", ".txt")):
             yield path, each.read_text("utf-8")
-
-
-def _lines(package: str, path: str) -> list[str]:
-    lines = (line.strip() for line in _texts(package)[path].splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
