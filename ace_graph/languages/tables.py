@@ -16,6 +16,7 @@ from ace_graph.tables import has_table, read_lines, read_toml, read_words, word_
 __all__ = [
     "FIRST",
     "SPACELESS",
+    "chat_words",
     "every_language",
     "function_pairs",
     "languages",
@@ -51,6 +52,12 @@ def languages(file: str) -> tuple[str, ...]:
 def stop_words(language: str) -> frozenset[str]:
     """Return the words of a language that carry no content; none for a language without a list."""
     return _word_list(language, "stop_words")
+
+
+@cache
+def chat_words(language: str) -> frozenset[str]:
+    """Return the words of politeness and small talk around a question; none for a language without a list."""
+    return _word_list(language, "chat")
 
 
 @cache

@@ -41,6 +41,7 @@ ENGLISH_ONLY = "claims.toml"
 
 LACKS = {
     "arabic": [
+        "chat.txt",
         "claims.toml",
         "orders.toml: joined_words",
         "persons.toml",
@@ -53,6 +54,7 @@ LACKS = {
     "italian": ["claims.toml: negations", "orders.toml: joined_words"],
     "japanese": ["claims.toml", "orders.toml: joined_words"],
     "korean": [
+        "chat.txt",
         "claims.toml",
         "orders.toml: joined_words",
         "persons.toml",
@@ -60,8 +62,15 @@ LACKS = {
         "statements.toml",
     ],
     "portuguese": ["orders.toml: joined_words"],
-    "swedish": ["claims.toml: negations", "orders.toml", "persons.toml", "sensitive.toml", "statements.toml"],
-    "thai": ["claims.toml", "orders.toml", "persons.toml", "sensitive.toml", "statements.toml"],
+    "swedish": [
+        "chat.txt",
+        "claims.toml: negations",
+        "orders.toml",
+        "persons.toml",
+        "sensitive.toml",
+        "statements.toml",
+    ],
+    "thai": ["chat.txt", "claims.toml", "orders.toml", "persons.toml", "sensitive.toml", "statements.toml"],
 }
 """What the folders lack that are not complete, table by table and name by name."""
 WITH_PAIRS = SPACELESS | {"korean", "thai"}
@@ -69,7 +78,7 @@ WITH_PAIRS = SPACELESS | {"korean", "thai"}
 
 
 def _lacking(language: str) -> list[str]:
-    found = list[str]()
+    found = [] if (FOLDER / language / "chat.txt").exists() else ["chat.txt"]
     words_file = "function_pairs.txt" if language in WITH_PAIRS else "stop_words.txt"
     if not (FOLDER / language / words_file).exists():
         found.append(words_file)
