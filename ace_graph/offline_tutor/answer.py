@@ -14,13 +14,14 @@ from ace_graph.offline_tutor.prompt_reader import Prompt, statements
 from ace_graph.offline_tutor.small_talk import (
     checked_calculation,
     defend_answer,
+    is_asked_about,
     is_statement,
     leaves_problem,
     memory_changes,
     reply_without_problem,
 )
 from ace_graph.offline_tutor.solver import WorkedSolution, asked_number, explain_number, solve
-from ace_graph.offline_tutor.teaching import caution_for, followed_advice, teaching
+from ace_graph.offline_tutor.teaching import caution_for, followed_advice, reply_text, teaching
 from ace_graph.tools.calculator import parse_result
 
 __all__ = ["Answer", "answer", "problem_of"]
@@ -93,7 +94,9 @@ class _Writer:
         """The answer to a message without a problem: what was checked, stored or forgotten, or small talk."""
         changes = memory_changes(self._prompt.blocks)
         text = " ".join((*defend_answer(self._prompt.blocks), *changes.values()))
-        if not text:
+        if not text and is_asked_about(self._prompt.blocks):
+            text = reply_text("asked")
+        elif not text:
             text, ids = reply_without_problem(self._prompt, self._wishes)
             self._used += ids
         greeting = [] if "forgotten" in changes else self._greeting()

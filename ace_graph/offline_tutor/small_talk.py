@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from pydantic import JsonValue
+
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.models.reply import find_json_object
 from ace_graph.offline_tutor.preferences import Preferences
@@ -17,6 +19,7 @@ from ace_graph.offline_tutor.teaching import explain_idea, reply_text
 __all__ = [
     "checked_calculation",
     "defend_answer",
+    "is_asked_about",
     "is_statement",
     "leaves_problem",
     "memory_changes",
@@ -110,8 +113,11 @@ def _quoted(items: Sequence[Item]) -> tuple[str, tuple[str, ...]]:
 
 
 def memory_changes(blocks: Mapping[str, str]) -> dict[str, str]:
-    """Return what the block <memory_changes> of a prompt says: a sentence for each kind of change."""
-    changes = [find_json_object(line) or {} for line in blocks.get("memory_changes", "").splitlines()]
+    """Return what the block <memory_changes> of a prompt says: a sentence for each kind of change.
+
+    What is asked has none: the program's question follows the answer.
+    """
+    changes = _changes(blocks)
     sentences: dict[str, str] = {}
     for kind, opening in _CHANGES.items():
         of_kind = [change for change in changes if kind in change]
@@ -119,6 +125,15 @@ def memory_changes(blocks: Mapping[str, str]) -> dict[str, str]:
         if of_kind:
             sentences[kind] = f"{opening} {'; '.join(texts)}."
     return sentences
+
+
+def is_asked_about(blocks: Mapping[str, str]) -> bool:
+    """Whether the program asks at the answer's end if something is to be remembered."""
+    return any("asked" in change for change in _changes(blocks))
+
+
+def _changes(blocks: Mapping[str, str]) -> list[dict[str, JsonValue]]:
+    return [find_json_object(line) or {} for line in blocks.get("memory_changes", "").splitlines()]
 
 
 def checked_calculation(blocks: Mapping[str, str]) -> str:

@@ -33,8 +33,8 @@ def test_only_stored_statements_are_confirmed(ace: Commands) -> None:
     told, more, other, *_ = _chat(
         ace, "I have dyslexia.", "I'm 10 years old. I am left-handed. I live in Rome.", "I think so."
     )
-    assert 'I have not kept "I have dyslexia"' in told
-    assert 'say "remember that ..."' in told
+    assert told.strip().startswith("Thank you for telling me.")
+    assert 'Shall I remember that you said "I have dyslexia"?' in told
     assert 'I will remember: "I\'m 10 years old"; "I am left-handed"; "I live in Rome".' in more
     assert _kept(ace) == {"I'm 10 years old", "I am left-handed", "I live in Rome"}
     assert "kept nothing" in other

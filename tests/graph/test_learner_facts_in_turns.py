@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from ace_graph import ACEContext
 from ace_graph.learning.statements.statement import SensitiveFacts
 from ace_graph.memory.delta.operations import Add
+from ace_graph.offline_tutor.tutor import OfflineTutor
 from ace_graph.settings import Settings
 from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
@@ -135,6 +136,27 @@ async def test_a_sensitive_fact_in_passing_is_kept_after_a_yes_only(
     assert bullet.examples == (asked["learning"]["turn_id"],), "the turn in which it was said"
     assert '"kept": "I have dyslexia"' in model.calls_of("solver")[-1].messages[0].text
     assert QUESTION not in done["messages"][-1].content
+
+
+async def test_what_is_asked_below_is_not_told_as_refused(build: Build, store: CountingStore) -> None:
+    model = ScriptedModel(solver=["<final>fine</final>"] * 2, reflector=[_reply()] * 2)
+    graph = build(model)
+    asked = await graph.ainvoke(ask("I have dyslexia."), context=ALICE)
+    assert '{"asked": "I have dyslexia"}' in model.calls_of("solver")[-1].messages[0].text
+    await graph.ainvoke(said([*asked["messages"], HumanMessage("I have dyslexia.")]), context=ALICE)
+    assert '{"not_kept": "I have dyslexia", "why"' in model.calls_of("solver")[-1].messages[0].text
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [("I have dyslexia.", "Thank you for telling me."), ("I have dyslexia. What is 1/2 + 1/2?", "1.")],
+)
+async def test_the_tutor_does_not_refuse_what_is_asked(build: Build, message: str, answer: str) -> None:
+    out = await build(OfflineTutor()).ainvoke(ask(message), context=ALICE)
+    text = out["messages"][-1].content
+    assert text.endswith(f"{answer}\n\n{QUESTION}")
+    assert 'not kept "' not in text
+    assert "kept nothing" not in text
 
 
 @pytest.mark.parametrize("reply", ["no", "What is 2+2?", "yes but don't", "I said yes to nothing"])

@@ -1,8 +1,9 @@
 """Splits a sentence into clauses that each say one thing: "call me Mia and I have dyslexia" has two.
 
 A sentence is split at "and", "but" or a comma where the rest begins a statement of its own, and always behind
-a name. "Remember that my sister and I share a room" stays whole, because "my sister" alone says nothing. What
-a clause asks for is decided in explicit.py.
+a name. What goes on without "I" ("I'm 12 and live in Rome") is completed with it. "Remember that my sister
+and I share a room" stays whole, because "my sister" alone says nothing. What a clause asks for is decided in
+explicit.py.
 
 A question that is joined to a statement or a request ("forget my name and what is 2+2?") is a part of its
 own.
@@ -16,7 +17,16 @@ from typing import NamedTuple
 
 from ace_graph.learning.statements.denials import denied, new_name
 from ace_graph.learning.statements.forget_requests import FORGET
-from ace_graph.learning.statements.rules import FACT, FILLER, LEAD, NEGATED, STYLE, Found, rule_of
+from ace_graph.learning.statements.rules import (
+    FACT,
+    FILLER,
+    LEAD,
+    NEGATED,
+    PLAIN_FACTS,
+    STYLE,
+    Found,
+    rule_of,
+)
 from ace_graph.learning.statements.sentences import Sentence, skip
 
 __all__ = ["EDGES", "Clause", "clauses", "question_apart"]
@@ -36,6 +46,10 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _DONT_FORGET = re.compile(r"don'?t forget|do not forget", re.IGNORECASE)
+_SHORTENED = re.compile(r"(?:now )?(?:am|live) \S", re.IGNORECASE)
+"""How a plain fact goes on that does not name the learner again: "I'm 12 and live in Rome"."""
+_SHORTENED_CHARS = 80
+_GOES_ON = frozenset({"name", "age", "grade", "home"})
 _COURTESY = frozenset({"please", "thanks", "thank you", "ok", "okay", "bye"})
 EDGES = ".!;,:。！ "
 """What is taken off the end of a clause."""
@@ -58,6 +72,11 @@ class Clause(NamedTuple):
     def words(self) -> str:
         """The clause without the marks at its end."""
         return self.text.strip().rstrip(EDGES)
+
+    @property
+    def plain(self) -> str:
+        """Its words as rules read them: with quotations masked and plain apostrophes."""
+        return self.masked.strip().rstrip(EDGES)
 
     @property
     def negated(self) -> bool:
@@ -87,26 +106,38 @@ def question_apart(sentence: Sentence) -> list[Sentence]:
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses of `sentence` that may be statements or requests, in order."""
     text, masked = sentence.text, sentence.masked
-    begin, rest, unsure = skip(FILLER, masked), False, sentence.asks
+    begin, rest, unsure, subject = skip(FILLER, masked), False, sentence.asks, ""
     found, found_at = None, -1
     for joint in _JOINT.finditer(masked, begin):
         if found_at != begin:
             found, found_at = rule_of(masked, begin), begin
         behind = skip(FILLER, masked, joint.end())
         named = found is not None and found[0].slot == "name"
-        if named or _begins(masked, begin, found, joint.start(), behind):
-            yield from _said(
-                Clause(text[begin : joint.start()], masked[begin : joint.start()], False, rest, unsure)
-            )
+        goes_on = (subject or _states_slot(found)) and _goes_on(masked, behind)
+        if named or goes_on or _begins(masked, begin, found, joint.start(), behind):
+            said, shown = text[begin : joint.start()], masked[begin : joint.start()]
+            yield from _said(Clause(subject + said, subject + shown, False, rest, unsure))
             unsure = unsure or _SUBJECT.match(masked, begin) is not None
-            begin, rest = behind, named
-    yield from _said(Clause(text[begin:], masked[begin:], sentence.cut, rest, unsure))
+            begin, rest, subject = behind, named, "I " if goes_on else ""
+    yield from _said(Clause(subject + text[begin:], subject + masked[begin:], sentence.cut, rest, unsure))
 
 
 def _said(clause: Clause) -> Iterator[Clause]:
     plain = clause.text.strip(EDGES).casefold()
     if LEAD.match(clause.masked) or (clause.rest and plain and plain not in _COURTESY):
         yield clause
+
+
+def _states_slot(found: Found | None) -> bool:
+    return found is not None and found[0].slot in _GOES_ON
+
+
+def _goes_on(masked: str, behind: int) -> bool:
+    """Whether a plain fact stands at `behind` that leaves out "I"."""
+    if _SHORTENED.match(masked, behind) is None:
+        return False
+    found = rule_of("I " + masked[behind : behind + _SHORTENED_CHARS])
+    return found is not None and found[0] in PLAIN_FACTS
 
 
 def _begins(masked: str, begin: int, found: Found | None, end: int, behind: int) -> bool:

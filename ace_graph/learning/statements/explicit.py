@@ -135,7 +135,7 @@ class _Reader:
 
     def _denied(self, clause: Clause) -> Iterator[Statement]:
         found = rule_of(clause.masked)
-        words = clause.words[found[1].end() if found is not None and found[0].fact else 0 :]
+        words = clause.plain[found[1].end() if found is not None and found[0].fact else 0 :]
         claim = denied(words) if not clause.unsure and MASK not in clause.masked else None
         if claim is None:
             return
@@ -153,7 +153,7 @@ class _Reader:
             yield Statement("forget", said, why=LIKE_IT)
 
     def _stated(self, clause: Clause, *, beside: bool) -> Statement | None:
-        name = new_name(clause.words) if self._unnamed else None
+        name = new_name(clause.plain) if self._unnamed else None
         if name is not None:  # in words that say that it is one
             clause = Clause(f"My name is {name}", f"My name is {name}")
         facts = beside or self._introduced or self._own.says(clause.words)
@@ -168,7 +168,7 @@ def _states_sensitive(clause: Clause) -> bool:
     """Whether a clause says of the learner, and of nobody else, that they are or have something sensitive."""
     whole = Stretch(0, len(clause.masked))
     said = Sentence(clause.text, clause.masked)
-    return states_sensitive(clause.words, FIRST) and doubt(said, whole, FIRST, sensitive=True) is None
+    return states_sensitive(clause.plain, FIRST) and doubt(said, whole, FIRST, sensitive=True) is None
 
 
 def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:

@@ -21,6 +21,7 @@ from ace_graph.learning.statements.speaker import (
     Stretch,
     clauses_of,
     doubt,
+    goes_on,
     holds_word,
 )
 from ace_graph.learning.statements.statement import (
@@ -81,7 +82,8 @@ def _stated(
 ) -> Iterator[Statement]:
     masked = sentence.masked[clause.start : clause.end]
     words = sentence.text[clause.start : clause.end]
-    form = form_of(masked, language)
+    shortened = goes_on(sentence.masked, clause, language)
+    form = form_of(masked, language, shortened=shortened)
     private = states_sensitive(masked, language)
     why = doubt(sentence, clause, language, sensitive=private)
     if why is not None and (why != NOT_THEMSELVES or form is None):

@@ -7,7 +7,7 @@ of sensitive statements alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -26,7 +26,8 @@ _ABOUT_WORDS = 14
 """A statement of more words than that is a story, and not asked about by rules."""
 _ABOUT_CHARS = 60
 _WORD = re.compile(r"\w+")
-_SIGNS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", " ": "[ ,]{1,2}"}
+_SIGNS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", " ": "[ ,]{1,2}", "{": "", "}": ""}
+_NAMED = re.compile(r"\{[^{}]*\}")
 _EDGES = " .!,;。！，"
 _END = r"[ .!。！]{0,5}$"
 
@@ -38,9 +39,12 @@ class Form(NamedTuple):
     begin: int
 
 
-def form_of(clause: str, language: str) -> Form | None:
-    """Return the form that a clause has, None for none."""
-    for kind, pattern in _forms(language):
+def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | None:
+    """Return the form that a clause has, None for none.
+
+    `shortened`: only forms in which the learner is not named again ("Ich heiße Sam und *bin 12*").
+    """
+    for kind, pattern in _forms(language, shortened=shortened):
         match = pattern.match(clause)
         if match is not None:
             begin = match.end() if kind in ("remember", "forget") else 0
@@ -89,25 +93,32 @@ def question_text(language: str, statements: str) -> str:
 def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the tables."""
     for language in languages("statements"):
-        yield from (pattern for _, pattern in _forms(language))
+        yield from (pattern for short in (False, True) for _, pattern in _forms(language, shortened=short))
         yield _about(language)
 
 
 @cache
-def _forms(language: str) -> tuple[tuple[FormKind, re.Pattern[str]], ...]:
+def _forms(language: str, *, shortened: bool) -> tuple[tuple[FormKind, re.Pattern[str]], ...]:
     known = table(language, "statements")
-    return tuple((kind, _pattern(language, kind)) for kind in KINDS if kind in known)
+    found = list[tuple[FormKind, re.Pattern[str]]]()
+    for kind in KINDS:
+        lines = phrases(language, "statements", kind) if kind in known else ()
+        if shortened:
+            lines = tuple(_NAMED.sub("", line) for line in lines if "{" in line)
+        if lines:
+            found.append((kind, _pattern(language, lines)))
+    return tuple(found)
 
 
 @cache
 def _about(language: str) -> re.Pattern[str]:
-    return _pattern(language, "about")
+    return _pattern(language, phrases(language, "statements", "about"))
 
 
-def _pattern(language: str, name: str) -> re.Pattern[str]:
+def _pattern(language: str, lines: Sequence[str]) -> re.Pattern[str]:
     numbers = sorted(words(language, "statements", "numbers") if language != FIRST else (), key=len)
     number = "|".join((r"\d{1,2}", *reversed(numbers)))
-    forms = (_form(line, number) for line in phrases(language, "statements", name))
+    forms = (_form(line, number) for line in lines)
     return re.compile("|".join(forms), re.IGNORECASE)
 
 

@@ -29,9 +29,12 @@ _WORDS = 200
 
 @dataclass(frozen=True)
 class MemoryChange:
-    """What becomes of one statement or request; `why` says why nothing does."""
+    """What becomes of one statement or request; `why` says why nothing does.
 
-    kind: Literal["kept", "not_kept", "forgotten", "not_forgotten"]
+    `asked`: the answer to the message ends with the question whether to keep it.
+    """
+
+    kind: Literal["kept", "not_kept", "asked", "forgotten", "not_forgotten"]
     words: str
     why: str = ""
 
@@ -44,11 +47,13 @@ def memory_changes(
     *,
     sensitive: SensitiveFacts = "ask",
     confirmed: Sequence[Statement] = (),
+    asking: bool = False,
     closed: str | None = None,
 ) -> list[MemoryChange]:
     """Return what the statements of `message`, and those that it confirms, change.
 
-    `closed` says why this turn stores nothing, if so.
+    `asking`: the answer asks whether to keep what waits for a yes. `closed` says why this turn stores
+    nothing, if so.
     """
     playbook = snapshot.playbook if snapshot else Playbook()
     found = [*read_statements(message, playbook, "preview", sensitive), *confirmed]
@@ -58,7 +63,7 @@ def memory_changes(
     operations = tuple(statement.operation for statement in found if statement.operation is not None)
     effect = resolve(snapshot, Delta(op_id="preview", now=now, operations=operations, origin="turn"), policy)
     refused = _refused(effect)
-    return [_outcome(statement, refused) for statement in found]
+    return [_outcome(statement, refused, asking=asking) for statement in found]
 
 
 def told_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
@@ -85,7 +90,9 @@ def _refused(effect: Effect) -> dict[str, str]:
     return kept_back | {rejection.id: rejection.why for rejection in effect.report.rejected}
 
 
-def _outcome(statement: Statement, refused: dict[str, str]) -> MemoryChange:
+def _outcome(statement: Statement, refused: dict[str, str], *, asking: bool) -> MemoryChange:
+    if asking and statement.after_yes is not None:
+        return MemoryChange("asked", statement.words)
     if statement.operation is None:
         return _undone(statement, statement.why)
     why = refused.get(_content_of(statement.operation))

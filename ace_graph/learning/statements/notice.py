@@ -45,6 +45,7 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
     resources = run.resources
     sensitive = resources.settings.sensitive_facts
     asks = closed is None and sensitive == "ask"
+    question = consent_question(message, messages, snapshot.playbook) if snapshot and asks else ""
     changes = memory_changes(
         message,
         snapshot,
@@ -52,9 +53,9 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
         resources.clock(),
         sensitive=sensitive,
         confirmed=confirmed_statements(message, before, snapshot) if snapshot and asks else (),
+        asking=bool(question),
         closed=closed,
     )
-    question = consent_question(message, messages, snapshot.playbook) if snapshot and asks else ""
     check = _checked(messages, snapshot)
     parts = (told_changes(changes, resources.prompts), told_check(check, resources.prompts))
     return Notice(prompt="\n\n".join(part for part in parts if part), question=question)

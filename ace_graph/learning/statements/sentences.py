@@ -38,6 +38,7 @@ _IN_WORDS = frozenset("'‘")
 _OPENING = re.compile("[" + "".join(_CLOSING) + "]")
 _END = re.compile(r"(?<=[.!?;])\s(?!(?:Klasse|Schuljahr)\b)|(?<=[。！？])")
 """A German ordinal ("7. Klasse") ends no sentence."""
+_APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
 _NO_WORDS = MASK + " .!?;,:-…"
 _QUESTION = ("?", "？")
 _BEHIND_QUESTION = "\"'”’»」) \t"
@@ -46,8 +47,8 @@ _BEHIND_QUESTION = "\"'”’»」) \t"
 class Sentence(NamedTuple):
     """The beginning of one sentence, as one clean line.
 
-    `masked` is as long as `text`, with MASK for every quoted character. `asks`: the sentence ends in a
-    question mark. `cut`: it is longer than what was read of it.
+    `masked` is as long as `text`, with MASK for every quoted character, and with plain apostrophes in words.
+    `asks`: the sentence ends in a question mark. `cut`: it is longer than what was read of it.
     """
 
     text: str
@@ -97,7 +98,7 @@ def _sentence(text: str, masked: str) -> Sentence | None:
     body = text.strip()
     cleaned, shown = _cleaned(body[:READ_CHARS], hidden[:READ_CHARS])
     asks = body.rstrip(_BEHIND_QUESTION).endswith(_QUESTION)
-    return Sentence(cleaned, shown, asks, len(body) > READ_CHARS)
+    return Sentence(cleaned, _APOSTROPHE.sub("'", shown), asks, len(body) > READ_CHARS)
 
 
 def _cleaned(text: str, masked: str) -> tuple[str, str]:

@@ -15,9 +15,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from ace_graph.languages.tables import SPACELESS, phrases, words
+from ace_graph.learning.statements.forms import form_of
 from ace_graph.learning.statements.sentences import MASK, Sentence
 
-__all__ = ["Stretch", "clause_around", "clauses_of", "doubt", "holds_word", "names_somebody"]
+__all__ = ["Stretch", "clause_around", "clauses_of", "doubt", "goes_on", "holds_word", "names_somebody"]
 
 _WORD = re.compile(r"\w+")
 _BREAK = re.compile(r"[,;，；、](?!\d)|：|: | [-–—] ")
@@ -116,7 +117,9 @@ def _reported(marks: Sequence[_Mark], clause: Stretch) -> bool:
 def _is_question(sentence: Sentence, clause: Stretch, language: str) -> bool:
     masked = sentence.masked
     said = masked[clause.start : clause.end]
-    if _INVERTED in masked[: clause.end] or _begins_question(said, language):
+    if _INVERTED in masked[: clause.end]:
+        return True
+    if _begins_question(said, language) and not goes_on(masked, clause, language):
         return True
     if language in SPACELESS and said.endswith(tuple(words(language, "persons", "question_ends"))):
         return True
@@ -137,6 +140,14 @@ def _begins_question(text: str, language: str) -> bool:
         return text.startswith(tuple(asking))
     first = _WORD.match(text.lstrip(_EDGES))
     return first is not None and first[0].casefold() in asking
+
+
+def goes_on(masked: str, clause: Stretch, language: str) -> bool:
+    """Whether a clause states something of the learner, whom alone the sentence has named before it."""
+    if form_of(masked[clause.start : clause.end], language, shortened=True) is None:
+        return False
+    before = {each.role for each in _marks(masked[: clause.start], language)}
+    return "others" not in before and not before.isdisjoint(("own", "mine"))
 
 
 def holds_word(text: str, language: str, name: str) -> bool:
@@ -160,8 +171,10 @@ def _joints(masked: str, language: str) -> Iterator[tuple[int, int]]:
     speaker = words(language, "persons", "own") | words(language, "persons", "mine")
     earlier: re.Match[str] | None = None
     for word in _WORD.finditer(masked):
-        if earlier is not None and word[0].casefold() in speaker and earlier[0].casefold() in joints:
-            yield earlier.start(), word.start()
+        if earlier is not None and earlier[0].casefold() in joints:
+            rest = Stretch(word.start(), len(masked))
+            if word[0].casefold() in speaker or goes_on(masked, rest, language):
+                yield earlier.start(), word.start()
         earlier = word
 
 
