@@ -7,8 +7,8 @@ one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from ace_graph.memory.stores.base_and_tail import StoredBase, StoredStamps, StoredTouches
 from ace_graph.memory.stores.postgres.catalogue import add_entry, read_entry
 from ace_graph.memory.stores.postgres.sharing import (
     add_grants,
@@ -19,15 +19,19 @@ from ace_graph.memory.stores.postgres.sharing import (
 )
 from ace_graph.memory.stores.postgres.tables import Row, Tables
 from ace_graph.memory.stores.postgres.writing import delete_rows
-from ace_graph.memory.stores.records import ITEM_COLUMNS, item_of
-from ace_graph.memory.stores.state_columns import HEAD_COLUMNS, head_of
-from ace_graph.memory.stores.whole import WholeMemory, WholeTouches, WholeTurn
+from ace_graph.memory.stores.records import ITEM_COLUMNS
+from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.stores.whole_columns import (
+    BASE_COLUMNS,
     DELTA_COLUMNS,
+    STAMPS_COLUMNS,
+    STATE_COLUMNS,
+    TOUCHES_COLUMNS,
+    TURN_COLUMNS,
+    WholeRows,
     delta_columns,
-    delta_of,
     item_columns,
-    moments_of,
+    memory_of,
     state_columns,
     whole_turn_columns,
 )
@@ -39,32 +43,32 @@ _ALL = 2**31
 
 async def read_whole(tables: Tables, key: str) -> WholeMemory | None:
     """Return everything stored under the key."""
-    state = await tables.row(
-        f"SELECT access_json, created_at, updated_at, {HEAD_COLUMNS} "  # noqa: S608  constants
-        "FROM ace_learners WHERE user_id = %s",
-        (key,),
-    )
+    state = await _one(tables, f"{STATE_COLUMNS} FROM ace_learners", key)
     if state is None:
         return None
-    stamps = await tables.row("SELECT mark, checksum, stamps_json FROM ace_stamps WHERE user_id = %s", (key,))
-    bases = await _all(tables, "version, etag, checksum, memory_json FROM ace_bases", key, "version")
-    touches = await _all(tables, "clock, parent, mark, touches_json FROM ace_touches", key, "clock")
-    turns = await _all(tables, "op_id, report_json, record_json FROM ace_turns", key, "seq")
-    named = tables.namespace == "playbooks"
-    return WholeMemory(
-        head_of(state[3:]),
-        state[0],
-        *moments_of(state[1:3]),
-        tuple(StoredBase(*row) for row in bases),
-        None if stamps is None else StoredStamps(*stamps),
-        tuple(WholeTouches(clock, StoredTouches(*rest)) for clock, *rest in touches),
-        tuple(map(delta_of, await _all(tables, f"{DELTA_COLUMNS} FROM ace_deltas", key, "seq"))),
-        tuple(WholeTurn(*row) for row in turns),
-        tuple(map(item_of, await _all(tables, f"{ITEM_COLUMNS} FROM ace_pending", key, "seq, pending_id"))),
-        await read_entry(tables, key) if named else None,
-        await list_grants(tables, key, _ALL, "") if named else (),
-        await list_proposals(tables, key, None, _ALL, "") if named else (),
+    memory = memory_of(
+        WholeRows(
+            state,
+            await _all(tables, f"{BASE_COLUMNS} FROM ace_bases", key, "version"),
+            await _one(tables, f"{STAMPS_COLUMNS} FROM ace_stamps", key),
+            await _all(tables, f"{TOUCHES_COLUMNS} FROM ace_touches", key, "clock"),
+            await _all(tables, f"{DELTA_COLUMNS} FROM ace_deltas", key, "seq"),
+            await _all(tables, f"{TURN_COLUMNS} FROM ace_turns", key, "seq"),
+            await _all(tables, f"{ITEM_COLUMNS} FROM ace_pending", key, "seq, pending_id"),
+        )
     )
+    if tables.namespace != "playbooks":
+        return memory
+    return replace(
+        memory,
+        entry=await read_entry(tables, key),
+        grants=await list_grants(tables, key, _ALL, ""),
+        proposals=await list_proposals(tables, key, None, _ALL, ""),
+    )
+
+
+async def _one(tables: Tables, columns: str, key: str) -> Row | None:
+    return await tables.row(f"SELECT {columns} WHERE user_id = %s", (key,))
 
 
 async def _all(tables: Tables, columns: str, key: str, order: str) -> list[Row]:
@@ -97,14 +101,11 @@ async def put_whole(tables: Tables, key: str, memory: WholeMemory, held: WholeMe
 
 
 async def _put_parts(tables: Tables, key: str, memory: WholeMemory) -> None:
-    bases = (_columns(key, "version, etag, checksum, memory_json", each) for each in memory.bases)
+    bases = (_columns(key, BASE_COLUMNS, each) for each in memory.bases)
     await _copy(tables, "ace_bases", bases)
     if memory.stamps is not None:
-        await tables.insert("ace_stamps", _columns(key, "mark, checksum, stamps_json", memory.stamps))
-    touches = (
-        {**_columns(key, "parent, mark, touches_json", each.touches), "clock": each.clock}
-        for each in memory.touches
-    )
+        await tables.insert("ace_stamps", _columns(key, STAMPS_COLUMNS, memory.stamps))
+    touches = (_columns(key, TOUCHES_COLUMNS, (each.clock, *each.touches)) for each in memory.touches)
     await _copy(tables, "ace_touches", touches)
 
 

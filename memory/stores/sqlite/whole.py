@@ -5,11 +5,12 @@ The caller begins and ends the transaction.
 
 from __future__ import annotations
 
+import sqlite3
+from dataclasses import replace
 from uuid import uuid4
 
 from ace_graph.memory.commit import commit_key
-from ace_graph.memory.stores.base_and_tail import StoredBase, StoredStamps, StoredTouches
-from ace_graph.memory.stores.records import ITEM_COLUMNS, item_of
+from ace_graph.memory.stores.records import ITEM_COLUMNS
 from ace_graph.memory.stores.sqlite.catalogue import add_entry, delete_entries, read_entry
 from ace_graph.memory.stores.sqlite.rows import delete_learner
 from ace_graph.memory.stores.sqlite.sharing import (
@@ -20,14 +21,18 @@ from ace_graph.memory.stores.sqlite.sharing import (
     list_proposals,
 )
 from ace_graph.memory.stores.sqlite.tables import Tables
-from ace_graph.memory.stores.state_columns import HEAD_COLUMNS, head_of
-from ace_graph.memory.stores.whole import WholeMemory, WholeTouches, WholeTurn
+from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.stores.whole_columns import (
+    BASE_COLUMNS,
     DELTA_COLUMNS,
+    STAMPS_COLUMNS,
+    STATE_COLUMNS,
+    TOUCHES_COLUMNS,
+    TURN_COLUMNS,
+    WholeRows,
     delta_columns,
-    delta_of,
     item_columns,
-    moments_of,
+    memory_of,
     state_columns,
     whole_turn_columns,
 )
@@ -37,50 +42,32 @@ __all__ = ["put_whole", "read_whole"]
 
 def read_whole(tables: Tables, key: str) -> WholeMemory | None:
     """Return everything stored under the key."""
-    state = tables.execute(
-        f"SELECT access_json, created_at, updated_at, {HEAD_COLUMNS} "  # noqa: S608  constants
-        "FROM ace_learners WHERE user_id = ?",
-        (key,),
-    ).fetchone()
+    state = _rows(tables, f"{STATE_COLUMNS} FROM ace_learners", key).fetchone()
     if state is None:
         return None
-    bases = tables.execute(
-        "SELECT version, etag, checksum, memory_json FROM ace_base_contents WHERE user_id = ? "
-        "ORDER BY version",
-        (key,),
+    memory = memory_of(
+        WholeRows(
+            state,
+            _rows(tables, f"{BASE_COLUMNS} FROM ace_base_contents", key, "version"),
+            _rows(tables, f"{STAMPS_COLUMNS} FROM ace_stamps", key).fetchone(),
+            _rows(tables, f"{TOUCHES_COLUMNS} FROM ace_touches", key, "clock"),
+            _rows(tables, f"{DELTA_COLUMNS} FROM ace_deltas", key, "seq"),
+            _rows(tables, f"{TURN_COLUMNS} FROM ace_turns", key, "seq"),
+            _rows(tables, f"{ITEM_COLUMNS} FROM ace_pending", key, "seq"),
+        )
     )
-    stamps = tables.execute(
-        "SELECT mark, checksum, stamps_json FROM ace_stamps WHERE user_id = ?", (key,)
-    ).fetchone()
-    touches = tables.execute(
-        "SELECT clock, parent, mark, touches_json FROM ace_touches WHERE user_id = ? ORDER BY clock", (key,)
+    if tables.namespace != "playbooks":
+        return memory
+    return replace(
+        memory,
+        entry=read_entry(tables, key),
+        grants=list_grants(tables, key, -1, ""),
+        proposals=list_proposals(tables, key, None, -1, ""),
     )
-    deltas = tables.execute(
-        f"SELECT {DELTA_COLUMNS} FROM ace_deltas WHERE user_id = ? ORDER BY seq",  # noqa: S608  constants
-        (key,),
-    )
-    turns = tables.execute(
-        "SELECT op_id, report_json, record_json FROM ace_turns WHERE user_id = ? ORDER BY seq", (key,)
-    )
-    items = tables.execute(
-        f"SELECT {ITEM_COLUMNS} FROM ace_pending WHERE user_id = ? ORDER BY seq",  # noqa: S608  constants
-        (key,),
-    )
-    named = tables.namespace == "playbooks"
-    return WholeMemory(
-        head_of(state[3:]),
-        state[0],
-        *moments_of(state[1:3]),
-        tuple(StoredBase(*row) for row in bases),
-        None if stamps is None else StoredStamps(*stamps),
-        tuple(WholeTouches(clock, StoredTouches(*rest)) for clock, *rest in touches),
-        tuple(map(delta_of, deltas)),
-        tuple(WholeTurn(*row) for row in turns),
-        tuple(map(item_of, items)),
-        read_entry(tables, key) if named else None,
-        list_grants(tables, key, -1, "") if named else (),
-        list_proposals(tables, key, None, -1, "") if named else (),
-    )
+
+
+def _rows(tables: Tables, columns: str, key: str, order: str = "user_id") -> sqlite3.Cursor:
+    return tables.execute(f"SELECT {columns} WHERE user_id = ? ORDER BY {order}", (key,))
 
 
 def put_whole(tables: Tables, key: str, memory: WholeMemory, held: WholeMemory | None) -> bool:
@@ -119,16 +106,15 @@ def _delete(tables: Tables, key: str) -> None:
 
 def _put_parts(tables: Tables, key: str, memory: WholeMemory) -> None:
     tables.executemany(
-        "INSERT INTO ace_base_contents (user_id, version, etag, checksum, memory_json) "
-        "VALUES (?, ?, ?, ?, ?)",
+        f"INSERT INTO ace_base_contents (user_id, {BASE_COLUMNS}) VALUES (?, ?, ?, ?, ?)",  # noqa: S608  constants
         ((key, *base) for base in memory.bases),
     )
     tables.executemany(
-        "INSERT INTO ace_touches (user_id, clock, parent, mark, touches_json) VALUES (?, ?, ?, ?, ?)",
+        f"INSERT INTO ace_touches (user_id, {TOUCHES_COLUMNS}) VALUES (?, ?, ?, ?, ?)",  # noqa: S608  constants
         ((key, each.clock, *each.touches) for each in memory.touches),
     )
     if memory.stamps is not None:
         tables.execute(
-            "INSERT INTO ace_stamps (user_id, mark, checksum, stamps_json) VALUES (?, ?, ?, ?)",
+            f"INSERT INTO ace_stamps (user_id, {STAMPS_COLUMNS}) VALUES (?, ?, ?, ?)",  # noqa: S608  constants
             (key, *memory.stamps),
         )
