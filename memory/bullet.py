@@ -14,11 +14,13 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.search.normal_form import normal_form
+from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS, MAX_WORD_CHARS
 from ace_graph.memory.text import clean_line, encodable
 
 __all__ = [
     "AVOID",
     "EPOCH_START",
+    "LEFT_OUT",
     "MAX_CONTENT_CHARS",
     "MAX_CONTEXT_CHARS",
     "MAX_DISTINCT",
@@ -94,7 +96,8 @@ Days = Annotated[float, Field(gt=0, le=1_000_000)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 """A number in [0, 1], not NaN."""
 TrajectoryId = Annotated[Text, Field(min_length=1, max_length=256)]
-_LEFT_OUT = Field(exclude_if=lambda value: not value)
+SourceWord = Annotated[str, Field(max_length=MAX_WORD_CHARS), BeforeValidator(_cleaned)]
+LEFT_OUT = Field(exclude_if=lambda value: not value)
 """A field that is stored only where it holds something, so that most bullets stay as short as they were."""
 
 
@@ -125,7 +128,9 @@ class Bullet(BaseModel):
     the number of all that ever did. `context` says when it applies. `stated` is what a file or a host claimed
     about it. `consolidation_version` is 0 for a bullet that was never consolidated, else one more than the
     highest of its sources. `distinct_from` are bullets of which somebody said that they say something else:
-    these never merge. What confidence follows from all of these is in `memory.views.confidence`.
+    these never merge. `turn_id` and `conversation_id` name the turn that it came from, `source_words` are
+    words of that turn which the bullet's own text lacks: searches use them, prompts never show them. What
+    confidence follows from all of these is in `memory.views.confidence`.
 
     Raises `pydantic.ValidationError` for an unknown field, an empty text or a value out of range.
     """
@@ -151,18 +156,21 @@ class Bullet(BaseModel):
     slot: ShortLine | None = None
     status: Literal["active", "quarantined"] = "active"
     quarantine_reason: ShortLine | None = None
-    vouched: Annotated[tuple[Danger, ...], _LEFT_OUT] = ()
+    vouched: Annotated[tuple[Danger, ...], LEFT_OUT] = ()
     created_at: Moment = EPOCH_START
     updated_at: Moment = EPOCH_START
     ttl_days: Days | None = None
     sources: tuple[ShortLine, ...] = ()
     consolidated_from: tuple[ShortLine, ...] = ()
-    consolidation_version: Annotated[Count, _LEFT_OUT] = 0
-    distinct_from: Annotated[tuple[ShortLine, ...], Field(max_length=MAX_DISTINCT), _LEFT_OUT] = ()
-    context: Annotated[Context | None, _LEFT_OUT] = None
-    examples: Annotated[tuple[TrajectoryId, ...], Field(max_length=MAX_EXAMPLES), _LEFT_OUT] = ()
-    evidence_count: Annotated[Count, _LEFT_OUT] = 0
-    stated: Annotated[Stated | None, _LEFT_OUT] = None
+    consolidation_version: Annotated[Count, LEFT_OUT] = 0
+    distinct_from: Annotated[tuple[ShortLine, ...], Field(max_length=MAX_DISTINCT), LEFT_OUT] = ()
+    context: Annotated[Context | None, LEFT_OUT] = None
+    examples: Annotated[tuple[TrajectoryId, ...], Field(max_length=MAX_EXAMPLES), LEFT_OUT] = ()
+    evidence_count: Annotated[Count, LEFT_OUT] = 0
+    stated: Annotated[Stated | None, LEFT_OUT] = None
+    turn_id: Annotated[TrajectoryId | None, LEFT_OUT] = None
+    conversation_id: Annotated[TrajectoryId | None, LEFT_OUT] = None
+    source_words: Annotated[tuple[SourceWord, ...], Field(max_length=MAX_SOURCE_WORDS), LEFT_OUT] = ()
 
     @property
     def content_hash(self) -> str:

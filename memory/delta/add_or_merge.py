@@ -14,12 +14,20 @@ from ace_graph.memory.delta.contest import contests, repeats
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.merge import MAX_SOURCES, merge, with_keywords_of
 from ace_graph.memory.delta.operations import Add
-from ace_graph.memory.delta.screening import bounded_reason, checked_text, screen_bullet
+from ace_graph.memory.delta.screening import (
+    bounded_reason,
+    checked_text,
+    screen_bullet,
+    screened_source_words,
+)
 from ace_graph.memory.similarity.compare import compare, mergeable_scope
 
 __all__ = ["add"]
 
-_OWN_FIELDS = {"op", "ref", "id", "memory_type", "created_at", "updated_at", "contests", "vouched", "foreign"}
+_OWN_FIELDS = {
+    *("op", "ref", "id", "memory_type", "created_at", "updated_at", "contests", "vouched", "foreign"),
+    *("source_text", "source_words"),
+}
 """Fields of an Add that are not copied to the bullet."""
 
 
@@ -42,6 +50,7 @@ def add(draft: Draft, operation: Add) -> None:
 def _arriving(draft: Draft, operation: Add) -> Bullet:
     given = operation.model_dump(exclude=_OWN_FIELDS)
     given["content"] = checked_text(operation.content)
+    given["source_words"] = screened_source_words(operation)
     kept_back = operation.status == "quarantined"
     given["quarantine_reason"] = bounded_reason(operation.quarantine_reason) if kept_back else None
     given |= _evidence(draft, operation)
@@ -65,6 +74,8 @@ def _evidence(draft: Draft, operation: Add) -> dict[str, object]:
     elsewhere = tuple(name for name in operation.examples if name in draft.unknown)
     return {
         "context": operation.context or None,
+        "turn_id": operation.turn_id or None,
+        "conversation_id": operation.conversation_id or None,
         "examples": known[-MAX_EXAMPLES:],
         "evidence_count": max(operation.evidence_count, len(known)),
         "sources": tuple(dict.fromkeys((*elsewhere, *operation.sources)))[-MAX_SOURCES:],

@@ -22,6 +22,7 @@ from ace_graph.memory.delta.merge import merge, with_keywords_of
 from ace_graph.memory.delta.operations import Consolidate, Distinguish, Source
 from ace_graph.memory.delta.screening import checked_text, screen_bullet
 from ace_graph.memory.delta.uses import Uses
+from ace_graph.memory.search.source_words import words_besides
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 from ace_graph.memory.similarity.losses import losses
 
@@ -137,6 +138,7 @@ def _made(draft: Draft, found: Sequence[Bullet], text: str) -> Bullet:
         update={
             "content": text,
             "keywords": (),
+            "source_words": _source_words(found, text),
             "setbacks": min(bullet.setbacks for bullet in found),
             "created_at": min(bullet.created_at for bullet in found),
             "vouched": (),
@@ -149,3 +151,10 @@ def _made(draft: Draft, found: Sequence[Bullet], text: str) -> Bullet:
     for bullet in found:
         made = with_keywords_of(made, bullet)
     return made
+
+
+def _source_words(found: Sequence[Bullet], text: str) -> tuple[str, ...]:
+    """The source words of all sources, those of the bullet that changed last first."""
+    newest_first = sorted(found, key=lambda bullet: bullet.updated_at, reverse=True)
+    words = [word for bullet in newest_first for word in bullet.source_words]
+    return words_besides(words, text) if words else ()

@@ -18,6 +18,7 @@ from ace_graph.memory.delta.effect import Archived
 from ace_graph.memory.delta.operations import Merge, Restore
 from ace_graph.memory.delta.screening import checked_text, screened_again
 from ace_graph.memory.delta.uses import Uses
+from ace_graph.memory.search.source_words import words_besides
 from ace_graph.memory.search.tokenize import content_words, language_of
 from ace_graph.memory.similarity.compare import are_distinct, compare, mergeable_scope
 
@@ -47,8 +48,8 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
 
     It keeps its id and text. Counters add up; tags, sources, examples and the ids of the merged bullets (its
     own first) are united, and a trajectory behind both is evidence once; empty fields are filled. The words
-    of the dropped text become keywords (at most MAX_KEYWORDS), so that searches still find them. `updated_at`
-    becomes `now`.
+    of the dropped text become keywords (at most MAX_KEYWORDS), so that searches still find them. Source words
+    are united, those of the bullet that changed last first. `updated_at` becomes `now`.
     """
     ttl = (
         None
@@ -82,9 +83,22 @@ def merge(survivor: Bullet, dropped: Bullet, now: datetime) -> Bullet:
             "stated": _stated(survivor.stated, dropped.stated),
             "distinct_from": _union(survivor.distinct_from, dropped.distinct_from)[-MAX_DISTINCT:],
             "consolidation_version": max(survivor.consolidation_version, dropped.consolidation_version),
+            **_origin(survivor, dropped),
             "updated_at": now,
         }
     )
+
+
+def _origin(survivor: Bullet, dropped: Bullet) -> dict[str, object]:
+    """The turn of the survivor, or of the dropped one if it has none, and the source words of both."""
+    known = survivor if survivor.turn_id or survivor.conversation_id else dropped
+    newest_first = sorted((dropped, survivor), key=lambda bullet: bullet.updated_at, reverse=True)
+    words = _union(*(bullet.source_words for bullet in newest_first))
+    return {
+        "turn_id": known.turn_id,
+        "conversation_id": known.conversation_id,
+        "source_words": words_besides(words, survivor.content) if words else (),
+    }
 
 
 def with_keywords_of(bullet: Bullet, other: Bullet) -> Bullet:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import (
+    LEFT_OUT,
     Bullet,
     BulletTag,
     Danger,
@@ -57,20 +58,20 @@ BulletRef = Text
 """An id, an alias, or the `ref` of an Add of the same delta."""
 
 
-class _Operation(BaseModel):
+class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Add(_Operation):
+class Add(_Frozen):
     """Add a bullet, or reinforce the one that already says the same.
 
-    `ref` names the bullet for later operations of the same delta. `id` requests an id (in an import), which
-    is given if it was certainly never used. Counters and status are taken over; the reason for a quarantine
-    only with a quarantine.
-    `contests` names bullets whose advice has just failed on evidence: the new bullet supersedes those that
-    it corrects. A bullet with a text that the screen refuses is quarantined, unless the writer vouches for
-    these dangers in `vouched`. `examples` must be trajectories of this learner, stored before or with this
-    commit; with `foreign` (from a file) those that are not become `sources`.
+    `ref` names the bullet for later operations of the same delta. `id` requests an id (in an import), given
+    if it was certainly never used. The reason for a quarantine is taken over only with a quarantine.
+    `contests` names bullets whose advice has just failed on evidence: the new one supersedes those that it
+    corrects. A text that the screen refuses is quarantined, unless the writer vouches for these dangers in
+    `vouched`. `examples` must be trajectories of this learner, stored before or with this commit; with
+    `foreign` (from a file) those that are not become `sources`. Of `source_text`, said in the turn `turn_id`
+    of the conversation `conversation_id`, only informative words that the screen allows are kept.
     """
 
     op: Literal["add"] = "add"
@@ -108,9 +109,13 @@ class Add(_Operation):
     evidence_count: Increment = 0
     stated: Stated | None = None
     foreign: bool = False
+    source_text: Annotated[Text, LEFT_OUT] = ""
+    source_words: Annotated[tuple[Text, ...], LEFT_OUT] = ()
+    turn_id: Annotated[Text | None, LEFT_OUT] = None
+    conversation_id: Annotated[Text | None, LEFT_OUT] = None
 
 
-class Update(_Operation):
+class Update(_Frozen):
     """Change the fields that are given.
 
     Counters are increments, and `examples` are added to those of the bullet. `ttl_days="never"` removes the
@@ -137,7 +142,7 @@ class Update(_Operation):
     withdrawn: tuple[Text, ...] = ()
 
 
-class Tag(_Operation):
+class Tag(_Frozen):
     """Raise one counter by `by`: a host's own count, apart from the votes on turns."""
 
     op: Literal["tag"] = "tag"
@@ -146,13 +151,12 @@ class Tag(_Operation):
     by: Annotated[int, Field(ge=1)] = 1
 
 
-class Judge(_Operation):
+class Judge(_Frozen):
     """One source's verdict on one turn, and the bullets it credits or blames.
 
     A later vote of the same source on the same turn replaces the earlier one. A turn moves a bullet's
-    counters at most once, whatever the number of sources: the strongest source decides. A vote that
-    `refines` only names the bullets of an earlier vote more exactly; where the source has changed its verdict
-    since, it has no effect.
+    counters at most once: the strongest source decides. A vote that `refines` only names the bullets of an
+    earlier vote more exactly; where the source has changed its verdict since, it has no effect.
     """
 
     op: Literal["judge"] = "judge"
@@ -163,7 +167,7 @@ class Judge(_Operation):
     refines: bool = False
 
 
-class Merge(_Operation):
+class Merge(_Frozen):
     """Merge several bullets that say the same into one; `content`, if given, is its new text.
 
     Every pair must pass the same guards as a lesson that reinforces a bullet, and so must the text; a pinned
@@ -176,21 +180,19 @@ class Merge(_Operation):
     force: bool = False
 
 
-class Source(BaseModel):
+class Source(_Frozen):
     """A bullet that is to be consolidated, and the hash of its text when that was planned."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bullet_id: BulletRef
     content_hash: Text
 
 
-class Consolidate(_Operation):
+class Consolidate(_Frozen):
     """Replace several bullets by a new one with the text `content`; all of them are archived, none deleted.
 
-    The new bullet has their counts together, and their ids lead to it. consolidate.py says what is refused.
-    `originals` are the bullets that earlier merges made the sources of: their texts count, too, and each of
-    them must be there. Bullets of at least the importance `keep_above` are protected.
+    It has their counts together, and their ids lead to it. consolidate.py says what is refused. `originals`
+    are the bullets that earlier merges made the sources of: their texts count, too, and all must be there.
+    Bullets of at least the importance `keep_above` are protected.
     """
 
     op: Literal["consolidate"] = "consolidate"
@@ -200,19 +202,19 @@ class Consolidate(_Operation):
     keep_above: Annotated[float, Field(ge=0, le=1)] = 0.8
 
 
-class Distinguish(_Operation):
+class Distinguish(_Frozen):
     """Record that bullets say different things, so that they are never merged or proposed for it again."""
 
     op: Literal["distinguish"] = "distinguish"
     bullet_ids: Annotated[tuple[BulletRef, ...], Field(min_length=2, max_length=64)]
 
 
-class Undo(_Operation):
+class Undo(_Frozen):
     """Take back what the commit `undone` did to bullets and links; the caller reads it from the history.
 
     `before` and `after` are the bullets that it changed, archived or added, as they were and as it left them;
     `order` are the ids of all bullets before it. Links are aliases and tombstones, `""` where there was none.
-    Refused where one of these bullets or links has changed since. The id counter never goes back.
+    Refused where one of these has changed since. The id counter never goes back.
     """
 
     op: Literal["undo"] = "undo"
@@ -228,7 +230,7 @@ class Undo(_Operation):
     stamps: dict[str, Increment] = Field(default_factory=dict)
 
 
-class Supersede(_Operation):
+class Supersede(_Frozen):
     """Archive a bullet that another one corrects."""
 
     op: Literal["supersede"] = "supersede"
@@ -236,14 +238,14 @@ class Supersede(_Operation):
     by: BulletRef
 
 
-class Remove(_Operation):
+class Remove(_Frozen):
     """Archive a bullet; it stays in the history."""
 
     op: Literal["remove"] = "remove"
     bullet_id: BulletRef
 
 
-class Restore(_Operation):
+class Restore(_Frozen):
     """Restore an archived bullet as it was; the caller reads it from the history (`restore_of`).
 
     It comes after `place` others, else last; `stamp` is that of its last use, if any. If it was merged away,
@@ -256,7 +258,7 @@ class Restore(_Operation):
     stamp: Increment = 0
 
 
-class Quarantine(_Operation):
+class Quarantine(_Frozen):
     """Keep a bullet out of all prompts, for the reason `why`."""
 
     op: Literal["quarantine"] = "quarantine"
@@ -264,47 +266,47 @@ class Quarantine(_Operation):
     why: Text
 
 
-class Release(_Operation):
+class Release(_Frozen):
     """End a bullet's quarantine."""
 
     op: Literal["release"] = "release"
     bullet_id: BulletRef
 
 
-class Rescreen(_Operation):
+class Rescreen(_Frozen):
     """Screen every bullet again, by the present rules.
 
-    Bullets that the rules find are quarantined. Bullets that the rules quarantined before and now pass are
-    released, unless another bullet has their slot. What a person has quarantined, released or vouched for is
-    not changed. `kept` are ids that a person released before bullets recorded it.
+    Those that the rules find are quarantined. Those that the rules quarantined before and now pass are
+    released, unless another has their slot. What a person has quarantined, released or vouched for stays.
+    `kept` are ids that a person released before bullets recorded it.
     """
 
     op: Literal["rescreen"] = "rescreen"
     kept: tuple[BulletRef, ...] = ()
 
 
-class Pin(_Operation):
+class Pin(_Frozen):
     """Make a bullet part of the core: in every prompt, exempt from decay and cap."""
 
     op: Literal["pin"] = "pin"
     bullet_id: BulletRef
 
 
-class Unpin(_Operation):
+class Unpin(_Frozen):
     """Undo a pin."""
 
     op: Literal["unpin"] = "unpin"
     bullet_id: BulletRef
 
 
-class Touch(_Operation):
+class Touch(_Frozen):
     """Stamp bullets as used, which changes the access part only."""
 
     op: Literal["touch"] = "touch"
     bullet_ids: tuple[BulletRef, ...]
 
 
-class Reflect(_Operation):
+class Reflect(_Frozen):
     """Add a turn's insight to the last three."""
 
     op: Literal["reflect"] = "reflect"
@@ -312,17 +314,17 @@ class Reflect(_Operation):
     topic: Text | None = None
 
 
-class Analyze(_Operation):
+class Analyze(_Frozen):
     """Count trajectories that a reflector has read, which changes the access part only. Each counts once."""
 
     op: Literal["analyze"] = "analyze"
     turn_ids: tuple[Text, ...]
 
 
-class Reset(_Operation):
+class Reset(_Frozen):
     """Replace all bullets, and delete votes, insights, aliases and tombstones (clear, replacing import).
 
-    Ids are still never reused. `confirmed`: the learner asked to forget everything and confirmed it.
+    `confirmed`: the learner asked to forget everything and confirmed it. Ids are still never reused.
     """
 
     op: Literal["reset"] = "reset"
@@ -330,12 +332,11 @@ class Reset(_Operation):
     confirmed: bool = False
 
 
-class Rollback(_Operation):
+class Rollback(_Frozen):
     """Return to the state of an earlier version, which the caller reads from the history (`rollback_to`).
 
     This restores the bullets in their order, aliases and tombstones, insights, votes, the count of
-    consolidations, and the stamps of use.
-    The id counter never goes back.
+    consolidations, and the stamps of use. The id counter never goes back.
     """
 
     op: Literal["rollback"] = "rollback"

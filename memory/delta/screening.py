@@ -10,10 +10,12 @@ from collections.abc import Collection
 
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet, Danger
 from ace_graph.memory.delta.draft import Draft, Refused
+from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.screening.screen import screen
+from ace_graph.memory.search.source_words import kept_words, source_words, words_besides
 from ace_graph.memory.text import clean_line
 
-__all__ = ["bounded_reason", "checked_text", "screen_bullet", "screened_again"]
+__all__ = ["bounded_reason", "checked_text", "screen_bullet", "screened_again", "screened_source_words"]
 
 MAX_REASON_CHARS = 256
 
@@ -44,13 +46,33 @@ def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | Non
     return next((reason for reason in reasons if reason is not None), None)
 
 
+def screened_source_words(operation: Add) -> tuple[str, ...]:
+    """Return the words of an Add's source text that its bullet keeps, and those that were given.
+
+    The screen refuses sentences of the text, and the given words if it finds something in them together.
+    """
+    words = (
+        source_words(operation.source_text, operation.content, is_refused) if operation.source_text else ()
+    )
+    given = kept_words(operation.source_words)
+    if given and not is_refused(" ".join(given)):
+        words = words_besides((*words, *given), operation.content)
+    return words
+
+
+def is_refused(text: str) -> bool:
+    """Whether the screen finds something in a text."""
+    return screen(text) is not None
+
+
 def screened_again(draft: Draft, old: Bullet, new: Bullet) -> Bullet:
     """Return the new value, quarantined if its texts have changed and the screen refuses one of them.
 
     What a person vouched for the old text does not count for a new one.
     """
     if old.content != new.content:
-        new = new.model_copy(update={"vouched": ()})
+        left = words_besides(new.source_words, new.content) if new.source_words else ()
+        new = new.model_copy(update={"vouched": (), "source_words": left})
     if new.status == "quarantined" or _texts(old) == _texts(new) or (why := screen_bullet(new)) is None:
         return new
     draft.note("quarantined", new.id)

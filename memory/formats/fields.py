@@ -22,6 +22,7 @@ from ace_graph.memory.delta.merge import MAX_SOURCES, MAX_TAGS
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.base import Reading, Refusal
 from ace_graph.memory.formats.strict_json import Fields, as_fields, pairs_of
+from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS
 from ace_graph.memory.text import clean_line, encodable, truncate
 
 __all__ = [
@@ -49,9 +50,12 @@ _LONGEST = {
     "examples": MAX_EXAMPLES,
     "consolidated_from": 1_000,
     "distinct_from": MAX_DISTINCT,
+    "source_words": MAX_SOURCE_WORDS,
 }
 READ_FIELDS = frozenset(Bullet.model_fields) - {"vouched"}
 """The fields of a bullet that a file may set. No file can vouch for its own text."""
+_OF_THE_TURN = frozenset({"turn_id", "conversation_id", "source_words"})
+"""Where a bullet came from, in the learner's words: only our own JSON has these."""
 _ALWAYS_GIVEN = {"id": "new", "section": "general"}
 
 
@@ -106,8 +110,9 @@ class Collector:
         more = as_fields(source.get(EXTENSION))
         if more is None:
             return dict(fields)
-        self.leave_out_all_but(READ_FIELDS, more)
-        return {**fields, **{key: value for key, value in more.items() if key in READ_FIELDS - {"id"}}}
+        read = READ_FIELDS - _OF_THE_TURN
+        self.leave_out_all_but(read, more)
+        return {**fields, **{key: value for key, value in more.items() if key in read - {"id"}}}
 
     def reading(self) -> Reading:
         """Return the collected bullets, refusals and counts."""
@@ -158,7 +163,11 @@ def extension_of(bullet: Bullet, shown: Mapping[str, object]) -> Fields:
     read: Fields = {} if isinstance(checked, str) else _dumped(checked)
     missing = {name: value for name, value in whole.items() if read.get(name, object()) != value}
     # Without a memory type it would be inferred again.
-    return {k: v for k, v in {"memory_type": bullet.memory_type, **missing}.items() if k != "id"}
+    return {
+        k: v
+        for k, v in {"memory_type": bullet.memory_type, **missing}.items()
+        if k not in {"id", *_OF_THE_TURN}
+    }
 
 
 def _dumped(bullet: Bullet) -> Fields:

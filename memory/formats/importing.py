@@ -35,6 +35,7 @@ __all__ = [
 MAX_BYTES = 20_000_000
 """Twice what 10,000 bullets take as JSON; reading and judging a file of this size takes 1 GB at worst."""
 
+_ONLY_OF_ADD = {"op", "ref", "contests", "vouched", "foreign", "source_text"}
 _OTHER_MARKS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16", codecs.BOM_UTF32_BE: "UTF-32"}
 
 
@@ -101,7 +102,7 @@ def as_playbook(reading: Reading) -> Playbook:
         name = each.id
         if name is None or name in bullets:
             name, number = mint_id(each.section, number), number + 1
-        given = each.model_dump(exclude={"op", "ref", "contests", "vouched", "foreign"}, exclude_none=True)
+        given = each.model_dump(exclude=_ONLY_OF_ADD, exclude_none=True)
         inferred = each.memory_type or infer_memory_type(each.content)
         bullets[name] = Bullet.model_validate({**given, "id": name, "memory_type": inferred})
     return Playbook.of(bullets.values())

@@ -3,6 +3,8 @@
 A posting's weight depends on its own bullet alone: lengths are compared with a fixed typical length, not
 with the mean of the playbook. So adding a bullet changes only the lists of its own terms, and an index after
 any changes equals one built from scratch. Votes change nothing in it.
+
+The words of the turn that a bullet came from have lists of their own, so that a ranking can weigh them apart.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import NamedTuple
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.search.prefix_filter import in_order
 from ace_graph.memory.search.tokenize import language_and_terms, terms
+from ace_graph.memory.search.turns import Origin, Turns, TurnsBuilder, origin_of
 
 __all__ = ["Index", "IndexedBullet", "idf", "topic_term"]
 
@@ -50,22 +53,32 @@ def topic_term(topic: str) -> str:
 
 
 class IndexedBullet(NamedTuple):
-    """The terms of one bullet, each once: those of its text (as `in_order`), and those of its labels only."""
+    """The terms of one bullet, each once, and the turn that it came from.
+
+    `content` are the terms of its text (as `in_order`), `labels` those of its labels only, `source` those of
+    its source words only.
+    """
 
     content: tuple[str, ...]
     labels: tuple[str, ...]
+    source: tuple[str, ...] = ()
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)
 class Index:
-    """`postings` maps a term to bullet ids and weights, `documents` an id to its terms.
+    """`postings` maps a term to bullet ids and weights, `documents` an id to its terms and its turn.
 
-    `core` are the ids of the bullets that are always candidates. The parts are never mutated.
+    `core` are the ids of the bullets that are always candidates. `source` holds the terms of source words, as
+    `postings` those of texts and labels. `turns` says which bullets came from a turn and which turns a
+    conversation has. The parts are never mutated.
     """
 
     postings: Postings = field(default_factory=lambda: MappingProxyType({}))
     documents: Mapping[str, IndexedBullet] = field(default_factory=lambda: MappingProxyType({}))
     core: frozenset[str] = frozenset()
+    source: Postings = field(default_factory=lambda: MappingProxyType({}))
+    turns: Turns = Turns()  # noqa: RUF009  an immutable value
 
     @classmethod
     def build(cls, bullets: Iterable[Bullet]) -> Index:
@@ -74,6 +87,11 @@ class Index:
 
     def __len__(self) -> int:
         return len(self.documents)
+
+    @property
+    def conversations(self) -> Mapping[str, tuple[str, ...]]:
+        """The ids of the turns of each conversation, in order of time."""
+        return self.turns.conversations
 
     def changed(self, removed: Iterable[Bullet], added: Iterable[Bullet]) -> Index:
         """Return the index without `removed` and with `added`; a bullet in both was replaced.
@@ -150,35 +168,71 @@ class Index:
 
 
 class _Builder:
-    """The next index while it is made: copies a posting list before it first writes to it."""
+    """The next index while it is made."""
 
     def __init__(self, index: Index) -> None:
-        self._postings = dict(index.postings)
+        self._postings = _Lists(index.postings)
+        self._source = _Lists(index.source)
         self._documents = dict(index.documents)
         self._core = set(index.core)
-        self._own: dict[str, dict[str, float]] = {}
+        self._turns = TurnsBuilder(index.turns)
 
     def remove(self, key: str) -> None:
-        for term in chain(*self._documents.pop(key)):
-            del self._writable(term)[key]
+        document = self._documents.pop(key)
+        self._postings.remove(key, chain(document.content, document.labels))
+        self._source.remove(key, document.source)
         self._core.discard(key)
+        if document.origin is not None:
+            self._turns.remove(key, document.origin)
 
     def add(self, bullet: Bullet) -> None:
         document, weights = _entry(bullet)
-        key, own = bullet.id, self._own
-        for term, weight in weights.items():
-            (own.get(term) or self._writable(term))[key] = weight
+        self._postings.add(bullet.id, weights)
+        if document.source:
+            weight = _weight(1, len(document.source))
+            self._source.add(bullet.id, dict.fromkeys(document.source, weight))
         self._documents[bullet.id] = document
         if bullet.core:
             self._core.add(bullet.id)
+        if document.origin is not None:
+            self._turns.add(bullet.id, document.origin)
 
     def index(self) -> Index:
+        return Index(
+            self._postings.result(),
+            self._documents,
+            frozenset(self._core),
+            self._source.result(),
+            self._turns.result(),
+        )
+
+
+class _Lists:
+    """Posting lists while they are changed: one is copied before it is first written to."""
+
+    def __init__(self, postings: Postings) -> None:
+        self._postings = postings
+        self._own: dict[str, dict[str, float]] = {}
+
+    def remove(self, key: str, terms: Iterable[str]) -> None:
+        for term in terms:
+            del self._writable(term)[key]
+
+    def add(self, key: str, weights: Mapping[str, float]) -> None:
+        own = self._own
+        for term, weight in weights.items():
+            (own.get(term) or self._writable(term))[key] = weight
+
+    def result(self) -> Postings:
+        if not self._own:
+            return self._postings
+        changed = dict(self._postings)
         for term, postings in self._own.items():
             if postings:
-                self._postings[term] = postings
+                changed[term] = postings
             else:
-                del self._postings[term]
-        return Index(self._postings, self._documents, frozenset(self._core))
+                changed.pop(term, None)
+        return changed
 
     def _writable(self, term: str) -> dict[str, float]:
         own = self._own.get(term)
@@ -196,6 +250,8 @@ def _same_entry(a: Bullet, b: Bullet) -> bool:
         and a.keywords == b.keywords
         and a.context == b.context
         and a.core == b.core
+        and a.source_words == b.source_words
+        and origin_of(a) == origin_of(b)
     )
 
 
@@ -218,7 +274,13 @@ def _entry(bullet: Bullet) -> tuple[IndexedBullet, dict[str, float]]:
     if bullet.topic:
         labelled[topic_term(bullet.topic)] = 1.0
     weights.update(labelled)
-    return IndexedBullet(own, tuple(labelled)), weights
+    source = _source_terms(bullet.source_words, language, weights) if bullet.source_words else ()
+    return IndexedBullet(own, tuple(labelled), source, origin_of(bullet)), weights
+
+
+def _source_terms(words: tuple[str, ...], language: str, known: Mapping[str, float]) -> tuple[str, ...]:
+    found = dict.fromkeys(terms(" ".join(words), language))
+    return tuple(term for term in found if term not in known)
 
 
 @lru_cache(maxsize=1_024)

@@ -2,8 +2,8 @@
 
 Never the core (what is pinned, the profile, preferences, misconceptions), what the owner said about
 themselves, bullets in quarantine, episodes, or texts that only somebody's word lets through the screen. The
-rest is screened again. Examples go out as bare ids; sources, search words of merged bullets, votes on turns
-and insights stay.
+rest is screened again. Examples go out as bare ids; sources, search words of merged bullets and of the turns
+that bullets came from, these turns, votes on turns and insights stay.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def leaves_owner(bullet: Bullet) -> bool:
 
 def outgoing_bullet(bullet: Bullet) -> Bullet:
     """Return a bullet as others see it: without what is not the advice itself."""
-    return bullet.model_copy(update={"sources": (), "keywords": (), "consolidated_from": ()})
+    turn = {"turn_id": None, "conversation_id": None, "source_words": ()}
+    return bullet.model_copy(update={"sources": (), "keywords": (), "consolidated_from": (), **turn})
 
 
 def outgoing(playbook: Playbook) -> Playbook:

@@ -40,6 +40,7 @@ _EMPTY: dict[str, object] = {
     "evidence_count": 0,
     "consolidation_version": 0,
     "distinct_from": [],
+    "source_words": [],
 }
 """The fields that are not null without a value, and that are not stored then."""
 

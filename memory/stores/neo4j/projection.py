@@ -55,7 +55,7 @@ def _node(learner: str, bullet: Bullet, taken: set[str]) -> Properties:
     if hash_key in taken:
         hash_key = f"{hash_key}:{bullet.id}"
     taken.add(hash_key)
-    names = ("tags", "keywords", "sources", "consolidated_from", "vouched", "examples")
+    names = ("tags", "keywords", "sources", "consolidated_from", "vouched", "examples", "source_words")
     lists = {name: list(getattr(bullet, name)) for name in names}
     stated = bullet.stated
     return {

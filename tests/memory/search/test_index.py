@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,6 +38,10 @@ BULLETS = st.builds(
     keywords=st.lists(st.sampled_from(WORDS), max_size=2).map(tuple),
     helpful=st.integers(0, 2),
     pinned=st.booleans(),
+    source_words=st.lists(st.sampled_from(WORDS), max_size=3).map(tuple),
+    turn_id=st.sampled_from([None, "1", "2", "3"]),
+    conversation_id=st.sampled_from([None, "c", "d"]),
+    created_at=st.sampled_from([datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)]),
 )
 STEPS = st.lists(st.tuples(st.sets(st.integers(0, 6)), st.lists(BULLETS, max_size=3)), max_size=6)
 
@@ -119,7 +125,7 @@ def test_the_gate_finds_exactly_the_bullets_that_reach_the_floor(
 ) -> None:
     index = Index.build(bullets)
     floor = share * sum(weights.values())
-    held = {b.id: {term for part in index.documents[b.id] for term in part} for b in bullets}
+    held = {b.id: {term for part in index.documents[b.id][:2] for term in part} for b in bullets}
     sums = {key: sum(w for term, w in weights.items() if term in terms) for key, terms in held.items()}
     clear = {key for key, total in sums.items() if total and total > floor + 1e-6}
     possible = {key for key, total in sums.items() if total >= floor - 1e-6}
@@ -193,3 +199,60 @@ def test_building_reads_each_text_once_and_labels_that_many_share_once() -> None
 def test_a_change_reads_only_the_new_text() -> None:
     index = Index.build([bullet(f"a-{n}", f"Find number {n}") for n in range(20)])
     assert calls_of(fold, lambda: index.changed((), [bullet("b", "Count the pieces")])) <= 2
+
+
+def test_source_words_have_posting_lists_of_their_own() -> None:
+    fact = Bullet(
+        id="a-00001", section="s", content="Grace dives", source_words=("pool", "dives", "swimming")
+    )
+    index = Index.build([fact])
+    assert index.source.keys() == {"pool", "swim"}
+    assert index.source.keys().isdisjoint(index.postings)
+    assert index.documents["a-00001"].source == ("pool", "swim")
+    assert index.nominate("swimming pool") == (), "what says the same is found by the texts alone"
+    assert index.changed([fact], []) == Index()
+
+
+def test_changed_source_words_are_indexed_again() -> None:
+    fact = bullet("a-00001", "Grace dives")
+    with_words = fact.model_copy(update={"source_words": ("pool",)})
+    index = Index.build([fact]).changed([fact], [with_words])
+    assert index.source.keys() == {"pool"}
+    elsewhere = with_words.model_copy(update={"turn_id": "t1"})
+    assert index.changed([with_words], [elsewhere]).turns.bullets(None, "t1") == ("a-00001",)
+
+
+def test_a_conversation_has_its_turns_in_order_of_time() -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    facts = [
+        Bullet(id=f"a-{number:05d}", section="s", content=f"fact {number}", turn_id=turn, conversation_id="c")
+        for number, turn in enumerate(("z", "z", "m", "a"), start=1)
+    ]
+    facts = [b.model_copy(update={"created_at": start + timedelta(days=n)}) for n, b in enumerate(facts)]
+    index = Index.build(reversed(facts))
+    assert index.conversations == {"c": ("z", "m", "a")}
+    assert index.turns.bullets("c", "z") == ("a-00001", "a-00002")
+    assert index.turns.bullets("d", "z") == ()
+    left = index.changed(facts[2:3], [])
+    assert left.conversations == {"c": ("z", "a")}
+    assert left.changed(facts, []) == Index()
+
+
+def test_turns_of_one_moment_are_in_the_order_of_their_bullets_ids() -> None:
+    facts = [
+        Bullet(
+            id=f"{section}-{number:05d}", section="s", content="f", turn_id=str(number), conversation_id="c"
+        )
+        for number, section in ((10, "aaa"), (9, "zzz"), (11, "mmm"))
+    ]
+    assert Index.build(facts).conversations == {"c": ("9", "10", "11")}
+
+
+def test_equal_turn_ids_of_two_conversations_are_two_turns() -> None:
+    facts = [
+        Bullet(id=f"a-0000{n}", section="s", content="f", turn_id="1", conversation_id=name)
+        for n, name in enumerate(("c", "d"))
+    ]
+    index = Index.build(facts)
+    assert [index.turns.bullets(name, "1") for name in ("c", "d")] == [("a-00000",), ("a-00001",)]
+    assert index.conversations == {"c": ("1",), "d": ("1",)}
