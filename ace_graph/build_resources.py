@@ -17,6 +17,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool, tool
 
 from ace_graph.context import LearningMode
+from ace_graph.embeddings.meaning import Meaning
+from ace_graph.embeddings.static_vectors import INSTALL, find_static_vectors
 from ace_graph.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat
 from ace_graph.memory.catalogue.foreign import read_only_bullets
 from ace_graph.memory.clock import utc_now
@@ -82,7 +84,7 @@ def build_resources(
         tools=every,
         own_tool_names=tuple(made.name for made in own),
         late_tools=_late_tools(settings, [made.name for made in every]),
-        embeddings=embeddings,
+        meaning=_meaning(settings, embeddings),
         evaluator=evaluator,
         mode_router=mode_router,
         system_prompt=system_prompt,
@@ -109,6 +111,26 @@ def _checked_settings(settings: Settings | None, model: BaseChatModel | None) ->
     if model is None:
         choose_model(settings)
     return settings
+
+
+def _meaning(settings: Settings, embeddings: Embeddings | None) -> Meaning | None:
+    """Return what finds by the caller's embeddings, or else by the static vectors that are installed.
+
+    Raises ConfigurationError where the settings ask for static vectors and there are none. Files that are
+    missing or damaged cost the meaning, not the graph; the log says so.
+    """
+    if embeddings is not None:
+        return Meaning(embeddings)
+    if settings.embeddings == "off":
+        return None
+    try:
+        found = find_static_vectors()
+    except ConfigurationError as error:
+        logger.warning("[ACE Memory] %s; bullets are found by words alone", error)
+        return None
+    if found is None and settings.embeddings == "static":
+        raise ConfigurationError(f"ACE_EMBEDDINGS=static needs the word vectors: {INSTALL}")
+    return None if found is None else Meaning(found)
 
 
 def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:

@@ -9,12 +9,11 @@ from datetime import datetime
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
 from ace_graph.context import ACEContext, LearningMode
-from ace_graph.embeddings import Vectors
+from ace_graph.embeddings.meaning import Meaning
 from ace_graph.errors import ConfigurationError
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.evidence import Evidence
@@ -57,6 +56,7 @@ class Resources:
     """What one graph works with. `injected_model` is the caller's; else `make_model` makes one per loop.
 
     `tools` are the tools of react, but for those of `late_tools`; `own_tool_names` names the caller's own.
+    `meaning` finds bullets by vectors, too.
     `attached` caches named playbooks as runs read them. `directory` knows teams instead of the store's table.
     """
 
@@ -68,7 +68,7 @@ class Resources:
     tools: Sequence[BaseTool] = ()
     own_tool_names: tuple[str, ...] = ()
     late_tools: LateTools | None = None
-    embeddings: Embeddings | None = None
+    meaning: Meaning | None = None
     evaluator: Evaluator | None = None
     mode_router: ModelRouter | None = None
     system_prompt: str | None = None
@@ -80,7 +80,6 @@ class Resources:
     count_tokens: Callable[[str], int] = estimate_tokens
     cache: SnapshotCache = field(default_factory=SnapshotCache)
     attached: SnapshotCache = field(default_factory=SnapshotCache)
-    vectors: Vectors = field(default_factory=Vectors)
     schemas: Schemas = field(default_factory=Schemas)
     _models: _ModelsByLoop = field(default_factory=_ModelsByLoop)
 

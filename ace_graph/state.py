@@ -159,6 +159,7 @@ class Attempt(TypedDict):
     streamed: bool
     tool_calls: list[ToolCallJSON]
     first: NotRequired[FirstAnswer | None]
+    words_only: NotRequired[str]
     raw: NotRequired[str]
     asked: NotRequired[str]
 
@@ -193,6 +194,7 @@ class Result(TypedDict):
 
     `withheld`: unproven bullets were left out of this turn's prompt, to measure their effect (memory.trust).
     `playbooks` are the attached playbooks whose bullets were shown to the model, as `owner/name`.
+    `words_only`: why the bullets were found by words alone, although there are embeddings; not there else.
     `raw`, where the run asked for it: the reply that the answer was read from, as the model gave it.
     """
 
@@ -206,6 +208,7 @@ class Result(TypedDict):
     evidence: list[EvidenceJSON]
     first: First
     problem: str | None
+    words_only: NotRequired[str]
     raw: NotRequired[str]
 
 

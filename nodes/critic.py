@@ -35,6 +35,8 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
         "first": _first(attempt, verdict),
         "problem": attempt["problem"],
     }
+    if "words_only" in attempt:
+        result["words_only"] = attempt["words_only"]
     if "raw" in attempt:
         result["raw"] = attempt["raw"]
     logger.info("[ACE Critic] verdict=%s evidence=%s", verdict, [item.source for item in evidence])

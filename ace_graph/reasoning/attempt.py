@@ -90,6 +90,8 @@ def attempt_of(
         "streamed": session.streamed,
         "tool_calls": [*earlier["tool_calls"], *calls] if earlier else calls,
     }
+    if injection.words_only is not None:
+        attempt["words_only"] = injection.words_only
     if session.run.context.raw_reply:
         attempt["raw"] = truncate(solution.raw, MAX_RAW_CHARS, show_length=True)
     return attempt

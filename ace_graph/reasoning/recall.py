@@ -13,7 +13,7 @@ from functools import partial
 from langgraph.config import get_stream_writer
 
 from ace_graph.context import ServedContext
-from ace_graph.embeddings import semantic_scores
+from ace_graph.embeddings.meaning import Similarities
 from ace_graph.errors import InvalidContext, StoreError
 from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.playbook import RecentInsight
@@ -43,7 +43,7 @@ class Injection:
     """The playbook block of the prompt ('' for none), the ids in it, and the insights beside it.
 
     `arm` says whether unproven bullets were shown or withheld, None where there were none. `playbooks` are
-    the named ones that were searched.
+    the named ones that were searched. `words_only` says why embeddings, where there are any, had no part.
     """
 
     text: str = ""
@@ -51,6 +51,7 @@ class Injection:
     insights: tuple[str, ...] = ()
     arm: Arm | None = None
     playbooks: tuple[PlaybookRead, ...] = ()
+    words_only: str | None = None
 
 
 async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced: bool = True) -> Injection:
@@ -65,6 +66,9 @@ async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced:
     if loaded.snapshot is None and read_only is None:
         return Injection()
     memory, query = loaded.snapshot or Snapshot(), _search_query(question)
+    near = Similarities()
+    if resources.meaning is not None:
+        near = await resources.meaning.similarities(query, run.learner_id, memory.playbook, read_only)
     search = partial(
         retrieve,
         query,
@@ -78,7 +82,7 @@ async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced:
         memory_types=run.context.memory_types,
         count_tokens=resources.count_tokens,
         base=read_only,
-        semantic=await semantic_scores(query, memory.playbook, read_only, resources),
+        semantic=near.by_id,
     )
     found = await read_text(len(question), search)
     arm = _arm(found, memory, turn_id, run)
@@ -91,7 +95,7 @@ async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced:
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
     ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
-    return Injection(format_context(found), ids, tuple(insights), arm, loaded.playbooks)
+    return Injection(format_context(found), ids, tuple(insights), arm, loaded.playbooks, near.problem)
 
 
 def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | None:

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from langchain_core.embeddings import Embeddings
 
 from ace_graph import ACEContext, build_ace_graph
 from ace_graph.build_resources import build_resources
@@ -18,6 +17,7 @@ from ace_graph.memory.serialization import dump_playbook
 from ace_graph.resources import Resources
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
+from tests.embeddings.services import Raising, WordVectors
 from tests.graph.conftest import Build, CountingStore, ask, said, thread
 
 ALICE = ACEContext(learner_id="alice", reflect_when="never")
@@ -85,47 +85,31 @@ async def test_under_a_server_the_authenticated_user_is_the_learner(
         await build(ScriptedModel([])).ainvoke(ask("x"), config, context=ACEContext(learner_id="bob"))
 
 
-class Colours(Embeddings):
-    """A fixed embedding: texts about colours are near each other."""
-
-    def __init__(self) -> None:
-        self.embedded = list[str]()
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.embedded += texts
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return [1.0, 0.0] if any(w in text.casefold() for w in ("red", "crimson", "colour")) else [0.0, 1.0]
-
-
 async def test_embeddings_find_more_than_words_and_embed_a_text_once(
     build: Build, store: CountingStore
 ) -> None:
     await store.seed(
         "alice", Add(content="Crimson looks best beside white"), Add(content="Otters hold hands")
     )
-    embeddings = Colours()
+    embeddings = WordVectors()
     graph = build(ScriptedModel(["<final>x</final>"] * 2), embeddings=embeddings)
     for _ in range(2):
         out = await graph.ainvoke(ask("Which red should it be?"), context=ALICE)
         assert out["result"]["injected"] == ["gen-00001"]
-    assert len(embeddings.embedded) == 2
+        assert "words_only" not in out["result"]
+    assert len(embeddings.texts) == 2
 
 
 async def test_embeddings_that_fail_leave_retrieval_by_words(
     build: Build, store: CountingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Down(Colours):
-        def embed_query(self, text: str) -> list[float]:
-            raise RuntimeError("no service")
-
     await store.seed("alice", Add(content="Otters hold hands"))
-    out = await build(ScriptedModel(["<final>x</final>"]), embeddings=Down()).ainvoke(
-        ask("otters?"), context=ALICE
-    )
-    assert out["result"]["injected"] == ["gen-00001"]
-    assert "embeddings failed" in caplog.text
+    graph = build(ScriptedModel(["<final>x</final>"] * 2), embeddings=Raising())
+    for _ in range(2):
+        out = await graph.ainvoke(ask("otters?"), context=ALICE)
+        assert out["result"]["injected"] == ["gen-00001"]
+        assert out["result"].get("words_only") == "the embeddings failed (RuntimeError); words alone count"
+    assert caplog.text.count("embeddings failed") == 1
 
 
 async def test_persona_system_prompt_and_window_reach_the_prompt(build: Build) -> None:

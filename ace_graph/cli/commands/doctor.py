@@ -34,6 +34,7 @@ from ace_graph.stores import open_store, redacted_url
 
 __all__ = [
     "Check",
+    "check_embeddings",
     "check_env_file",
     "check_model",
     "check_packages",
@@ -49,6 +50,7 @@ _NEEDED = ("langgraph", "langchain-core", "langchain-google-genai", "neo4j", "py
 _EXTRAS = {
     "psycopg": ("postgres", "PostgreSQL"),
     "langchain": ("providers", "other model providers"),
+    "wordllama": ("embeddings", "finding by meaning"),
     "tavily-python": ("search", "web search"),
     "langgraph-cli": ("studio", "LangGraph Studio"),
     "jupyterlab": ("notebooks", "the notebooks"),
@@ -120,6 +122,27 @@ def check_model(settings: Settings) -> Iterator[Check]:
     else:
         key = "GEMINI_API_KEY is set; " if choice.provider == "google_genai" else ""
         yield Check("model", "ok", f"{choice} ({key}not called; `doctor --ask` calls it)")
+
+
+def check_embeddings(settings: Settings) -> Iterator[Check]:
+    """Check that the word vectors can be read, where the settings want them."""
+    from ace_graph.embeddings.static_vectors import INSTALL, find_static_vectors
+
+    if settings.embeddings == "off":
+        yield Check("embeddings", "ok", "off: bullets are found by words alone (ACE_EMBEDDINGS=auto)")
+        return
+    try:
+        found = find_static_vectors()
+        size = len(found.embed_query("doctor")) if found is not None else 0
+    except AceError as error:
+        yield Check("embeddings", "warn", str(error), "until then bullets are found by words alone")
+        return
+    if found is not None:
+        yield Check("embeddings", "ok", f"{found.model}, {size} dimensions")
+    elif settings.embeddings == "static":
+        yield Check("embeddings", "fail", "ACE_EMBEDDINGS=static, and there are no word vectors", INSTALL)
+    else:
+        yield Check("embeddings", "ok", f"none: bullets are found by words alone; {INSTALL}")
 
 
 def check_store(settings: Settings, url: str | None) -> Iterator[Check]:
@@ -212,6 +235,7 @@ def _all_checks(url: str | None, *, ask: bool) -> Iterator[Check]:
 
     model = list(check_model(settings))
     yield from model
+    yield from check_embeddings(settings)
     yield from check_store(settings, url)
     yield from _check_graph(settings)
     if ask and all(each.status != "fail" for each in model):

@@ -1,0 +1,1 @@
+"""Meaning: vectors of texts, and how near each bullet is to a question."""

@@ -1,0 +1,242 @@
+"""How near each bullet is to a question in meaning, in bounded time.
+
+The vectors of a playbook's texts are made once per text and process, in batches. A turn waits for them at
+most PATIENCE seconds; then it goes on with words alone, and they are made behind it. A service that fails is
+left alone for a while, so that not every turn waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from langchain_core.embeddings import Embeddings
+
+from ace_graph.embeddings.matrix import Matrix, centred, quantised
+from ace_graph.embeddings.rows import Rows
+from ace_graph.embeddings.static_vectors import StaticVectors
+from ace_graph.errors import AceError
+from ace_graph.memory.playbook import Playbook
+
+__all__ = ["NEAREST", "PATIENCE", "Meaning", "Similarities"]
+
+logger = logging.getLogger("ace_graph")
+
+PATIENCE = 2.0
+"""Seconds that a turn waits for vectors at most."""
+
+NEAREST = 100
+"""How many of the nearest bullets of a playbook take part in the rank."""
+
+_PAUSE = 60.0
+"""Seconds for which a service that failed is not asked again."""
+
+_BATCH, _BATCH_SECONDS = 256, 60.0
+_FEW = 64
+"""So many texts are looked up in loaded tables where they are; a thread would take longer."""
+
+_MAX_BYTES = 256_000_000
+_FLOAT = 4
+
+
+class Similarities(NamedTuple):
+    """Similarities (0-1) of bullets to a question by id; None where words alone count, and why they do."""
+
+    by_id: Mapping[str, float] | None = None
+    problem: str | None = None
+
+
+class _WrongVectors(AceError):
+    """What came back is no vector for each text, all of one size."""
+
+
+class _Unfinished(AceError):
+    """The vectors of a playbook are not there; the message says why."""
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The matrix of a playbook whose texts have these hashes."""
+
+    hashes: Mapping[str, tuple[str, ...]]
+    matrix: Matrix
+    bytes: int
+
+
+@dataclass
+class _Fill:
+    """The vectors of a playbook while they are made."""
+
+    total: int
+    done: int = 0
+    late: bool = False
+    task: asyncio.Task[dict[str, bytes]] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.total} vectors of texts are there; words alone count until all are"
+
+
+class Meaning:
+    """Finds by vectors of one embedding model. `monotonic` gives seconds. Safe to use on any event loop."""
+
+    def __init__(
+        self,
+        embeddings: Embeddings,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._embeddings = embeddings
+        self._monotonic = monotonic
+        self._patience = patience
+        self._rows = Rows()
+        self._size: int | None = None
+        self._lock = threading.Lock()
+        self._matrices: OrderedDict[str, _Held] = OrderedDict()
+        self._fills: dict[str, _Fill] = {}
+        self._paused_until = 0.0
+        self._problem: str | None = None
+
+    async def similarities(
+        self, query: str, learner_id: str | None, playbook: Playbook, read_only: Playbook | None = None
+    ) -> Similarities:
+        """Return how near the nearest bullets of both playbooks are to `query`. Never raises."""
+        if not any(map(str.isalpha, query)):
+            return Similarities()
+        if self._problem is not None and self._monotonic() < self._paused_until:
+            return Similarities(problem=self._problem)
+        places = {f"learner {learner_id}": playbook}
+        if read_only is not None:
+            places[f"read-only {id(read_only.hashes)}"] = read_only
+        try:
+            async with asyncio.timeout(self._patience):
+                matrices = [await self._matrix(key, of) for key, of in places.items() if len(of)]
+                asked = await self._query(query) if matrices else ()
+        except _Unfinished as unfinished:
+            return Similarities(problem=str(unfinished))
+        except TimeoutError:
+            return self._late(places)
+        except Exception as error:  # whatever a service's client raises
+            return self._fail(_why(error))
+        self._problem = None
+        found = (matrix.nearest(asked, NEAREST) for matrix in matrices)
+        return Similarities({key: value for near in found for key, value in near.items()})
+
+    async def _matrix(self, key: str, playbook: Playbook) -> Matrix:
+        """Return the playbook's matrix. Raises _Unfinished while an earlier turn's vectors are made."""
+        hashes = playbook.hashes
+        with self._lock:
+            held = self._matrices.get(key)
+            if held is not None and held.hashes is hashes:
+                self._matrices.move_to_end(key)
+                return held.matrix
+        self._check_not_filling(key)
+        known = self._rows.known(hashes)
+        missing = {name: ids[0] for name, ids in hashes.items() if name not in known}
+        if missing:
+            texts = {name: playbook.entries[bullet].content for name, bullet in missing.items()}
+            known.update(await self._made(key, texts))
+        rows = {bullet: known[name] for name, ids in hashes.items() for bullet in ids}
+        if self._matrices and len(rows) <= _FEW:
+            matrix = centred(rows)
+        else:  # the first one imports numpy
+            matrix = await asyncio.to_thread(centred, rows)
+        self._keep(key, _Held(hashes, matrix, len(rows) * matrix.size * _FLOAT))
+        return matrix
+
+    def _keep(self, key: str, held: _Held) -> None:
+        with self._lock:
+            self._matrices.pop(key, None)
+            self._matrices[key] = held
+            total = sum(each.bytes for each in self._matrices.values())
+            while total > _MAX_BYTES and len(self._matrices) > 1:
+                total -= self._matrices.popitem(last=False)[1].bytes
+
+    def _check_not_filling(self, key: str) -> None:
+        fill = self._fills.get(key)
+        if fill is not None and fill.task is not None and not fill.task.get_loop().is_closed():
+            raise _Unfinished(str(fill))
+
+    async def _made(self, key: str, missing: Mapping[str, str]) -> Mapping[str, bytes]:
+        """Return the rows of the missing texts. Raises _Unfinished where they can't all be made."""
+        if isinstance(self._embeddings, StaticVectors) and self._embeddings.loaded and len(missing) <= _FEW:
+            return self._checked(missing, self._embeddings.embed_documents(list(missing.values())))
+        fill = self._fills[key] = _Fill(len(missing))
+        fill.task = asyncio.create_task(self._fill(key, fill, missing))
+        return await asyncio.shield(fill.task)
+
+    async def _fill(self, key: str, fill: _Fill, missing: Mapping[str, str]) -> dict[str, bytes]:
+        """Make the rows in batches. A failure is kept here, too: the turn that began may have gone on."""
+        names, made = list(missing), dict[str, bytes]()
+        try:
+            for start in range(0, len(names), _BATCH):
+                batch = {name: missing[name] for name in names[start : start + _BATCH]}
+                async with asyncio.timeout(_BATCH_SECONDS):
+                    vectors = await self._embeddings.aembed_documents(list(batch.values()))
+                made.update(self._checked(batch, vectors))
+                fill.done += len(batch)
+                if fill.late:
+                    logger.info("[ACE Memory] %s", fill)
+        except Exception as error:
+            self._fail(_why(error))
+        finally:
+            self._fills.pop(key, None)
+        if len(made) < len(names):
+            raise _Unfinished(self._problem or str(fill))
+        return made
+
+    def _checked(self, texts: Mapping[str, str], vectors: Sequence[Sequence[float]]) -> dict[str, bytes]:
+        """Return the rows of these texts and keep them. Raises _WrongVectors."""
+        if len(vectors) != len(texts):
+            raise _WrongVectors(f"{len(vectors)} vectors for {len(texts)} texts")
+        for vector in vectors:
+            self._check_size(vector)
+        rows = dict(zip(texts, quantised(vectors), strict=True))
+        self._rows.put(rows)
+        return rows
+
+    def _check_size(self, vector: Sequence[float]) -> None:
+        """Raise _WrongVectors for another size than before; all vectors are then made again, later."""
+        expected, self._size = self._size or len(vector), len(vector)
+        if len(vector) != expected or not vector:
+            self._rows.clear()
+            with self._lock:
+                self._matrices.clear()
+            raise _WrongVectors(f"a vector of {len(vector)} numbers where there were {expected}")
+
+    async def _query(self, query: str) -> Sequence[float]:
+        if isinstance(self._embeddings, StaticVectors) and self._embeddings.loaded:
+            vector = self._embeddings.embed_query(query)
+        else:
+            vector = await self._embeddings.aembed_query(query)
+        self._check_size(vector)
+        return vector
+
+    def _late(self, places: Collection[str]) -> Similarities:
+        """What a turn gets that waited for nothing: vectors are still being made, or no answer came."""
+        for fill in (self._fills[key] for key in places if key in self._fills):
+            fill.late = True
+            logger.warning("[ACE Memory] %s", fill)
+            return Similarities(problem=str(fill))
+        return self._fail("did not answer in time")
+
+    def _fail(self, why: str) -> Similarities:
+        """Log a problem that was not there before, and leave the service alone for a while."""
+        problem = f"the embeddings {why}; words alone count"
+        if problem != self._problem:
+            logger.warning("[ACE Memory] %s, and they are asked again in %d s", problem, _PAUSE)
+        self._problem, self._paused_until = problem, self._monotonic() + _PAUSE
+        return Similarities(problem=problem)
+
+
+def _why(error: Exception) -> str:
+    """Say what failed; the message of a service's client may hold a key or a text."""
+    if isinstance(error, TimeoutError):
+        return "did not answer in time"
+    return f"failed ({error})" if isinstance(error, AceError) else f"failed ({type(error).__name__})"
