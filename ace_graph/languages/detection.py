@@ -93,9 +93,16 @@ def _languages_by_word() -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for language in languages("persons"):
         own = words(language, "persons", "own")  # they tell related languages apart, so they count twice
-        for word in stop_words(language) | frozenset(_persons(language)):
+        for word in stop_words(language) | frozenset(_persons(language)) | _values(language):
             found[word] = (*found.get(word, ()), *(language,) * (2 if word in own else 1))
     return MappingProxyType(found)
+
+
+def _values(language: str) -> frozenset[str]:
+    """Return the words for a name, an age and the like: a request such as "olvida mi edad" has few others."""
+    if language == FIRST:
+        return frozenset()
+    return frozenset(word for word in words(language, "statements", "slots") if not word.endswith(":"))
 
 
 def _persons(language: str) -> Iterator[str]:

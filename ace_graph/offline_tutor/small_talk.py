@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
+from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases
 from ace_graph.memory.search.tokenize import terms
 from ace_graph.models.reply import find_json_object
 from ace_graph.offline_tutor.preferences import Preferences
@@ -67,6 +68,7 @@ _CHANGES = {
     "forgotten": "I have forgotten:",
     "not_forgotten": "I have not forgotten",
 }
+_WORD = re.compile(r"\w+")
 _ENOUGH = 0.5
 """An item that holds this share of the question's terms answers it; one on an explained idea holds all."""
 
@@ -91,7 +93,7 @@ def reply_without_problem(prompt: Prompt, preferences: Preferences) -> tuple[str
         text = reply_text("nameless") if name is None else f"You are called {name}."
         return text, preferences.source_of("name")
     known = [item for item in prompt.items if item.id is not None]
-    if _ABOUT_MEMORY.search(question):
+    if _ABOUT_MEMORY.search(question) or _asks_what_is_known(question):
         about = [item for item in known if item.about_learner]
         return _quoted(about) if about else (reply_text("stranger"), ())
     statement, idea = is_statement(question), explain_idea(question)
@@ -104,6 +106,21 @@ def reply_without_problem(prompt: Prompt, preferences: Preferences) -> tuple[str
     remark = next((reply_text(name) for name, said in _REMARKS.items() if said.search(question)), None)
     otherwise = "stored_nothing" if statement else "picture" if prompt.has_picture else "cannot"
     return remark or idea or reply_text(otherwise), ()
+
+
+def _asks_what_is_known(question: str) -> bool:
+    """Whether a message ends with the question what is known of the learner, in any language but English."""
+    asked = _in_words(question)
+    return any(
+        (phrase in question) if language in SPACELESS else f" {asked}".endswith(f" {_in_words(phrase)}")
+        for language in languages("statements")
+        if language != FIRST
+        for phrase in phrases(language, "statements", "known")
+    )
+
+
+def _in_words(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
 
 
 def _quoted(items: Sequence[Item]) -> tuple[str, tuple[str, ...]]:

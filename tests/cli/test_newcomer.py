@@ -49,6 +49,28 @@ def test_a_sensitive_statement_is_asked_about_and_kept_after_a_yes(ace: Commands
     assert _kept(ace) == {"Ich habe Legasthenie"}
 
 
+def test_what_is_known_is_asked_for_in_the_learners_language(ace: Commands) -> None:
+    _, german, french, spanish, other, *_ = _chat(
+        ace,
+        "Ich heiße Sam.",
+        "Hallo, was weißt du über mich?",
+        "Que sais-tu de moi ?",
+        "¿Qué sabes de mí?",
+        "Was weißt du über Brüche?",
+    )
+    assert "Ich heiße Sam" in german
+    assert "Ich heiße Sam" in french
+    assert "Ich heiße Sam" in spanish
+    assert "beyond me" in other
+
+
+def test_what_is_said_twice_is_refused_once(ace: Commands) -> None:
+    told, named, *_ = _chat(ace, "I like cats. I like cats. I like cats.", "No, I am called Max, not Mia.")
+    assert told.count("I like cats") == 1
+    assert 'I will remember: "I am called Max".' in named
+    assert "have not kept" not in named
+
+
 def test_what_is_denied_is_forgotten_and_what_changed_replaced(ace: Commands) -> None:
     _, denied, renamed, *_ = _chat(
         ace,

@@ -51,6 +51,8 @@ _SHORTENED = re.compile(r"(?:now )?(?:am|live) \S", re.IGNORECASE)
 _SHORTENED_CHARS = 80
 _GOES_ON = frozenset({"name", "age", "grade", "home"})
 _COURTESY = frozenset({"please", "thanks", "thank you", "ok", "okay", "bye"})
+_NOT_NAMED = "not "
+"""How a clause begins that says only which name is wrong: "I'm called Max, not Mia"."""
 EDGES = ".!;,:。！ "
 """What is taken off the end of a clause."""
 
@@ -124,7 +126,8 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
 
 def _said(clause: Clause) -> Iterator[Clause]:
     plain = clause.text.strip(EDGES).casefold()
-    if LEAD.match(clause.masked) or (clause.rest and plain and plain not in _COURTESY):
+    beside_name = clause.rest and plain and plain not in _COURTESY and not plain.startswith(_NOT_NAMED)
+    if LEAD.match(clause.masked) or beside_name:
         yield clause
 
 

@@ -86,6 +86,10 @@ class Own:
         whole = self._one(words)
         return [(words, whole)] if whole is not None or not parts else parts
 
+    def in_slot(self, slot: str) -> Bullet | None:
+        """Return the statement in a slot, None for none."""
+        return next((bullet for bullet, _ in self.bullets() if bullet.slot == slot), None)
+
     def _one(self, words: str) -> Bullet | None:
         """The statement in the slot that is named, or the one that holds most of the words."""
         said, asked, own = set(re.findall(r"\w+", words.casefold())), set(terms(words)), self.bullets()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ace_graph.languages.detection import spoken_language
 from ace_graph.languages.tables import FIRST
 from ace_graph.learning.statements.forget_requests import Own
-from ace_graph.learning.statements.forms import SLOTS, Form, form_of, states_sensitive
+from ace_graph.learning.statements.forms import SLOTS, Form, form_of, slots_named, states_sensitive
 from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
 from ace_graph.learning.statements.sentences import Sentence
 from ace_graph.learning.statements.speaker import (
@@ -31,6 +31,7 @@ from ace_graph.learning.statements.statement import (
     keep,
     sensitive_statement,
 )
+from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Remove
 
 __all__ = ["form_statements"]
@@ -69,12 +70,22 @@ def _requested(form: Form, words: str, language: str, own: Own, source: str) -> 
         slot = inner.kind if inner is not None and inner.kind in SLOTS else None
         yield Statement("keep", words, keep(words, "profile", "semantic", slot, source))
         return
-    for said, meant in own.meant(words):
+    of_learner = holds_word(words, language, "own") or holds_word(words, language, "mine")
+    for said, meant in _meant(words, language, own):
         if meant is not None:
             known = meant.content.partition(": ")[2]
             yield Statement("forget", known, Remove(bullet_id=meant.id))
-        elif holds_word(words, language, "own") or holds_word(words, language, "mine"):
+        elif of_learner:
             yield Statement("forget", said, why=NOT_KNOWN)
+
+
+def _meant(words: str, language: str, own: Own) -> list[tuple[str, Bullet | None]]:
+    """The statements that a request means by their words, else by the values that it names ("mein Alter")."""
+    meant = own.meant(words)
+    if any(bullet is not None for _, bullet in meant) or not holds_word(words, language, "mine"):
+        return meant
+    named = [(words, own.in_slot(slot)) for slot in slots_named(words, language)]
+    return [each for each in named if each[1] is not None] or meant
 
 
 def _stated(

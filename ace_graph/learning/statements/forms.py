@@ -13,7 +13,17 @@ from typing import Literal, NamedTuple
 
 from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
 
-__all__ = ["SLOTS", "Form", "form_of", "is_sensitive", "is_yes", "patterns", "question_text", "slot_stated"]
+__all__ = [
+    "SLOTS",
+    "Form",
+    "form_of",
+    "is_sensitive",
+    "is_yes",
+    "patterns",
+    "question_text",
+    "slot_stated",
+    "slots_named",
+]
 
 FormKind = Literal["name", "age", "grade", "home", "language", "wishes", "remember", "forget"]
 KINDS: tuple[FormKind, ...] = ("remember", "forget", "name", "age", "grade", "home", "language", "wishes")
@@ -56,6 +66,18 @@ def slot_stated(clause: str, language: str) -> str | None:
     """Return the slot whose value a clause states, None for none."""
     found = form_of(clause, language)
     return found.kind if found is not None and found.kind in SLOTS else None
+
+
+def slots_named(request: str, language: str) -> tuple[str, ...]:
+    """Return the slots that a request to forget names, as "age" is named in "vergiss mein Alter"."""
+    said = frozenset(_WORD.findall(request.casefold()))
+    found = list[str]()
+    for line in phrases(language, "statements", "slots"):
+        slot, _, named = line.partition(":")
+        anywhere = language in SPACELESS and any(each in request for each in named.split())
+        if anywhere or not said.isdisjoint(named.split()):
+            found.append(slot)
+    return tuple(found)
 
 
 def is_sensitive(clause: str, language: str) -> bool:

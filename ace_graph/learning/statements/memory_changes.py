@@ -7,7 +7,7 @@ what the commit would refuse or quarantine is not listed as stored. The commit i
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -59,11 +59,11 @@ def memory_changes(
     found = [*read_statements(message, playbook, "preview", sensitive), *confirmed]
     if snapshot is None or closed is not None:
         why = closed or "there is no memory in this conversation"
-        return [_undone(statement, why) for statement in found]
+        return _without_repeats(_undone(statement, why) for statement in found)
     operations = tuple(statement.operation for statement in found if statement.operation is not None)
     effect = resolve(snapshot, Delta(op_id="preview", now=now, operations=operations, origin="turn"), policy)
     refused = _refused(effect)
-    return [_outcome(statement, refused, asking=asking) for statement in found]
+    return _without_repeats(_outcome(statement, refused, asking=asking) for statement in found)
 
 
 def told_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
@@ -78,6 +78,10 @@ def told_changes(changes: Sequence[MemoryChange], prompts: Prompts) -> str:
         for each in changes
     )
     return prompts.render("memory_changes", changes=data_block("memory_changes", "\n".join(lines)))
+
+
+def _without_repeats(changes: Iterable[MemoryChange]) -> list[MemoryChange]:
+    return list(dict.fromkeys(changes))
 
 
 def _refused(effect: Effect) -> dict[str, str]:

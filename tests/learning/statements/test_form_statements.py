@@ -52,6 +52,16 @@ def _told(*messages: str) -> list[str]:
         ("Me llamo Ana.", "Olvida que me llamo Ana.", []),
         ("Mi chiamo Luca.", "Dimentica che mi chiamo Luca.", []),
         ("Ik heet Daan.", "Vergeet dat ik Daan heet.", []),
+        ("Ich heiße Sam und bin 12 Jahre alt.", "Vergiss mein Alter.", ["Ich heiße Sam"]),
+        ("Ich heiße Sam und bin 12 Jahre alt.", "Ich heiße Max.", ["bin 12 Jahre alt", "Ich heiße Max"]),
+        ("J'ai 12 ans.", "Oublie mon âge.", []),
+        ("Me llamo Ana y tengo 12 años.", "Olvida mi nombre y mi edad.", []),
+        ("Tenho 12 anos.", "Esqueça a minha idade.", []),
+        ("Ho 12 anni.", "Dimentica la mia età.", []),
+        ("Ik ben 12 jaar.", "Vergeet mijn leeftijd.", []),
+        ("Мне 12 лет.", "Забудь мой возраст.", []),
+        ("我12岁。", "忘掉我的年龄", []),
+        ("Ich bin 12 Jahre alt.", "Vergiss das Alter der Königin.", ["Ich bin 12 Jahre alt"]),
     ],
 )
 def test_a_new_value_replaces_the_old_and_a_request_removes_it(
