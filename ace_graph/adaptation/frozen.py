@@ -1,7 +1,8 @@
 """Measuring without learning: each sample is a run of its own, with a playbook that does not change.
 
 The playbook is given as the base playbook, which is how it is deployed. No ground truth, no reflections of
-earlier turns and no evidence reach the run, and nothing is stored. `input_for`, `new_step` and `used` are
+earlier turns and no evidence reach the run, and nothing is stored. A control may be given transcripts of
+earlier samples in the place of bullets. `input_for`, `new_step` and `used` are
 shared with training.
 """
 
@@ -15,10 +16,11 @@ from typing import cast
 
 from langchain_core.messages import HumanMessage
 
-from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, AdaptationStep, Cost
+from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, MAX_FEEDBACK_CHARS, AdaptationStep, Cost
 from ace_graph.adaptation.memory import LEARNER
 from ace_graph.adaptation.options import AUTO, AdaptationOptions, with_model
 from ace_graph.adaptation.samples import Environment, Sample, judge
+from ace_graph.adaptation.transcripts import Transcripts
 from ace_graph.errors import ModelError
 from ace_graph.graph import ACEGraph, build_ace_graph  # pyright: ignore[reportUnknownVariableType]  # LangGraph's checkpointer type is open
 from ace_graph.memory.playbook import Playbook
@@ -62,12 +64,16 @@ _BARE_PROMPT = "Answer the question."
 
 @dataclass(frozen=True)
 class Asked:
-    """A sample to answer, and where in a run that is; `index` is its place in the data, from 0."""
+    """A sample to answer, and where in a run that is; `index` is its place in the data, from 0.
+
+    `transcripts` are shown with the question, None in all phases but that of the control.
+    """
 
     sample: Sample
     phase: str
     epoch: int
     index: int
+    transcripts: Transcripts | None = None
 
 
 Answered = tuple[AdaptationStep, ModelError | None]
@@ -116,13 +122,22 @@ class _Answering:
         sample, phase, epoch, index = asked.sample, asked.phase, asked.epoch, asked.index
         began = time.perf_counter()
         try:
-            out = await self._graph.ainvoke(input_for(sample, self._mode), context=self._context)
+            out = await self._graph.ainvoke(self._input_for(asked), context=self._context)
         except ModelError as error:
             step = new_step(sample, phase, epoch, index + 1, index, time.perf_counter() - began)
             failed = {"failed": True, "error": str(error), "bullets": self._bullets}
             return step.model_copy(update=failed), error
         step = new_step(sample, phase, epoch, index + 1, index, 0)
+        if asked.transcripts is not None:
+            step = step.model_copy(update={"transcripts": asked.transcripts.samples})
         return await self._answered(step, sample, out, began), None
+
+    def _input_for(self, asked: Asked) -> ACEInput:
+        """Return the question, and the transcripts as its context: where bullets stand, as data."""
+        given = input_for(asked.sample, self._mode)
+        if asked.transcripts is not None and asked.transcripts.text:
+            given["additional_context"] = asked.transcripts.text
+        return given
 
     async def _answered(
         self, step: AdaptationStep, sample: Sample, out: Mapping[str, object], began: float
@@ -136,6 +151,7 @@ class _Answering:
             "right": outcome.right,
             "correct": outcome.right >= sample.units,
             "verdict": outcome.verdict(sample.units),
+            "feedback": outcome.feedback[:MAX_FEEDBACK_CHARS] or None,
             "attempts": 1,
             "injected": tuple(result["injected"]) if result else (),
             "cited": tuple(result["bullet_ids"]) if result else (),

@@ -21,6 +21,7 @@ from ace_graph.memory.turn import TurnRecord
 
 __all__ = [
     "MAX_ANSWER_CHARS",
+    "MAX_FEEDBACK_CHARS",
     "AdaptationStep",
     "BulletChanges",
     "Committed",
@@ -28,10 +29,12 @@ __all__ = [
     "FileJournal",
     "Journal",
     "MemoryJournal",
+    "steps_of",
 ]
 
 
 MAX_ANSWER_CHARS = 2_000
+MAX_FEEDBACK_CHARS = 2_000
 
 Amount = Annotated[int, Field(ge=0)]
 
@@ -78,8 +81,9 @@ class AdaptationStep(_Line):
     """One answered sample.
 
     `number` counts from 1 within phase and epoch, `index` is the sample's place in its data, from 0. `right`
-    of `units`, `correct` and `answer` are those of the first answer, before any revision. `seconds` is wall
-    time. `bullets` is the size of the playbook after the step.
+    of `units`, `correct`, `answer` and the environment's `feedback` are those of the first answer, before any
+    revision. `injected` are the ids of the bullets in the prompt, `transcripts` those of the samples whose
+    transcripts were. `seconds` is wall time. `bullets` is the size of the playbook after the step.
     """
 
     phase: str
@@ -95,8 +99,10 @@ class AdaptationStep(_Line):
     failed: bool = False
     error: str | None = None
     verdict: Verdict = "unknown"
+    feedback: str | None = None
     attempts: Amount = 0
     injected: tuple[str, ...] = ()
+    transcripts: tuple[str, ...] | None = None
     cited: tuple[str, ...] = ()
     withheld: bool = False
     learned: BulletChanges | None = None
@@ -132,6 +138,17 @@ class Journal(Protocol):
     def close(self) -> None:
         """Close the file, if there is one."""
         ...
+
+
+def steps_of(journal: Journal, phase: str, epoch: int) -> Iterator[AdaptationStep]:
+    """Yield the steps of one phase, which stand together in a journal."""
+    begun = False
+    for step in journal.steps():
+        if (step.phase, step.epoch) == (phase, epoch):
+            begun = True
+            yield step
+        elif begun:
+            return
 
 
 class MemoryJournal:

@@ -12,12 +12,12 @@ answers of the first epoch, each of which was given before the sample had been l
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
 from ace_graph.adaptation.frozen import FrozenAgent
-from ace_graph.adaptation.journal import Journal
+from ace_graph.adaptation.journal import Journal, steps_of
 from ace_graph.adaptation.memory import AdaptationStore
 from ace_graph.adaptation.options import AdaptationOptions, with_model
 from ace_graph.adaptation.results import Accuracy, AdaptationResult, Epoch
@@ -25,6 +25,7 @@ from ace_graph.adaptation.run_folder import describe, keep_playbook, open_journa
 from ace_graph.adaptation.runner import AdaptationRun, measure_controls
 from ace_graph.adaptation.samples import Environment, Sample
 from ace_graph.adaptation.training import Trainer
+from ace_graph.adaptation.transcripts import Transcripts, last_of, preceding
 from ace_graph.errors import UsageError
 from ace_graph.memory.playbook import Playbook
 from ace_graph.stores import policy_of
@@ -105,7 +106,9 @@ class _Running:
         if self._run.stopped:
             return
         adapter, samples = self._adapter, self._data[self._measured_on()]
-        self._controls = await measure_controls(self._run, adapter.environment, adapter.options, samples)
+        self._controls = await measure_controls(
+            self._run, adapter.environment, adapter.options, samples, self._transcripts()
+        )
         self._phases.update({(name, 0): measured for name, measured in self._controls.items()})
 
     async def _epoch(self, trainer: Trainer, number: int) -> None:
@@ -123,6 +126,19 @@ class _Running:
         if self._best is None or _better(epoch, self._best[0]):
             self._best = epoch, self._memory.playbook
             keep_playbook(self._out, self._memory.playbook)
+
+    def _transcripts(self) -> Iterator[tuple[int, Transcripts]]:
+        """The last transcripts of the epoch that made the best playbook; in training, those before a row."""
+        train, on = self._data["train"], self._measured_on()
+        best = self._best[0].number if self._best and on != "train" else 1
+        steps = steps_of(self._journal, "train", best)
+        budget = self._adapter.options.context.retrieval_budget_tokens
+        if on == "train":
+            yield from preceding(steps, train, budget)
+            return
+        last = last_of(steps, train, budget)
+        for index in range(len(self._data[on])):
+            yield index, last
 
     async def _frozen(self, playbook: Playbook, phase: str, epoch: int) -> Accuracy:
         frozen = FrozenAgent(self._adapter.environment, self._adapter.options, playbook)

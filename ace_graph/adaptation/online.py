@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ace_graph.adaptation.journal import Journal
+from ace_graph.adaptation.journal import Journal, steps_of
 from ace_graph.adaptation.memory import AdaptationStore
 from ace_graph.adaptation.options import AdaptationOptions, with_model
 from ace_graph.adaptation.results import Accuracy, AdaptationResult
@@ -18,6 +18,7 @@ from ace_graph.adaptation.run_folder import describe, keep_playbook, open_journa
 from ace_graph.adaptation.runner import AdaptationRun, measure_controls
 from ace_graph.adaptation.samples import Environment, Sample
 from ace_graph.adaptation.training import Trainer
+from ace_graph.adaptation.transcripts import preceding
 from ace_graph.stores import policy_of
 
 __all__ = ["OnlineAdapter"]
@@ -61,7 +62,9 @@ class OnlineAdapter:
         keep_playbook(out, memory.playbook)
         controls: dict[str, Accuracy] = {}
         if not run.stopped:
-            controls = await measure_controls(run, self.environment, self.options, samples)
+            answered = steps_of(journal, PHASE, 0)
+            before = preceding(answered, samples, self.options.context.retrieval_budget_tokens)
+            controls = await measure_controls(run, self.environment, self.options, samples, before)
         phases = {(PHASE, 0): measured, **{(name, 0): each for name, each in controls.items()}}
         return AdaptationResult(
             kind="online",

@@ -69,6 +69,12 @@ class Accuracy:
             if self._state[index] and other._state[index]:
                 yield self._all_right(index), other._all_right(index)
 
+    def beside(self, other: Accuracy) -> Iterator[tuple[int, int, int]]:
+        """Yield (right units here, right units there, units) of each sample that was counted in both."""
+        for index in range(min(self.count, other.count)):
+            if self._state[index] and other._state[index]:
+                yield self._right[index], other._right[index], self._units[index]
+
     def _all_right(self, index: int) -> bool:
         return self._right[index] >= self._units[index]
 

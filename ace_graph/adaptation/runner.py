@@ -3,12 +3,14 @@
 Failed calls count as wrong. `max_failures` of them in a row are an outage: the run stops, and these samples
 are tried again when it is resumed, because an outage says nothing of the agent.
 
-Two controls are measured on the same samples as the result:
+Three controls are measured on the same samples as the result:
 
-    no_playbook      one plain call: no persona, no tools, no modes, no memory; only the form of the reply
-    empty_playbook   the whole agent with an empty memory, as a new learner meets it
+    no_playbook        one plain call: no persona, no tools, no modes, no memory; only the form of the reply
+    empty_playbook     the whole agent with an empty memory, as a new learner meets it
+    last_transcripts   the same agent with the newest transcripts in place of bullets, in as many tokens
 
-The second shows what the playbook is worth, the first what the agent around it is worth.
+The first shows what the agent is worth, the second what the playbook is worth, and the third what it is
+worth to write lessons instead of keeping the last transcripts.
 """
 
 from __future__ import annotations
@@ -22,22 +24,28 @@ from ace_graph.adaptation.options import AdaptationOptions, Progress
 from ace_graph.adaptation.results import Accuracy
 from ace_graph.adaptation.samples import Environment, Sample
 from ace_graph.adaptation.training import StepPosition, Trainer
+from ace_graph.adaptation.transcripts import Transcripts
 from ace_graph.errors import ModelError, ModelOutage
 
-__all__ = ["CONTROLS", "AdaptationRun", "measure_controls"]
+__all__ = ["AdaptationRun", "Given", "measure_controls"]
 
-
-CONTROLS = ("no_playbook", "empty_playbook")
+Given = Iterable[tuple[int, Transcripts | None]]
+"""The samples to ask, as their places in the data, each with the transcripts that it is shown."""
 
 
 async def measure_controls(
-    run: AdaptationRun, environment: Environment, options: AdaptationOptions, samples: Sequence[Sample]
+    run: AdaptationRun,
+    environment: Environment,
+    options: AdaptationOptions,
+    samples: Sequence[Sample],
+    transcripts: Given,
 ) -> dict[str, Accuracy]:
-    """Return both controls. Raises EnvironmentFailed, ModelOutage, RunFolderError."""
+    """Return the controls. Raises EnvironmentFailed, ModelOutage, RunFolderError."""
     bare, empty = model_without_agent(environment, options), FrozenAgent(environment, options)
     return {
         "no_playbook": await run.measure(bare, samples, "no_playbook", 0),
         "empty_playbook": await run.measure(empty, samples, "empty_playbook", 0),
+        "last_transcripts": await run.measure(empty, samples, "last_transcripts", 0, transcripts),
     }
 
 
@@ -117,11 +125,16 @@ class AdaptationRun:
         return measured
 
     async def measure(
-        self, frozen: FrozenAgent, samples: Sequence[Sample], phase: str, epoch: int
+        self,
+        frozen: FrozenAgent,
+        samples: Sequence[Sample],
+        phase: str,
+        epoch: int,
+        given: Given | None = None,
     ) -> Accuracy:
         """Answer all samples without learning, several at once, where the executor runs them.
 
-        Returns their accuracy.
+        They are asked in the order of the data, or as they are `given`. Returns their accuracy.
         """
         measured = Accuracy(len(samples))
         for step in self._journal.recorded(phase, epoch):
@@ -129,15 +142,17 @@ class AdaptationRun:
         begun = measured.total
         self._report_progress(phase, epoch, measured)
         self._failures.begin(resumed=begun > 0)
-        left = [index for index in range(len(samples)) if not measured.done(index)]
+        every = ((index, None) for index in range(len(samples))) if given is None else given
 
         def asked() -> Iterator[Asked]:
-            for index in left:
+            for index, transcripts in every:
+                if measured.done(index):
+                    continue
                 if self._must_stop():
                     return
-                yield Asked(samples[index], phase, epoch, index)
+                yield Asked(samples[index], phase, epoch, index, transcripts)
 
-        if left:
+        if begun < len(samples):
             job, take = replace(frozen, options=frozen.options.for_nodes()), self._taking(measured)
             await self._options.executor.run(job, asked(), take, concurrency=self._options.concurrency)
         if not self.stopped:

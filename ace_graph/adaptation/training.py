@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ace_graph.adaptation.frozen import input_for, new_step, used
-from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, AdaptationStep, BulletChanges
+from ace_graph.adaptation.journal import MAX_ANSWER_CHARS, MAX_FEEDBACK_CHARS, AdaptationStep, BulletChanges
 from ace_graph.adaptation.memory import LEARNER, AdaptationStore
 from ace_graph.adaptation.options import AdaptationOptions
 from ace_graph.adaptation.samples import Environment, Outcome, Sample, judge
@@ -22,8 +22,6 @@ from ace_graph.memory.evidence import Evidence
 from ace_graph.state import ACEOutput, Learning
 
 __all__ = ["StepPosition", "Trainer"]
-
-_FEEDBACK_CHARS = 2_000
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class _StepEvaluator:
             source="ground_truth" if known else "tool",
             verdict=verdict,
             score=outcome.right / sample.units,
-            text=text[:_FEEDBACK_CHARS],
+            text=text[:MAX_FEEDBACK_CHARS],
             by="environment",
         )
 
@@ -146,6 +144,7 @@ class Trainer:
                 "right": outcome.right,
                 "correct": outcome.right >= step.units,
                 "verdict": outcome.verdict(step.units),
+                "feedback": outcome.feedback[:MAX_FEEDBACK_CHARS] or None,
                 "attempts": self._evaluator.attempts,
                 "injected": tuple(result["injected"]) if result else (),
                 "cited": tuple(result["bullet_ids"]) if result else (),

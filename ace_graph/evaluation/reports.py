@@ -14,7 +14,7 @@ from ace_graph.adaptation.journal import Cost
 from ace_graph.adaptation.results import Accuracy, AdaptationResult, Epoch
 from ace_graph.adaptation.run_folder import write_whole
 from ace_graph.evaluation.datasets import RowFile
-from ace_graph.evaluation.statistics import paired, share_interval
+from ace_graph.evaluation.statistics import paired, paired_gain, share_interval
 from ace_graph.memory.playbook import Playbook
 
 __all__ = ["Prices", "comparison_json", "measured_json", "report", "write_results"]
@@ -93,9 +93,14 @@ def measured_json(measured: Accuracy, unit: str = "answer") -> Json:
 
 
 def comparison_json(first: Accuracy, second: Accuracy) -> Json:
-    """Return the paired comparison of two runs on the same samples, by whole samples."""
-    found = paired(first.pairs(second))
+    """Return the paired comparison of two runs on the same samples.
+
+    The gain is in units, as accuracy is; the rest is by whole samples.
+    """
+    found, gain = paired(first.pairs(second)), paired_gain(first.beside(second))
     return {
+        "gain": gain.value,
+        "gain_interval": list(gain.interval),
         "both_right": found.both,
         "only_this": found.only_first,
         "only_that": found.only_second,

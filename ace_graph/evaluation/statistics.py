@@ -3,7 +3,8 @@
 Sources: the interval of a share is Wilson's (1927); where a sample has several units, which are not
 independent, with the effective number of units of a ratio estimate over samples (Kish 1965). The test is
 McNemar's, exact. The interval of the paired difference is Newcombe's (Statistics in Medicine 17, 1998:
-2635-2650, method 10).
+2635-2650, method 10). That of a gain in units is the normal one of a ratio estimate over samples (Cochran,
+Sampling Techniques, 1977, section 6.4).
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import NamedTuple
 
 from ace_graph.memory.statistics import Z_95, Interval, wilson_interval
 
-__all__ = ["Interval", "Paired", "mcnemar", "paired", "share_interval", "wilson"]
+__all__ = ["Gain", "Interval", "Paired", "mcnemar", "paired", "paired_gain", "share_interval", "wilson"]
+
+_ROUNDING = 1e-9
 
 
 class Paired(NamedTuple):
@@ -31,6 +34,13 @@ class Paired(NamedTuple):
     difference: float
     interval: Interval
     p_value: float
+
+
+class Gain(NamedTuple):
+    """Right units of all in the first of two runs, minus those in the second, with the 95 % interval."""
+
+    value: float
+    interval: Interval
 
 
 def wilson(right: float, total: float) -> Interval:
@@ -73,8 +83,11 @@ def paired(pairs: Iterable[tuple[bool, bool]]) -> Paired:
     counts = [0, 0, 0, 0]
     for first, second in pairs:
         counts[2 * (not first) + (not second)] += 1
-    both, only_first, only_second, neither = counts
-    n = sum(counts)
+    return _compared(*counts)
+
+
+def _compared(both: int, only_first: int, only_second: int, neither: int) -> Paired:
+    n = both + only_first + only_second + neither
     difference = (only_first - only_second) / n if n else 0.0
     return Paired(
         both,
@@ -85,6 +98,29 @@ def paired(pairs: Iterable[tuple[bool, bool]]) -> Paired:
         _newcombe(both, only_first, only_second, neither),
         mcnemar(only_first, only_second),
     )
+
+
+def paired_gain(outcomes: Iterable[tuple[int, int, int]]) -> Gain:
+    """Return the gain of one run over another from (right in the first, in the second, units) of each sample.
+
+    With one unit a sample, value and interval are those of `paired`. Where all samples gain alike, the
+    interval is that of whole samples, widened to hold the value.
+    """
+    counts = [0, 0, 0, 0]
+    gained = units = gg = gu = uu = 0
+    for first, second, of in outcomes:
+        counts[2 * (first < of) + (second < of)] += 1
+        gain = first - second
+        gained, units = gained + gain, units + of
+        gg, gu, uu = gg + gain * gain, gu + gain * of, uu + of * of
+    samples, whole = sum(counts), _compared(*counts)
+    value = gained / units if units else 0.0
+    spread = gg - 2 * value * gu + value * value * uu
+    if units == samples == uu or samples < 2 or spread < _ROUNDING:
+        low, high = whole.interval
+        return Gain(value, Interval(min(low, value), max(high, value)))
+    half = Z_95 * sqrt(samples / (samples - 1) * spread) / units
+    return Gain(value, Interval(max(-1.0, value - half), min(1.0, value + half)))
 
 
 def _newcombe(a: int, b: int, c: int, d: int) -> Interval:

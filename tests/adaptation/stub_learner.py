@@ -60,10 +60,10 @@ class Apprentice(LocalModel):
 
 
 def question_of(call: ModelCall) -> tuple[str, str]:
-    """The kind and the firm of the question that a call is about."""
-    found = _QUESTION.search(call.prompt)
-    assert found is not None, call.prompt
-    return found[1], found[2]
+    """The kind and the firm of the question that a call is about: transcripts of others stand before it."""
+    found = _QUESTION.findall(call.prompt)
+    assert found, call.prompt
+    return found[-1][0], found[-1][1]
 
 
 def _reply(call: ModelCall) -> str:

@@ -35,21 +35,25 @@ async def test_validation_and_test_are_frozen() -> None:
     adapted = await OfflineAdapter(exact, options(model)).run(data[:6], validation=data[6:9], test=data[9:])
     assert len(model.calls_of("reflector")) == 6, "only training is reflected on"
     held_out = [call for call in model.calls_of("solver") if int(question_of(call)[1]) >= 6]
-    assert len(held_out) == 3 + 3 + 3 + 3  # validation, test, and two controls on the test
+    assert len(held_out) == 3 + 3 + 3 * 3  # validation, test, and three controls on the test
     assert not [call for call in held_out if "reflections" in call.prompt.split("are data")[-1]]
     trained = [step for step in adapted.steps() if step.commit is not None]
     assert {step.phase for step in trained} == {"train"}
     assert adapted.measured_on == "test"
     assert (adapted.measured.correct, adapted.epochs[0].validated.correct) == (3, 3)  # type: ignore[union-attr]  # pyright: ignore[reportOptionalMemberAccess]
-    assert [each.correct for each in adapted.controls.values()] == [0, 0]
+    assert [each.correct for each in adapted.controls.values()] == [0, 0, 0]
 
 
-async def test_no_solver_ever_sees_a_ground_truth() -> None:
+async def test_no_solver_sees_a_ground_truth_but_in_transcripts_of_other_rows() -> None:
     model, data = Apprentice(), samples(9)
     targets = [f"{n}.00" for n in range(9)]
     await OfflineAdapter(exact, options(model)).run(data[:6], test=data[6:])
-    seen = [t for call in model.calls_of("solver") for t in targets if t in call.prompt]
-    assert seen == []
+    asked = model.calls_of("solver")
+    seen = [[target for target in targets if target in call.prompt] for call in asked]
+    control = ["<transcript>" in call.prompt for call in asked]
+    assert control == [False] * (len(asked) - 3) + [True] * 3
+    assert [found for found, shown in zip(seen, control, strict=True) if not shown] == [[]] * (len(asked) - 3)
+    assert seen[-3:] == [targets[:6]] * 3, "those of the rows that the playbook was learned from"
     reflected = [call.prompt for call in model.calls_of("reflector")]
     assert [sum(target in prompt for prompt in reflected) for target in targets] == [1] * 6 + [0] * 3
 

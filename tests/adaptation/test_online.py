@@ -26,7 +26,8 @@ async def test_accuracy_is_of_answers_before_learning_beside_controls() -> None:
     adapted = await OnlineAdapter(exact, options(Apprentice())).run(samples(9))
     counts = {name: (m.correct, m.total, m.failed) for name, m in adapted.controls.items()}
     assert (adapted.measured.correct, adapted.measured.total, adapted.measured.failed) == (6, 9, 0)
-    assert counts == {"no_playbook": (0, 9, 0), "empty_playbook": (0, 9, 0)}
+    names = ("no_playbook", "empty_playbook", "last_transcripts")
+    assert counts == dict.fromkeys(names, (0, 9, 0))
     assert adapted.finished
 
 
@@ -109,7 +110,7 @@ async def test_a_failed_call_is_wrong_in_the_denominator_and_teaches_nothing() -
         (4, False, None),
     ]
     assert all("refuses" in (step.error or "") for step in failed)
-    assert [each.failed for each in adapted.controls.values()] == [2, 2]
+    assert [each.failed for each in adapted.controls.values()] == [2, 2, 2]
 
 
 async def test_a_reflection_that_fails_is_counted_and_costs_no_answer() -> None:

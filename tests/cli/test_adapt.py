@@ -21,6 +21,8 @@ from tests.cli.adaptation_runs import (
 )
 from tests.cli.commands import Commands
 
+CONTROLS = ("no_playbook", "empty_playbook", "last_transcripts")
+
 
 def use(server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "any")
@@ -55,13 +57,14 @@ def test_online_accuracy_equals_an_independent_count(
     assert counts(found) == expected(range(17)) == (9, 17, 3)
     assert found["accuracy"] == pytest.approx(9 / 17)
     assert 0 < found["interval"][0] < 9 / 17 < found["interval"][1] < 1
-    for control in ("no_playbook", "empty_playbook"):
+    for control in CONTROLS:
         assert counts(found[control]) == (9, 17, 3)
-        assert found["compared_with"][control]["difference"] == 0
+        assert found["compared_with"][control]["gain"] == 0
+        assert f"gain over {control}: +0.0%" in done.out
     assert "9 of 17 right, 3 failed" in done.out
     answered = [request for request in gemini.requests if not reflecting(request)]
-    assert found["calls"] == 3 * (17 - 3) + (17 - 3)
-    assert len(answered) == 3 * 17
+    assert found["calls"] == 4 * (17 - 3) + (17 - 3), "the calls of every control are counted"
+    assert len(answered) == 4 * 17
     assert found["tokens"] == {"input": found["calls"] * 10, "output": found["calls"] * 5}
     assert "online: 17 of 17, accuracy 52.9%, 3 failed" in done.err
 
@@ -76,7 +79,7 @@ def test_offline_keeps_the_best_and_tests_it(ace: Commands, learning: GeminiServ
     found = results(tmp_path / "run")
     assert (found["measured_on"], found["best_epoch"]) == ("test", 1)
     assert counts(found) == (4, 4, 0)
-    assert counts(found["no_playbook"]) == counts(found["empty_playbook"]) == (0, 4, 0)
+    assert [counts(found[control]) for control in CONTROLS] == [(0, 4, 0)] * 3
     assert [(e["epoch"], counts(e["train"]), counts(e["validation"])) for e in found["epochs"]] == [
         (1, (3, 4, 0), (4, 4, 0)),
         (2, (4, 4, 0), (4, 4, 0)),

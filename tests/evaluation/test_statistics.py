@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.evaluation import Interval, mcnemar, paired, share_interval, wilson
+from ace_graph.evaluation import Interval, mcnemar, paired, paired_gain, share_interval, wilson
 
 
 def near(found: Interval, low: float, high: float) -> bool:
@@ -99,3 +99,35 @@ def test_the_paired_interval_covers_what_it_promises(together: float) -> None:
         found = paired(pairs).interval
         hits += found.low <= 0.2 <= found.high
     assert 0.93 <= hits / runs <= 0.985
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60))
+def test_a_gain_of_single_answers_is_the_paired_difference(pairs: list[tuple[bool, bool]]) -> None:
+    whole = paired(pairs)
+    gain = paired_gain((int(first), int(second), 1) for first, second in pairs)
+    assert gain == (pytest.approx(whole.difference), whole.interval)
+
+
+def test_the_interval_of_a_gain_in_units_covers_what_it_promises() -> None:
+    rng, hits, runs = Random(11), 0, 600
+    for _ in range(runs):
+        found = list[tuple[int, int, int]]()
+        for _ in range(80):
+            skill = rng.betavariate(2, 2)  # mean 1/2; the first run is right .2 more often
+            chances = [(rng.random() < 0.2 + 0.8 * skill, rng.random() < 0.8 * skill) for _ in range(4)]
+            first, second = (sum(column) for column in zip(*chances, strict=True))
+            found.append((first, second, 4))
+        gain = paired_gain(found)
+        hits += gain.interval.low <= 0.2 <= gain.interval.high
+    assert 0.93 <= hits / runs <= 0.97
+
+
+def test_a_gain_in_units_is_surer_where_the_samples_agree() -> None:
+    alike = paired_gain([(3, 1, 4), (2, 1, 4)] * 20)
+    apart = paired_gain([(4, 0, 4), (1, 2, 4)] * 20)
+    assert alike.value == apart.value == pytest.approx(3 / 8)
+    assert alike.interval.high - alike.interval.low < apart.interval.high - apart.interval.low
+    same = paired_gain([(2, 2, 4)] * 20)
+    assert same.value == 0
+    assert same.interval.low < 0 < same.interval.high, "no sample differed, and twenty are few"
+    assert paired_gain([]) == (0, Interval(-1.0, 1.0))

@@ -57,6 +57,7 @@ Out = Annotated[
 Resume = Annotated[
     bool, typer.Option("--resume", help="Resume the run in DIR where it stopped, for whatever reason.")
 ]
+Epochs = Annotated[int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the training rows.")]
 Limit = Annotated[
     int | None, typer.Option("--limit", metavar="N", min=1, help="Use the first N rows of each file only.")
 ]
@@ -135,9 +136,7 @@ def offline(
         Path | None,
         typer.Option("--test", metavar="FILE", help="Rows that measure the best playbook at the end."),
     ] = None,
-    epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", min=1, help="Passes over the training rows.")
-    ] = 1,
+    epochs: Epochs = 1,
     limit: Limit = None,
     seed: Seed = 0,
     concurrency: Concurrency = 4,
@@ -156,8 +155,9 @@ def offline(
     ace-graph chat --base run/playbook.json
 
     Without --test the result is the best validation; without --val too, the first answers of the first
-    epoch. Beside it: the model alone (no_playbook) and the agent with an empty memory (empty_playbook), on
-    the same rows. Your own store is not touched. Ctrl-C stops so that --resume goes on; again, at once.
+    epoch. Beside it: the model alone (no_playbook), the agent with an empty memory (empty_playbook), and with
+    the last transcripts of training in its place (last_transcripts), on the same rows. Your own store is not
+    touched. Ctrl-C stops so that --resume goes on; again, at once.
     """
     from ace_graph.cli.commands.adapt_run import adapt_offline
 
@@ -192,9 +192,10 @@ def online(
     \b
     ace-graph adapt online --task finer --data rows.jsonl --out run
 
-    Every row is answered before anything was learned from it. Beside it: the model alone (no_playbook) and
-    the agent with an empty memory (empty_playbook), on the same rows. Your own store is not touched. Ctrl-C
-    stops so that --resume goes on; again, at once.
+    Every row is answered before anything was learned from it. Beside it, on the same rows: the model alone
+    (no_playbook), the agent with an empty memory (empty_playbook), and with the last transcripts before the
+    row in its place (last_transcripts). Your own store is not touched. Ctrl-C stops so that --resume goes on;
+    again, at once.
     """
     from ace_graph.cli.commands.adapt_run import adapt_online
 

@@ -23,7 +23,7 @@ from ace_graph.context import ACEContext
 from ace_graph.errors import AdaptationError, ClusterError
 from ace_graph.evaluation.datasets import RowFile
 from ace_graph.evaluation.reports import Prices, report, write_results
-from ace_graph.evaluation.statistics import paired, share_interval
+from ace_graph.evaluation.statistics import paired, paired_gain, share_interval
 from ace_graph.evaluation.tasks import Task, task_named
 from ace_graph.executors import Executor
 from ace_graph.models import choose_model
@@ -129,11 +129,11 @@ def _print_results(adapted: AdaptationResult, out: Path) -> None:
     for name, measured in rows.items():
         lines.print(f"{name:<{width}}  {_accuracy_text(measured)}", soft_wrap=True)
     for name, control in adapted.controls.items():
-        found = paired(adapted.measured.pairs(control))
-        low, high = found.interval
+        gain = paired_gain(adapted.measured.beside(control))
+        low, high = gain.interval
+        p_value = paired(adapted.measured.pairs(control)).p_value
         lines.print(
-            f"against {name}: {found.difference:+.1%} right answers ({low:+.1%} to {high:+.1%}), "
-            f"p = {found.p_value:.3g}",
+            f"gain over {name}: {gain.value:+.1%} ({low:+.1%} to {high:+.1%}), p = {p_value:.3g}",
             soft_wrap=True,
         )
     file = printable(str(out / "playbook.json"))
