@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases
-from ace_graph.memory.search.tokenize import terms
+from ace_graph.memory.search.tokenize import language_of, terms
 from ace_graph.models.reply import find_json_object
 from ace_graph.offline_tutor.preferences import Preferences
 from ace_graph.offline_tutor.prompt_reader import Item, Prompt
@@ -54,9 +54,9 @@ _REMARKS = {
 }
 """Remarks by the name of their reply in the data file; the first that fits counts."""
 _ABOUT_MEMORY = re.compile(
-    r"\bwhat (?:do |did |have )?you (?:know|remember|learn\w*|store\w*)\b|\bwho am i\b", re.IGNORECASE
+    r"\bwhat (?:do |did |have )?(?:you|u) (?:know|remember|learn\w*|store\w*)\b|\bwho am i\b", re.IGNORECASE
 )
-_ABOUT_NAME = re.compile(r"\bwhat(?: is|'s) my name\b|\bwhat am i called\b", re.IGNORECASE)
+_ABOUT_NAME = re.compile(r"\bwhat(?: is|['’]?s) my name\b|\bwhat am i called\b", re.IGNORECASE)
 _STATEMENT = re.compile(
     r"^\W*(?:(?:please|ok|hi|hello|hey|by the way)\W+)*(?:remember|keep in mind|note|don'?t forget|call me"
     r"|my \w+|i\b|i'[md]\b|from now on|always|never|forget|answer|talk|speak|reply|actually)\b",
@@ -97,8 +97,9 @@ def reply_without_problem(prompt: Prompt, preferences: Preferences) -> tuple[str
         about = [item for item in known if item.about_learner]
         return _quoted(about) if about else (reply_text("stranger"), ())
     statement, idea = is_statement(question), explain_idea(question)
-    asked = set(terms(question, "english"))
-    shared = {item: len(asked & set(terms(item.text, "english"))) for item in known}
+    language = language_of(question)
+    asked = set(terms(question, language))
+    shared = {item: len(asked & set(terms(item.text, language))) for item in known}
     nearest = max(known, key=shared.__getitem__, default=None)
     enough = max(1, _ENOUGH * len(asked)) if idea is None else max(2, len(asked))
     if nearest is not None and shared[nearest] >= enough and not statement:

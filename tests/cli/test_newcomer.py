@@ -64,6 +64,13 @@ def test_what_is_known_is_asked_for_in_the_learners_language(ace: Commands) -> N
     assert "beyond me" in other
 
 
+def test_everything_is_forgotten_in_the_learners_language(ace: Commands) -> None:
+    _, asked, done, *_ = _chat(ace, "Ich heiße Sam.", "Vergiss alles, was du über mich weißt.", "ja")
+    assert "Shall I forget everything" in asked
+    assert "I have forgotten the 1 thing" in done
+    assert _kept(ace) == set()
+
+
 def test_what_is_said_twice_is_refused_once(ace: Commands) -> None:
     told, named, *_ = _chat(ace, "I like cats. I like cats. I like cats.", "No, I am called Max, not Mia.")
     assert told.count("I like cats") == 1

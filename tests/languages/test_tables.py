@@ -23,7 +23,8 @@ from ace_graph.learning.statements.forms import patterns
 FOLDER = Path(ace_graph.languages.__path__[0]) / "data" / "by_language"
 _PERSONS = """own mine others no_person relatives reports supposing questions question_ends joints material
 changes not_kept"""
-_STATEMENTS = "name age grade home language wishes remember forget slots known numbers about yes question"
+_STATEMENTS = """name age grade home language wishes remember forget clear slots known numbers about yes
+question"""
 TABLES = {
     "claims.toml": frozenset(("negations", "ordering")),
     "orders.toml": frozenset(("rule", "joined_words")),

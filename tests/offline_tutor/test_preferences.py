@@ -181,6 +181,7 @@ def test_a_fact_is_quoted_when_it_fits_the_question() -> None:
     assert 'From what I have remembered: "my exam is on Friday".' in final(text)
     assert used(text) == {"pro-1"}
     assert used(reply("Who is the president?", "Learner says: my exam is on Friday")) == set()
+    assert used(reply("Wann ist mein Test?", "Learner says: mein Name ist Sam")) == set()
 
 
 def test_it_lists_what_it_knows_about_the_learner() -> None:
@@ -192,6 +193,7 @@ def test_it_lists_what_it_knows_about_the_learner() -> None:
 
 def test_it_knows_the_name_of_the_learner() -> None:
     assert "You are called Ada" in final(reply("What is my name?", "Learner says: call me Ada"))
+    assert "You are called Ada" in final(reply("whats my name", "Learner says: call me Ada"))
     assert "not told me" in final(reply("What is my name?"))
 
 

@@ -14,8 +14,9 @@ import re
 from dataclasses import dataclass
 
 from ace_graph.learning.feedback import Exchange
+from ace_graph.learning.statements import forms
 from ace_graph.learning.statements.rules import FILLER
-from ace_graph.learning.statements.sentences import sentences, skip
+from ace_graph.learning.statements.sentences import Sentence, sentences, skip
 from ace_graph.memory.snapshot import Access, Snapshot
 from ace_graph.memory.turn import answer_hash
 
@@ -75,13 +76,15 @@ class Clearing:
 
 def asks_to_clear(message: str) -> bool:
     """Whether a sentence of `message` asks to forget everything about the learner."""
-    if not any(map(message.casefold().__contains__, _VERBS)):
-        return False  # most messages need not be taken apart
     return any(_clears(each.masked) for each in sentences(message))
 
 
 def _clears(sentence: str) -> bool:
     """Whether a part of the sentence asks for it, whose verb belongs to nobody ("I panic and forget all")."""
+    if forms.asks_to_clear(sentence):
+        return True
+    if not any(map(sentence.casefold().__contains__, _VERBS)):
+        return False  # most sentences need not be taken apart
     begin = 0
     for joint in _JOINT.finditer(sentence):
         if _CLEAR.fullmatch(sentence, skip(FILLER, sentence, begin), joint.start()) is not None:
@@ -112,19 +115,25 @@ def clearing_of(
 
 def _confirms(message: str, before: Exchange, access: Access) -> bool:
     words = message.strip()
-    if len(words) > _MAX_YES_CHARS or _YES.fullmatch(words) is None:
+    if len(words) > _MAX_YES_CHARS or not (_YES.fullmatch(words) or forms.is_plain_yes(words)):
         return False
     ours = answer_hash(before.answer) in {turn.answer_hash for turn in access.recent_turns}
     return ours and _ASKED in before.answer and asks_to_clear(before.question)
 
 
 def _question(message: str, snapshot: Snapshot) -> str:
-    alone = all(_CLEAR.fullmatch(each.masked, skip(FILLER, each.masked)) for each in sentences(message))
+    alone = all(map(_is_request, sentences(message)))
     unread = "" if alone else " I have done nothing of the rest of your message yet."
     return (
         f'Answer "yes" and I forget {_counted(snapshot)} that I remember about you; any other answer '
         f"changes nothing.{unread} {_LEFT} {_ASKED}"
     )
+
+
+def _is_request(sentence: Sentence) -> bool:
+    """Whether the whole sentence asks for it."""
+    said = sentence.masked
+    return forms.asks_to_clear(said) or _CLEAR.fullmatch(said, skip(FILLER, said)) is not None
 
 
 def _cleared(snapshot: Snapshot) -> Clearing:

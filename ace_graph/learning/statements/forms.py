@@ -10,13 +10,17 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Literal, NamedTuple
+from unicodedata import combining
 
 from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
+from ace_graph.memory.search.normal_form import normal_form
 
 __all__ = [
     "SLOTS",
     "Form",
+    "asks_to_clear",
     "form_of",
+    "is_plain_yes",
     "is_sensitive",
     "is_yes",
     "patterns",
@@ -56,10 +60,15 @@ def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | No
     """
     for kind, pattern in _forms(language, shortened=shortened):
         match = pattern.match(clause)
-        if match is not None:
+        if match is not None and not (kind in SLOTS and _is_negated(clause[match.end() :], language)):
             begin = match.end() if kind in ("remember", "forget") else 0
             return Form(kind, begin)
     return None
+
+
+def asks_to_clear(sentence: str) -> bool:
+    """Whether a sentence in another language than English asks to forget everything, and no more."""
+    return any(_clear(language).match(sentence) for language in languages("statements") if language != FIRST)
 
 
 def slot_stated(clause: str, language: str) -> str | None:
@@ -107,6 +116,12 @@ def is_yes(message: str) -> bool:
     return len(said) <= _MAX_YES_CHARS and " ".join(_WORD.findall(said.casefold())) in _yes()
 
 
+def is_plain_yes(message: str) -> bool:
+    """Whether a message is the one word for yes of a language, whatever its accents ("ja", "si")."""
+    said = message.strip().rstrip(_EDGES)
+    return len(said) <= _MAX_YES_CHARS and _plain(said) in _plain_yes()
+
+
 def question_text(language: str, statements: str) -> str:
     """Return the question whether statements are to be remembered."""
     return table(language, "statements")["question"].replace("{words}", statements)
@@ -117,6 +132,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
     for language in languages("statements"):
         yield from (pattern for short in (False, True) for _, pattern in _forms(language, shortened=short))
         yield _about(language)
+        yield from () if language == FIRST else (_clear(language),)
 
 
 @cache
@@ -135,6 +151,24 @@ def _forms(language: str, *, shortened: bool) -> tuple[tuple[FormKind, re.Patter
 @cache
 def _about(language: str) -> re.Pattern[str]:
     return _pattern(language, phrases(language, "statements", "about"))
+
+
+@cache
+def _clear(language: str) -> re.Pattern[str]:
+    return _pattern(language, phrases(language, "statements", "clear"))
+
+
+def _is_negated(value: str, language: str) -> bool:
+    """Whether a value begins with a negation: "ich heiße nicht Sam" states no name."""
+    first = _WORD.search(value)
+    return first is not None and first[0].casefold() in _negations(language)
+
+
+@cache
+def _negations(language: str) -> frozenset[str]:
+    if language not in languages("claims"):
+        return frozenset()
+    return frozenset(table(language, "claims").get("negations", "").split())
 
 
 def _pattern(language: str, lines: Sequence[str]) -> re.Pattern[str]:
@@ -162,6 +196,18 @@ def _form(line: str, number: str) -> str:
 def _yes() -> frozenset[str]:
     spoken = (line for language in languages("statements") for line in phrases(language, "statements", "yes"))
     return frozenset(" ".join(_WORD.findall(line.casefold())) for line in spoken)
+
+
+@cache
+def _plain_yes() -> frozenset[str]:
+    return frozenset(
+        _plain(phrases(language, "statements", "yes")[0]) for language in languages("statements")
+    )
+
+
+def _plain(text: str) -> str:
+    apart = normal_form("NFD", text.casefold())
+    return "".join(char for char in apart if not combining(char))
 
 
 def _holds_sensitive(clause: str, language: str) -> bool:

@@ -34,6 +34,17 @@ from ace_graph.memory.turn import RecentTurn, answer_hash
         "Forget everything you know about me, and then call me Bob",
         "What is 2+2 and delete my data",
         "Delete my data - how much is 2+2",
+        "Vergiss bitte alles, was du über mich weißt!",
+        "Hallo. Lösche alle meine Daten.",
+        "Oublie tout ce que tu sais de moi",
+        "Efface toutes mes données.",
+        "Olvida todo lo que sabes de mí.",
+        "Apague todos os meus dados.",
+        "Cancella tutto quello che sai di me.",
+        "Vergeet alles wat je over mij weet.",
+        "Забудь всё, что ты знаешь обо мне.",
+        "请删除我的所有数据。",
+        "私のデータをすべて削除してください。",
     ],
 )
 def test_it_is_a_request_to_forget_everything(message: str) -> None:
@@ -58,6 +69,13 @@ def test_it_is_a_request_to_forget_everything(message: str) -> None:
         "Clear everything from the right side of the equation.",
         "I forget everything about fractions.",
         "",
+        "Vergiss alles über Brüche.",
+        "Ich vergesse alles.",
+        "Oublie.",
+        "Oublie tout ce que j'ai dit sur Rome.",
+        "Sie sagte: „Lösche meine Daten.“",
+        "Borra todos los paréntesis.",
+        "忘掉我的名字",
     ],
 )
 def test_it_is_none(message: str) -> None:
@@ -80,7 +98,24 @@ def _asked() -> tuple[Snapshot, Exchange]:
 
 
 @pytest.mark.parametrize(
-    "yes", ["yes", "Yes!", "yes, please", "Yeah, do it.", "go ahead", "Yes, forget everything about me", "y"]
+    "yes",
+    [
+        "yes",
+        "Yes!",
+        "yes, please",
+        "Yeah, do it.",
+        "go ahead",
+        "Yes, forget everything about me",
+        "y",
+        "Ja!",
+        "oui",
+        "Sí.",
+        "si",
+        "sim",
+        "да",
+        "是",
+        "はい",
+    ],
 )
 def test_a_yes_clears(yes: str) -> None:
     snapshot, before = _asked()
@@ -90,7 +125,22 @@ def test_a_yes_clears(yes: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", ["no", "yes but keep my name", "ok", "yes?", "What is 2+2?", "please", "not yes", "yes " * 30]
+    "other",
+    [
+        "nein",
+        "ja, merk dir das",
+        "oui, retiens-le",
+        "oké",
+        "claro",
+        "no",
+        "yes but keep my name",
+        "ok",
+        "yes?",
+        "What is 2+2?",
+        "please",
+        "not yes",
+        "yes " * 30,
+    ],
 )
 def test_anything_else_clears_nothing(other: str) -> None:
     snapshot, before = _asked()
