@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from ace_graph.memory.search.tokenize import fold
+from ace_graph.memory.search.tokenize import fold, is_spaceless
 
 __all__ = ["Form", "Numeral", "numerals", "parse_number"]
 
@@ -29,6 +29,8 @@ _JOIN = re.compile(r" {1,3}(?:(?:and|&) )?")
 _SLASH = re.compile(r" ?/ ?")
 _PERCENT = re.compile(r" ?%")
 _LATEX = re.compile(r"\\[dt]?frac ?\{ ?(-?[0-9]{1,60}) ?\} ?\{ ?([0-9]{1,60}) ?\}")
+_MYRIADS = "百千万萬亿億兆"
+"""Words of numbers behind digits: 5万 is not 5."""
 _MINUS = str.maketrans({"−": "-", "–": "-", "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2044": "/"})
 
 
@@ -110,7 +112,8 @@ def _sign(text: str, start: int) -> str:
 
 
 def _in_word(char: str) -> bool:
-    return char == "_" or char.isalnum()
+    """Whether a character beside digits makes them no number; those of scripts without spaces do not."""
+    return char == "_" or (char.isalnum() and (char in _MYRIADS or not is_spaceless(char)))
 
 
 def _mixed(text: str, pieces: Iterator[_Piece]) -> Iterator[_Piece]:

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from ace_graph.languages.tables import FIRST, languages, stop_words, words
+from ace_graph.languages.tables import FIRST, chat_words, languages, stop_words, table, words
 
-__all__ = ["guess_language", "script_language", "spoken_language"]
+__all__ = ["guess_language", "likely_languages", "script_language", "spoken_language"]
 
 _STEMMED_SCRIPTS = (
     (0x0370, 0x03FF, "greek"),
@@ -61,16 +61,44 @@ def spoken_language(sentence: str) -> str:
 
     It is one of those that have tables of statements.
     """
-    if not sentence.isascii():
-        for language, script in _SCRIPTS:
-            if script.search(sentence) is not None:
-                return language
-    known = _languages_by_word()
+    written = _language_of_script(sentence)
+    if written is not None:
+        return written
+    hits = _hits(sentence, _languages_by_word())
+    return max(hits, key=hits.__getitem__)
+
+
+def likely_languages(sentence: str) -> tuple[str, ...]:
+    """Return the languages that a sentence may be in: its script's, or those that have words in it.
+
+    It is English alone where that has the most. A sentence with no word that tells may be in any language of
+    Latin letters.
+    """
+    written = _language_of_script(sentence)
+    if written is not None:
+        return ("chinese", "japanese") if written == "chinese" else (written,)
+    hits = _hits(sentence, _languages_by_small_talk())
+    settled = {language for language, _ in _SCRIPTS}
+    found = sorted((each for each in hits if each not in settled), key=hits.__getitem__, reverse=True)
+    most = hits[found[0]]
+    if found[0] == FIRST and most > hits[found[1]]:
+        return (FIRST,)
+    return tuple(each for each in found if hits[each] or not most)
+
+
+def _language_of_script(sentence: str) -> str | None:
+    if sentence.isascii():
+        return None
+    return next((language for language, script in _SCRIPTS if script.search(sentence) is not None), None)
+
+
+def _hits(sentence: str, known: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """How many words of a sentence each language has."""
     hits = dict.fromkeys(languages("persons"), 0)
     for word in _WORD.findall(sentence.casefold()):
         for language in known.get(word, ()):
             hits[language] += 1
-    return max(hits, key=hits.__getitem__)
+    return hits
 
 
 @cache
@@ -103,6 +131,18 @@ def _values(language: str) -> frozenset[str]:
     if language == FIRST:
         return frozenset()
     return frozenset(word for word in words(language, "statements", "slots") if not word.endswith(":"))
+
+
+@cache
+def _languages_by_small_talk() -> Mapping[str, tuple[str, ...]]:
+    """The languages by word, with those of chat and feedback: what a learner says about an answer."""
+    found = dict(_languages_by_word())
+    for language in languages("feedback"):
+        texts = " ".join(table(language, "feedback").values()).casefold()
+        for word in chat_words(language) | frozenset(_WORD.findall(texts)):
+            if language not in found.get(word, ()):
+                found[word] = (*found.get(word, ()), language)
+    return MappingProxyType(found)
 
 
 def _persons(language: str) -> Iterator[str]:

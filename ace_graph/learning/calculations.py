@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 
+from ace_graph.languages.forms import any_of
+from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases
 from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.numerals import parse_number
 from ace_graph.tools.calculator import calculate, parse_result
 
-__all__ = ["calculation_in", "correction_of_sum", "value_of"]
+__all__ = ["calculation_in", "correction_of_sum", "patterns", "value_of"]
 
 _LEAD = re.compile(
     r"(?:and|so|ok|okay|please|now|what is|what's|whats|how much is|calculate|compute|evaluate|work out"
@@ -27,6 +31,7 @@ _WRITTEN = re.compile(r"[\d.,+\-*/÷×·−^() ]+")
 _OPERATION = re.compile(r"[\d)] ?[+\-*/÷×·−^] ?[\d(.-]")
 _EQUALS = re.compile(r" (?:is|equals|makes|gives|are) | ?= ?", re.IGNORECASE)
 _MAX_CHARS = 300
+_MARKS = " ?=.!？。！"
 
 
 def calculation_in(question: str) -> str | None:
@@ -53,11 +58,38 @@ def correction_of_sum(claim: str) -> str | None:
     return f"{asked} = {value}, not {sides[1].strip()}"
 
 
+def patterns() -> Iterator[re.Pattern[str]]:
+    """Yield every pattern that is made of the tables."""
+    yield _asking()[0]
+
+
+def _without_question(sentence: str) -> str:
+    """Return a sentence without what asks for the value of a calculation, in the languages of the tables."""
+    before, after = _asking()
+    asked = sentence[skip(before, sentence) :].rstrip(_MARKS)
+    ending = next((each for each in after if asked.endswith(each)), "")
+    return asked.removesuffix(ending)
+
+
+@cache
+def _asking() -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """What stands before a calculation, with a space behind it in languages with spaces, and after it."""
+    spaced, apart, after = list[str](), list[str](), list[str]()
+    for language in languages("feedback"):
+        if language != FIRST:
+            found = phrases(language, "feedback", "sum_before")
+            (apart if language in SPACELESS else spaced).extend(found)
+            after += phrases(language, "feedback", "sum_after")
+    before = rf"(?:{any_of(spaced)})[ ,:]{{1,3}}|(?:{any_of(apart)})[ ,:，：]{{0,3}}"
+    pattern = re.compile(f"¿?(?:{before})")
+    return pattern, tuple(sorted(after, key=len, reverse=True))
+
+
 def _written(sentence: str) -> str | None:
     if len(sentence) > _MAX_CHARS:
         return None
     calculation = sentence.casefold()
-    calculation = calculation[skip(_LEAD, calculation) :].rstrip(" ?=.!")
+    calculation = _without_question(calculation[skip(_LEAD, calculation) :]).rstrip(_MARKS)
     for words, sign in _IN_WORDS:
         calculation = calculation.replace(words, f" {sign} ")
     calculation = _TIMES.sub("*", calculation)

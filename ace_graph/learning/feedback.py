@@ -5,7 +5,8 @@ hashes of the last 20 answers.
 
 The learner's next message as evidence about the turn before: "that's wrong, it is 5/6".
 
-Found by the rules in this file. Never feedback: a question, a quotation, a story about somebody else,
+Found by the rules in this file, and in other languages than English by the tables (feedback_forms.py). Never
+feedback: a question, a quotation, a story about somebody else,
 and a "no" or a value that answers what the assistant had asked. A plain "thanks" judges nothing.
 """
 
@@ -18,6 +19,9 @@ from itertools import islice
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from ace_graph.languages.detection import likely_languages
+from ace_graph.languages.tables import FIRST, languages
+from ace_graph.learning.feedback_forms import asks_if_right, correction_in, objects, verdict_of
 from ace_graph.learning.statements.sentences import Sentence, sentences, skip
 from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.snapshot import Access
@@ -35,7 +39,10 @@ __all__ = [
 
 
 MAX_CORRECTION_CHARS = 300
+_QUESTION = ("?", "？", "吗", "么")
 _SENTENCES_READ = 2
+_WORDS_TELLING = 5
+"""Rules read how a sentence begins, so as many of its words tell its language."""
 
 
 _FILLER = re.compile(
@@ -132,12 +139,27 @@ def read_feedback(message: str, previous_answer: str) -> Feedback | None:
     asked = previous_answer.rstrip(" \"'*_)").endswith(("?", "？"))
     read_sentences = list(islice(sentences(message), _SENTENCES_READ + 1))
     for position, sentence in enumerate(read_sentences[:_SENTENCES_READ]):
-        verdict = None if sentence.asks else _verdict(sentence.masked, answers_a_question=asked)
+        if sentence.asks:
+            continue
+        around = read_sentences[position : position + 2]
+        text = " ".join(each.text for each in around)[:MAX_CORRECTION_CHARS]
+        verdict = _verdict(sentence.masked, answers_a_question=asked)
         if verdict is not None:
-            around = read_sentences[position : position + 2]
-            text = " ".join(each.text for each in around)[:MAX_CORRECTION_CHARS]
             return Feedback(verdict, text, _correction(around) if verdict == "failure" else None)
+        for language in _other_languages(sentence.masked):
+            verdict = verdict_of(sentence.masked, language, answers_a_question=asked)
+            if verdict is not None:
+                given = (correction_in(each.text, each.masked, language) for each in around)
+                correction = next(filter(None, given), None) if verdict == "failure" else None
+                return Feedback(verdict, text, correction)
     return None
+
+
+def _other_languages(sentence: str) -> Iterator[str]:
+    """The languages that a sentence may be in whose feedback is in tables."""
+    begin = " ".join(sentence[:MAX_CORRECTION_CHARS].split()[:_WORDS_TELLING])
+    listed = languages("feedback")
+    return (each for each in likely_languages(begin) if each != FIRST and each in listed)
 
 
 def _verdict(sentence: str, *, answers_a_question: bool) -> Verdict | None:
@@ -151,7 +173,8 @@ def _verdict(sentence: str, *, answers_a_question: bool) -> Verdict | None:
         return "failure"
     if _AGAIN.match(sentence, begin):
         return "partial"
-    return "success" if _RIGHT.match(sentence, skip(_THANKS, sentence, begin)) else None
+    praise = _RIGHT.match(sentence, skip(_THANKS, sentence, begin))
+    return "success" if praise is not None and not objects(sentence[praise.end() :], FIRST) else None
 
 
 def _correction(around: list[Sentence]) -> str | None:
@@ -198,7 +221,9 @@ class JudgedTurn:
 def doubts(message: str) -> bool:
     """Whether a message only asks if the answer before is right; that is no evidence on it."""
     words = message.strip()[:MAX_CORRECTION_CHARS]
-    return "?" in words and _DOUBT.fullmatch(words, skip(_FILLER, words)) is not None
+    if "?" in words and _DOUBT.fullmatch(words, skip(_FILLER, words)) is not None:
+        return True
+    return words.endswith(_QUESTION) and any(asks_if_right(words, each) for each in _other_languages(words))
 
 
 def last_exchange(messages: Sequence[BaseMessage]) -> Exchange | None:

@@ -9,13 +9,13 @@ objects to a defended answer is checked again, and so is a doubt ("are you sure?
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ace_graph.evidence import matches_ground_truth
 from ace_graph.learning.calculations import calculation_in, value_of
 from ace_graph.learning.feedback import JudgedTurn
+from ace_graph.learning.feedback_forms import other_value
 from ace_graph.memory.evidence import Evidence, EvidenceSource
 from ace_graph.memory.playbook import Vote
 from ace_graph.numerals import Numeral, numerals
@@ -24,8 +24,6 @@ from ace_graph.spelled_numbers import normalize
 
 __all__ = ["ObjectionCheck", "check_objection", "corrects_form", "told_check"]
 
-_DENIED = re.compile(r",? (?:and |but )?not -?[\d.,/]{1,40}(?<=\d)")
-"""What an answer that was defended says of the other value: "56, not 54"."""
 _STRONGER: tuple[EvidenceSource, ...] = ("ground_truth", "tool", "evaluator")
 
 
@@ -60,7 +58,7 @@ def check_objection(earlier: JudgedTurn, votes: Mapping[EvidenceSource, Vote]) -
     value = value_of(asked) if asked is not None else None
     if asked is None or value is None:
         return None if corrects_form(earlier) else _earlier_check(votes)
-    right = matches_ground_truth(_DENIED.sub("", earlier.answer), str(value))
+    right = matches_ground_truth(other_value().sub("", earlier.answer), str(value))
     if corrects_form(earlier):
         return None
     if claimed is not None and claimed.value == value and right:
@@ -76,7 +74,7 @@ def corrects_form(earlier: JudgedTurn) -> bool:
     claimed = _number(correction) if correction else None
     if claimed is None or _as_written(claimed, earlier.answer):
         return False
-    return matches_ground_truth(_DENIED.sub("", earlier.answer), str(claimed.value))
+    return matches_ground_truth(other_value().sub("", earlier.answer), str(claimed.value))
 
 
 def told_check(check: ObjectionCheck | None, prompts: Prompts) -> str:

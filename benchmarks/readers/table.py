@@ -329,7 +329,12 @@ READERS: tuple[Reader, ...] = (
     _reader(correction_of_sum, of_message=True),
     Reader("/feedback in the chat", lambda text: is_praise(text, "5/6"), ("ace_graph.cli.commands.chat",)),
     Reader("check_objection", _check_objection, ("ace_graph.learning.objection",)),
-    Reader("read_feedback", _feedback_message, ("ace_graph.learning.feedback",), of_message=True),
+    Reader(
+        "read_feedback",
+        _feedback_message,
+        ("ace_graph.learning.feedback", "ace_graph.learning.feedback_forms", "ace_graph.languages.forms"),
+        of_message=True,
+    ),
     Reader("read_feedback, the answer", _feedback_answer, ("ace_graph.learning.statements.sentences",)),
     Reader("worth_reflecting", _worth_reflecting, ("ace_graph.learning.reflector",), of_message=True),
     Reader("the tutor's answer", _tutor_question, ("ace_graph.models.local", *_TUTOR), of_message=True),

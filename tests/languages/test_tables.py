@@ -25,18 +25,24 @@ _PERSONS = """own mine others no_person relatives reports supposing questions qu
 changes not_kept"""
 _STATEMENTS = """name age grade home language wishes remember forget clear slots known numbers about yes
 question"""
+_FEEDBACK = """lead no thanks that very but because wrong should_be value tails again right not_this doubt
+sum_before sum_after"""
 TABLES = {
     "claims.toml": frozenset(("negations", "ordering")),
+    "feedback.toml": frozenset(_FEEDBACK.split()),
     "orders.toml": frozenset(("rule", "joined_words")),
     "persons.toml": frozenset(_PERSONS.split()),
     "sensitive.toml": frozenset(("health", "belief", "origin", "sexuality", "politics", "topics")),
     "statements.toml": frozenset(_STATEMENTS.split()),
 }
 """The texts that each language needs, by table."""
-MAY_BE_EMPTY = {"no_person", "question_ends"}
+MAY_BE_EMPTY = {"no_person", "not_this", "question_ends", "sum_after"}
 OPTIONAL = {"orders.toml": {"parts"}}
-ENGLISH_IN_RULES = TABLES["statements.toml"] - {"about", "yes", "question"}
-"""English has these forms in learning/statements/rules.py."""
+ENGLISH_IN_RULES = {
+    "feedback.toml": TABLES["feedback.toml"] - {"but", "not_this"},
+    "statements.toml": TABLES["statements.toml"] - {"about", "yes", "question"},
+}
+"""English has these forms in learning/feedback.py and learning/statements/rules.py."""
 ENGLISH_ONLY = "claims.toml"
 """A table with texts that only English has: it may hold more than what each language needs."""
 
@@ -44,6 +50,7 @@ LACKS = {
     "arabic": [
         "chat.txt",
         "claims.toml",
+        "feedback.toml",
         "orders.toml: joined_words",
         "persons.toml",
         "sensitive.toml",
@@ -57,6 +64,7 @@ LACKS = {
     "korean": [
         "chat.txt",
         "claims.toml",
+        "feedback.toml",
         "orders.toml: joined_words",
         "persons.toml",
         "sensitive.toml",
@@ -66,12 +74,21 @@ LACKS = {
     "swedish": [
         "chat.txt",
         "claims.toml: negations",
+        "feedback.toml",
         "orders.toml",
         "persons.toml",
         "sensitive.toml",
         "statements.toml",
     ],
-    "thai": ["chat.txt", "claims.toml", "orders.toml", "persons.toml", "sensitive.toml", "statements.toml"],
+    "thai": [
+        "chat.txt",
+        "claims.toml",
+        "feedback.toml",
+        "orders.toml",
+        "persons.toml",
+        "sensitive.toml",
+        "statements.toml",
+    ],
 }
 """What the folders lack that are not complete, table by table and name by name."""
 WITH_PAIRS = SPACELESS | {"korean", "thai"}
@@ -89,7 +106,7 @@ def _lacking(language: str) -> list[str]:
             found.append(file)
             continue
         held = tomllib.loads(path.read_text("utf-8"))
-        wanted = names - ENGLISH_IN_RULES if language == "english" else names
+        wanted = names - ENGLISH_IN_RULES.get(file, frozenset()) if language == "english" else names
         found += [f"{file}: {name}" for name in sorted(wanted) if name not in held]
     return sorted(found)
 

@@ -123,3 +123,18 @@ def test_the_strongest_source_decides_and_a_model_never_does() -> None:
 )
 def test_a_text_that_holds_the_true_value_is_recognised(text: str, truth: str, quoted: bool) -> None:
     assert quotes_truth(text, truth) == quoted
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("答案是56。", True),
+        ("答えは56です。", True),
+        ("答案是5万6", False),
+        ("正解は5億です", False),
+        ("第56章", True),
+    ],
+)
+def test_a_number_in_a_script_without_spaces_is_read(answer: str, *, right: bool) -> None:
+    assert matches_ground_truth(answer, "56") is right
+    assert not matches_ground_truth(answer, "5")

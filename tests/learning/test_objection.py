@@ -43,6 +43,9 @@ def _check(
         ("1/2 + 1/3", "5/6", "wrong, it is two fifths"),
         ("What is 7 x 8?", "7 × 8 = 56.\nThe answer is 56.", "That's wrong, it's 56"),
         ("What is 3/2 + 1/4?", "The answer is 7/4.", "No, it should be 7/4"),
+        ("Was ist 7 x 8?", "7 × 8 = 56, nicht 54.", "Nein, es ist 54."),
+        ("Combien font 7 x 8 ?", "C'est 56, et non 54.", "C'est faux, c'est 54."),
+        ("7 x 8 等于多少？", "答案是56，不是54。", "不对，应该是54。"),
     ],
 )
 def test_a_calculation_is_worked_out_again_and_the_answer_stands(

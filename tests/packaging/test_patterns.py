@@ -39,10 +39,14 @@ MADE_AT_IMPORT = {
 """Put together in a function that runs when its module is imported, and found in the module then."""
 
 MADE_FROM_DATA = {
+    "ace_graph.learning.feedback_forms:f'{edge}(?:{listed}){edge}'",
+    "ace_graph.learning.calculations:f'¿?(?:{before})'",
+    "ace_graph.learning.feedback_forms:f'{before}(?:{any_of(denying)}){number}'",
+    "ace_graph.learning.feedback_forms:f'(?:{listed}){edge}[ ,.!…。！，、-]{{{least},5}}'",
     "ace_graph.memory.screening.rules:self.text",
     "ace_graph.memory.screening.rules:f'(?:{self.before})$'",
     "ace_graph.memory.screening.rules:self.after",
-    "ace_graph.learning.statements.forms:'|'.join(forms)",
+    "ace_graph.languages.forms:f'(?:{forms or _NOTHING}){after}'",
     "ace_graph.memory.screening.secrets:f\"(?i)({'|'.join(names.split())})=[^&]*\"",
 }
 """Compiled when a data file is first used; `patterns()` of the module that uses it returns them."""

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 from unicodedata import combining
 
+from ace_graph.languages.forms import any_of, form_pattern
 from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases, table, words
 from ace_graph.memory.search.normal_form import normal_form
 
@@ -40,10 +41,8 @@ _ABOUT_WORDS = 14
 """A statement of more words than that is a story, and not asked about by rules."""
 _ABOUT_CHARS = 60
 _WORD = re.compile(r"\w+")
-_SIGNS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", " ": "[ ,]{1,2}", "{": "", "}": ""}
 _NAMED = re.compile(r"\{[^{}]*\}")
 _EDGES = " .!,;。！，"
-_END = r"[ .!。！]{0,5}$"
 
 
 class Form(NamedTuple):
@@ -172,24 +171,9 @@ def _negations(language: str) -> frozenset[str]:
 
 
 def _pattern(language: str, lines: Sequence[str]) -> re.Pattern[str]:
-    numbers = sorted(words(language, "statements", "numbers") if language != FIRST else (), key=len)
-    number = "|".join((r"\d{1,2}", *reversed(numbers)))
-    forms = (_form(line, number) for line in lines)
-    return re.compile("|".join(forms), re.IGNORECASE)
-
-
-def _form(line: str, number: str) -> str:
-    parts = list[str]()
-    for at, sign in enumerate(line):
-        if sign == "*":
-            parts.append(r"(?=\S)" if at == len(line) - 1 else r"\S.{0,80}?")
-        elif sign == "#":
-            parts.append(f"(?:{number})")
-        elif sign == "$":
-            parts.append(_END)
-        else:
-            parts.append(_SIGNS.get(sign, re.escape(sign)))
-    return "".join(parts)
+    numbers = words(language, "statements", "numbers") if language != FIRST else frozenset[str]()
+    number = rf"\d{{1,2}}|{any_of(numbers)}"
+    return form_pattern(lines, number=number, signs={"{": "", "}": ""})
 
 
 @cache
