@@ -206,7 +206,8 @@ def plan(
     playbook = apply(current.playbook, effect)
     today = delta.now.astimezone(UTC).date()
     before = current.access
-    access = touched(before, effect, record, _verdicts_of(delta, playbook), on=today)
+    verdicts, followed = _verdicts_of(delta, playbook), _followed_by(delta)
+    access = touched(before, effect, record, verdicts, followed=followed, on=today)
     access = replace(access, mark=mark_after(before.mark, effect.op_id))
     moved = None if effect.access_reset else _touches(before, effect, today)
     old = current.version
@@ -237,6 +238,7 @@ def touched(
     record: TurnRecord | None = None,
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
     *,
+    followed: Collection[str] = (),
     on: date | None = None,
 ) -> Access:
     """Return the access part after the commit of `effect`, which has the turn's `record`; see `touch`."""
@@ -249,6 +251,7 @@ def touched(
         restamped=effect.restamped,
         content_changed=bool(effect.changes),
         verdicts=verdicts,
+        followed=followed,
         on=on,
         analyzed=effect.analyzed,
     )
@@ -265,6 +268,12 @@ def _verdicts_of(delta: Delta, playbook: Playbook) -> dict[str, Verdict]:
             evidence = Evidence(source=operation.source, verdict=operation.verdict)
             judged.setdefault(operation.turn_id, []).append(evidence)
     return {turn: verdict_of((*_standing(playbook, turn), *now)) for turn, now in judged.items()}
+
+
+def _followed_by(delta: Delta) -> frozenset[str]:
+    """Return the turns whose judgement names a bullet."""
+    judges = (operation for operation in delta.operations if operation.op == "judge")
+    return frozenset(operation.turn_id for operation in judges if operation.bullet_ids)
 
 
 def _standing(playbook: Playbook, turn: str) -> list[Evidence]:

@@ -106,6 +106,7 @@ def touch(
     restamped: Uses | None = None,
     content_changed: bool = True,
     verdicts: Mapping[str, Verdict] = MappingProxyType({}),
+    followed: Collection[str] = (),
     on: date | None = None,
     analyzed: Collection[str] = (),
 ) -> Access:
@@ -113,15 +114,16 @@ def touch(
 
     `record` is added to the last 20 turns unless it is in progress, and replaces an earlier record of the
     turn. With `reset` everything starts at clock 0 again (the playbook was cleared). `restamped` are stamps
-    of restored bullets. `verdicts` replace those of recent turns. `on` is the day of the commit. `analyzed`
-    are trajectories that were reflected on; recent ones count once.
+    of restored bullets. `verdicts` replace those of recent turns; `followed` are turns for which a bullet got
+    a vote. `on` is the day of the commit. `analyzed` are trajectories that were reflected on; recent ones
+    count once.
     """
     if reset:
         return Access(consolidation=access.consolidation._replace(next_id=0))
     moved = touches_of(access, ids, gone, restamped, content_changed=content_changed, on=on)
     grown = after_touches(access.grown, (moved,))
-    known = tuple(_judged(turn, verdicts) for turn in access.recent_turns)
-    turns = _with_turn(known, record)
+    known = tuple(_judged(turn, verdicts, followed) for turn in access.recent_turns)
+    turns = _with_turn(known, record, followed)
     changed = _changed(access.recent_turns, (*known, *turns[-1:]) if record else known)
     trial = _recounted(access.trial, changed)
     usage = recounted_usage(access.usage, changed, _use_of(record))
@@ -160,9 +162,12 @@ def touches_of(
     return Touches(clock=clock, moved=moved, content_changed=content_changed, day=on if is_new else None)
 
 
-def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict]) -> RecentTurn:
+def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict], followed: Collection[str]) -> RecentTurn:
     verdict = verdicts.get(turn.turn_id, turn.verdict)
-    return turn if verdict == turn.verdict else turn.model_copy(update={"verdict": verdict})
+    voted = turn.followed or turn.turn_id in followed
+    if verdict == turn.verdict and voted == turn.followed:
+        return turn
+    return turn.model_copy(update={"verdict": verdict, "followed": voted})
 
 
 def _changed(before: Iterable[RecentTurn], after: Iterable[RecentTurn]) -> list[TurnChange]:
@@ -186,13 +191,17 @@ def _use_of(record: TurnRecord | None) -> tuple[RecentTurn, datetime] | None:
     return record.recent(), record.completed_at or record.started_at
 
 
-def _with_turn(turns: tuple[RecentTurn, ...], record: TurnRecord | None) -> tuple[RecentTurn, ...]:
+def _with_turn(
+    turns: tuple[RecentTurn, ...], record: TurnRecord | None, followed: Collection[str]
+) -> tuple[RecentTurn, ...]:
     if record is None or record.status == "in_progress":
         return turns
+    before = next((turn for turn in turns if turn.turn_id == record.turn_id), None)
     others = tuple(turn for turn in turns if turn.turn_id != record.turn_id)
-    known = any(turn.analyzed for turn in turns if turn.turn_id == record.turn_id)
     newest = record.recent()
-    return (*others, newest.model_copy(update={"analyzed": True}) if known else newest)[-RECENT_TURNS_KEPT:]
+    if before is not None:
+        newest = newest.model_copy(update={"analyzed": before.analyzed, "followed": before.followed})
+    return (*others, _judged(newest, {}, followed))[-RECENT_TURNS_KEPT:]
 
 
 def _marked(turn: RecentTurn, analyzed: Collection[str]) -> RecentTurn:

@@ -3,9 +3,13 @@
 On a small share of turns the unproven bullets that a question would get are withheld. A hash of the turn's id
 decides, so the success rates with and without them can be compared without bias. The more likely it is that
 they do harm, the larger the share; while they do, they are still shown on a few turns, so that a change is
-noticed. Once it is clear that they help, a fifth of the share is enough. The core is never withheld.
+noticed. Once it is clear that they help, a tenth of the share is enough. The core is never withheld.
 
     shown ("with") or withheld ("without")  ->  verdicts of those turns  ->  Trial  ->  share of later turns
+
+Whether they do harm is asked of the turns whose verdict was a vote on a bullet: there the answer followed
+advice, so the advice was right or wrong, and not the model alone. A dozen such turns are enough to tell a
+reflector that lies. The lift is that of all turns.
 """
 
 from __future__ import annotations
@@ -30,10 +34,9 @@ GIVEN = frozenset({"cli", "learner", "host"})
 """Sources of bullets that a person or the host added."""
 
 GRACE = 40
-"""Nothing is withheld from a learner before this number of commits.
+"""Before this number of commits nothing is withheld to measure, only what seems to do harm.
 
-A young memory has few bullets that fit a question, so it seems useless: with 20 commits, one simulated
-learner of twelve was distrusted for most of the simulation.
+A young memory has few bullets, and its learner sees every one that is missing.
 """
 
 EXPLORED = 0.02
@@ -42,20 +45,31 @@ EXPLORED = 0.02
 _DOUBT, _DISTRUST = 0.4, 0.65
 """The probabilities of harm from which more is withheld, and from which all but EXPLORED is."""
 
-_CLEAR, _STILL_MEASURED = 0.25, 0.2
+_CLEAR, _STILL_MEASURED = 0.25, 0.1
 """Below this probability of harm less is withheld, in proportion, but at least this part of the rate."""
 
-_PRIOR_WITH, _PRIOR_WITHOUT = (2.0, 1.0), (1.0, 1.0)
-"""The priors as successes and failures: the memory is expected to help a little."""
+_PRIOR_WITH, _PRIOR_WITHOUT = (2.0, 1.0), (2.0, 3.0)
+"""The priors as successes and failures: the memory is expected to help."""
+
+_FOLLOWED_SHARE = 0.1
+"""The share of the judged turns with unproven bullets that followed one, where a model names what it uses.
+
+Below it all of them count: some models never name a bullet.
+"""
 
 
 class Trial(NamedTuple):
-    """Judged turns with unproven bullets: right and wrong where they were shown, and where withheld."""
+    """Judged turns with unproven bullets: right and wrong where they were shown, and where withheld.
+
+    `followed_right` and `followed_wrong` are those of the first in which a bullet got a vote.
+    """
 
     with_right: int = 0
     with_wrong: int = 0
     without_right: int = 0
     without_wrong: int = 0
+    followed_right: int = 0
+    followed_wrong: int = 0
 
 
 class Lift(NamedTuple):
@@ -89,20 +103,20 @@ def arm_of(retrieved: Iterable[Bullet], trial: Trial, clock: int, turn_id: str, 
     """
     if all(map(proven, retrieved)):
         return None
-    share = share_withheld(trial, rate) if clock >= GRACE else 0.0
+    share = share_withheld(trial, rate, clock)
     return "without" if _chance(turn_id) < share else "with"
 
 
-def share_withheld(trial: Trial, rate: float) -> float:
-    """Return the share of turns on which unproven bullets are withheld.
+def share_withheld(trial: Trial, rate: float, clock: int = GRACE) -> float:
+    """Return the share of turns on which unproven bullets are withheld, at an access clock of `clock`.
 
-    `rate` while their effect is unclear, a fifth of it once it is clear that they help, nearly all while they
-    seem to do harm; 0 where the rate is 0.
+    `rate` while their effect is unclear, a tenth of it once it is clear that they help, nearly all while they
+    seem to do harm; 0 where the rate is 0. Before GRACE nothing but what seems to do harm.
     """
     if not rate:
         return 0.0
     harm = _harm(trial)
-    usual = rate * min(1.0, max(_STILL_MEASURED, harm / _CLEAR))
+    usual = rate * min(1.0, max(_STILL_MEASURED, harm / _CLEAR)) if clock >= GRACE else 0.0
     doubt = min(1.0, max(0.0, (harm - _DOUBT) / (_DISTRUST - _DOUBT)))
     return max(usual, usual + (1 - EXPLORED - usual) * doubt)
 
@@ -112,9 +126,15 @@ def counted(turn: RecentTurn | None) -> Trial:
     if turn is None or turn.arm is None or turn.verdict not in ("success", "failure"):
         return Trial()
     right = turn.verdict == "success"
-    if turn.arm == "with":
-        return Trial(with_right=right, with_wrong=not right)
-    return Trial(without_right=right, without_wrong=not right)
+    wrong, followed = not right, turn.followed
+    if turn.arm == "without":
+        return Trial(without_right=right, without_wrong=wrong)
+    return Trial(
+        with_right=right,
+        with_wrong=wrong,
+        followed_right=right and followed,
+        followed_wrong=wrong and followed,
+    )
 
 
 def pooled(trials: Iterable[Trial]) -> Trial:
@@ -139,8 +159,14 @@ def lift(trial: Trial) -> Lift | None:
 
 
 def _harm(trial: Trial) -> float:
-    """The probability that success with the unproven bullets is lower than without (normal approximation)."""
-    a, b = trial.with_right + _PRIOR_WITH[0], trial.with_wrong + _PRIOR_WITH[1]
+    """The probability that success is lower where unproven bullets were followed than where all were withheld
+    (normal approximation)."""
+    shown = trial.with_right + trial.with_wrong
+    followed = trial.followed_right + trial.followed_wrong
+    right, wrong = trial.followed_right, trial.followed_wrong
+    if followed < _FOLLOWED_SHARE * shown:
+        right, wrong = trial.with_right, trial.with_wrong
+    a, b = right + _PRIOR_WITH[0], wrong + _PRIOR_WITH[1]
     c, d = trial.without_right + _PRIOR_WITHOUT[0], trial.without_wrong + _PRIOR_WITHOUT[1]
     spread = sqrt(_variance(a, b) + _variance(c, d))
     return NormalDist().cdf((c / (c + d) - a / (a + b)) / spread)

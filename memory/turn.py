@@ -153,7 +153,8 @@ def answer_hash(answer: str) -> str:
 class RecentTurn(BaseModel):
     """The part of a turn that the access part keeps, for later feedback.
 
-    `analyzed`: a reflector has read it, and it is counted as such.
+    `analyzed`: a reflector has read it, and it is counted as such. `followed`: a bullet got a vote for it, so
+    its outcome says something about what it was shown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -165,6 +166,7 @@ class RecentTurn(BaseModel):
     verdict: Verdict = "unknown"
     arm: Arm | None = None
     analyzed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    followed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
 
 
 class PlaybookRead(NamedTuple):

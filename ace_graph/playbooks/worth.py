@@ -118,7 +118,9 @@ def figures_of(found: Worth, now: datetime) -> PlaybookFigures:
         access_clock=snapshot.access.access_clock,
         max_bullets=policy.max_bullets,
         proven=sum(map(proven, active)),
-        withheld_share=share_withheld(snapshot.access.trial, policy.holdout_rate),
+        withheld_share=share_withheld(
+            snapshot.access.trial, policy.holdout_rate, snapshot.access.access_clock
+        ),
         lift=None
         if measured is None
         else {name: round(value, 4) for name, value in measured._asdict().items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from ace_graph import ACEContext
@@ -21,17 +22,19 @@ async def test_both_arms_occur_and_are_counted(build: Build) -> None:
     await store.seed("alice", Add(content=RULE, section="math", sources=("t0",)))
     for _ in range(GRACE):
         await store.seed("alice", Touch(bullet_ids=()))
-    model = ScriptedModel(["<final>5/6</final>"] * 24)
+    model = ScriptedModel(["<final>5/6</final>", "<final>2/5</final>"] * 12)
     graph = build(model, store=store, new_id=_counting())
-    shown = list[bool]()
+    shown, right = list[bool](), list[bool]()
     for n in range(24):
         out = await graph.ainvoke(ask("how to add fractions 1/2 + 1/3"), context=TRUTH)
         assert out["result"]["withheld"] == (RULE not in model.calls_of("solver")[n].messages[0].text)
         assert bool(out["result"]["injected"]) != out["result"]["withheld"]
         shown.append(not out["result"]["withheld"])
+        right.append(out["result"]["verdict"] == "success")
     assert 4 < sum(shown) < 20
+    ends = Counter(zip(shown, right, strict=True))
     trial = (await store.now("alice")).access.trial
-    assert trial == Trial(with_right=sum(shown), without_right=24 - sum(shown))
+    assert trial == Trial(ends[True, True], ends[True, False], ends[False, True], ends[False, False])
 
 
 async def test_what_the_host_gave_is_never_withheld(build: Build) -> None:
