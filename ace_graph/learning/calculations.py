@@ -11,6 +11,7 @@ from ace_graph.languages.forms import any_of
 from ace_graph.languages.tables import FIRST, SPACELESS, languages, phrases
 from ace_graph.learning.statements.sentences import sentences, skip
 from ace_graph.numerals import parse_number
+from ace_graph.spelled_numbers import normalize
 from ace_graph.tools.calculator import calculate, parse_result
 
 __all__ = ["calculation_in", "correction_of_sum", "patterns", "value_of"]
@@ -35,8 +36,12 @@ _MARKS = " ?=.!？。！"
 
 
 def calculation_in(question: str) -> str | None:
-    """Return the one calculation that a sentence of the question consists of, None for none or several."""
-    found = [each for each in (_written(s.text) for s in sentences(question)) if each is not None]
+    """Return the one calculation that a sentence of the question consists of, None for none or several.
+
+    Its numbers may be words ("one half plus one quarter").
+    """
+    said = (sentence.text for sentence in sentences(question))
+    found = [each for each in (_written(s) or _spelled(s) for s in said) if each is not None]
     return found[0] if len(found) == 1 else None
 
 
@@ -83,6 +88,12 @@ def _asking() -> tuple[re.Pattern[str], tuple[str, ...]]:
     before = rf"(?:{any_of(spaced)})[ ,:]{{1,3}}|(?:{any_of(apart)})[ ,:，：]{{0,3}}"
     pattern = re.compile(f"¿?(?:{before})")
     return pattern, tuple(sorted(after, key=len, reverse=True))
+
+
+def _spelled(sentence: str) -> str | None:
+    if len(sentence) > _MAX_CHARS or " of " in sentence:  # "half of 3 plus 4" can be read in two ways
+        return None
+    return _written(normalize(sentence))
 
 
 def _written(sentence: str) -> str | None:

@@ -88,7 +88,9 @@ class _Writer:
         self._used: list[str] = []
         voice, language = self._wishes.voice, self._wishes.language
         self._farewell = [voice.closing] if voice is not None else []
-        self._language = [f"(I can only write English, not {language}.)"] if language else []
+        self._language = (
+            [f"(I can only write English, not {language}.)"] if language and self._is_new("language") else []
+        )
 
     def without_problem(self) -> Answer:
         """The answer to a message without a problem: what was checked, stored or forgotten, or small talk."""
@@ -145,6 +147,10 @@ class _Writer:
 
     def _answer(self, lines: Sequence[str], working: str) -> Answer:
         return Answer("\n".join(lines), working, tuple(dict.fromkeys(self._used)))
+
+    def _is_new(self, wish: str) -> bool:
+        """Whether a wish was stated just now, or this is the first answer of a conversation."""
+        return not self._prompt.earlier_questions or not self._wishes.source_of(wish)
 
     def _greeting(self) -> list[str]:
         """Stands before the first answer of a conversation, and where the learner has just given a name."""

@@ -96,7 +96,9 @@ class Preferences:
         if (form := requested_form(text)) is not None:
             self.form = self._from(item, "form", form)
         named = (word.capitalize() for word in _LANGUAGE.findall(text))
-        self.language = next((word for word in named if word in teaching().languages), self.language)
+        language = next((word for word in named if word in teaching().languages), None)
+        if language is not None:
+            self.language = self._from(item, "language", language)
         if _MISCONCEPTION.search(text):
             self.misconceptions.append(item)
 

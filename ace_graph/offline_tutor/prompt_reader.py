@@ -29,6 +29,7 @@ _LINE = re.compile(r"\d+\.\s+\[([^\]]+)\]\s+\[\+\d+/-\d+\]\s+(\S.*)")
 _ATTRIBUTION = re.compile(r"^(?:learner says|the learner (?:said|says))\s*:\s*", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\d)[^.!?\n]+)*[.!?]?")
 _REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
+_APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
 _MOST_CHARS = 2_000
 """So much of a question, and of a line of the playbook, is read."""
 
@@ -73,7 +74,7 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
     lessons = blocks.get("lessons", "").splitlines()
     return Prompt(
         task=_TASKS.get(named[1], "answer") if named is not None else "answer",
-        question=questions[-1].text[:_MOST_CHARS] if questions else "",
+        question=_APOSTROPHE.sub("'", questions[-1].text[:_MOST_CHARS]) if questions else "",
         instructions=instructions,
         blocks=blocks,
         items=(

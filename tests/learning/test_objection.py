@@ -41,6 +41,7 @@ def _check(
         ("What is 7 x 8?", "56", "no its 54"),
         ("What is 7 x 8?", "56", "That's wrong, it's fifty-four"),
         ("1/2 + 1/3", "5/6", "wrong, it is two fifths"),
+        ("What is one half plus one quarter?", "3/4", "no, it's 1/2"),
         ("What is 7 x 8?", "7 × 8 = 56.\nThe answer is 56.", "That's wrong, it's 56"),
         ("What is 3/2 + 1/4?", "The answer is 7/4.", "No, it should be 7/4"),
         ("Was ist 7 x 8?", "7 × 8 = 56, nicht 54.", "Nein, es ist 54."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from ace_graph.offline_tutor import OfflineTutor
 
@@ -11,12 +11,15 @@ FORM = "Reply with <scratch></scratch><final></final><used></used>."
 SUM = "What is 1/2 + 1/3?"
 
 
-def reply(question: str, *items: str, strategies: tuple[str, ...] = (), extra: str = "") -> str:
+def reply(
+    question: str, *items: str, strategies: tuple[str, ...] = (), extra: str = "", before: str = ""
+) -> str:
     about = "\n".join(f"{n}. [pro-{n}] [+0/-0] {item}" for n, item in enumerate(items, 1))
     advice = "\n".join(f"{n}. [str-{n}] [+2/-0] {item}" for n, item in enumerate(strategies, 1))
     playbook = f"## About this learner\n{about}\n\n## Relevant Strategies\n{advice}"
     system = f"{FORM}\n{extra}\n<playbook>\n{playbook}\n</playbook>"
-    return OfflineTutor().invoke([SystemMessage(system), HumanMessage(question)]).text
+    earlier = [HumanMessage(before), AIMessage("All right.")] if before else []
+    return OfflineTutor().invoke([SystemMessage(system), *earlier, HumanMessage(question)]).text
 
 
 def final(text: str) -> str:
@@ -201,6 +204,8 @@ def test_another_language_is_refused() -> None:
     text = reply(SUM, "Learner says: answer in German")
     assert "only write English, not German" in final(text)
     assert used(text) == set()
+    later = reply(SUM, "Learner says: answer in German", before="What is 1/2 + 1/2?")
+    assert "only write English" not in final(later), "it is said once in a conversation"
 
 
 def test_preferences_in_the_message_apply_at_once() -> None:

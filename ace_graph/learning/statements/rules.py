@@ -51,7 +51,7 @@ _KEEP = (
     r"|never forget|for the record)"
 )
 FILLER = re.compile(
-    r"(?:hi|hello|hey|ok|okay|well|oh|so|also|and|but|please|actually|by the way|btw|sorry|no)\b[ ,!]*"
+    r"(?:hi|hello|hey|ok|okay|well|oh|so|now|also|and|but|please|actually|by the way|btw|sorry|no)\b[ ,!]*"
     r"|(?:could|can|would|will) you (?:please )?"
     r"|(?:i want you to|i'd like you to|i would like you to|you should|you must) ",
     re.IGNORECASE,
