@@ -6,6 +6,8 @@ and writes nothing.
 Some sets (`SPLIT`) have a half for tuning, which is looked at by default, and a held-out half: `--held-out`
 looks at that one instead and writes a section with the time of the look, so that a page shows every look.
 
+`others` compares with langmem and mem0, which are installed by hand (`others/requirements.txt`).
+
 These numbers never fail a build.
 """
 
@@ -20,19 +22,25 @@ from pathlib import Path
 from langchain_core.embeddings import Embeddings
 from rich.console import Console
 
+from ace_graph.errors import ConfigurationError
 from benchmarks.quality import learning_simulation, two_worlds
 from benchmarks.quality.conversations import run as conversations
 from benchmarks.quality.duplicates import run as duplicates
 from benchmarks.quality.duplicates.pairs import Part
+from benchmarks.quality.others import run as others
 from benchmarks.quality.results import looks, replace_section
 from benchmarks.quality.retrieval import run as retrieval
 from benchmarks.quality.rewordings import run as rewordings
 
 Report = Callable[[Part, Embeddings | None], str]
+OTHERS = "others"
+"""Compares with foreign packages, so it runs only where it is named."""
+
 SPLIT: dict[str, tuple[Report, Path, str]] = {
     "worlds": (two_worlds.report, learning_simulation.RESULTS, "Two worlds"),
     "conversations": (conversations.report, conversations.RESULTS, "Conversations"),
     "rewordings": (rewordings.report, rewordings.RESULTS, "Rewordings"),
+    OTHERS: (others.report, others.RESULTS, "Others"),
 }
 """For each set with halves: its report, the page, and the section of the half for tuning."""
 
@@ -42,7 +50,9 @@ NAMES = ("learning", "duplicates", "retrieval", *SPLIT)
 def main() -> None:
     """Run what is named on the command line, all of it where nothing is."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; default: all but {OTHERS}"
+    )
     parser.add_argument("--data", type=Path, help="a folder with playbooks, for a retrieval set made of them")
     parser.add_argument("--embeddings", help="provider:model, as LangChain's init_embeddings takes it")
     parser.add_argument(
@@ -54,7 +64,7 @@ def main() -> None:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     if options.held_out and set(options.names) - set(SPLIT):
         parser.error(f"only {', '.join(SPLIT)} have a held-out half")
-    chosen = options.names or (SPLIT if options.held_out else NAMES)
+    chosen = options.names or [name for name in (SPLIT if options.held_out else NAMES) if name != OTHERS]
     model = _model(options.embeddings) if options.embeddings else None
     if "duplicates" in chosen:
         _tell(lambda: duplicates.report(model), duplicates.RESULTS, "Near-duplicates")
@@ -64,7 +74,10 @@ def main() -> None:
         learning_simulation.main()
     for name in (name for name in SPLIT if name in chosen):
         report, results, section = SPLIT[name]
-        _tell_half(lambda part, of=report: of(part, model), results, section, held_out=options.held_out)
+        try:
+            _tell_half(lambda part, of=report: of(part, model), results, section, held_out=options.held_out)
+        except ConfigurationError as error:
+            parser.exit(2, f"{name}: {error}\n")
 
 
 def _tell_half(report: Callable[[Part], str], results: Path, section: str, *, held_out: bool) -> None:

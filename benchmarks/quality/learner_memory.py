@@ -15,6 +15,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import Arm, TurnRecord
 from benchmarks.quality.solver import Outcome
+from benchmarks.quality.transcript_log import TranscriptLog
 from benchmarks.quality.world import Lesson, Task, World
 
 __all__ = ["LearnerMemory"]
@@ -32,14 +33,17 @@ class LearnerMemory:
     snapshot: Snapshot = field(default_factory=Snapshot)
     written: list[Lesson] = field(default_factory=list[Lesson])
     lessons: dict[str, Lesson] = field(default_factory=dict[str, Lesson])
+    transcripts: TranscriptLog = field(default_factory=TranscriptLog)
 
     def known(self, ids: Iterable[str]) -> dict[str, Lesson]:
-        """Return id -> lesson of these bullets; a number is the lesson's place among all ever written."""
-        entries = self.snapshot.playbook.entries
-        return {
-            key: self.written[int(key)] if key.isdigit() else self.lessons[entries[key].content]
-            for key in ids
-        }
+        """Return id -> lesson of these bullets or transcripts; a number is a place among all lessons."""
+        return {key: self._lesson(key) for key in ids}
+
+    def _lesson(self, key: str) -> Lesson:
+        bullet = self.snapshot.playbook.entries.get(key)
+        if bullet is not None:
+            return self.lessons[bullet.content]
+        return self.written[int(key)] if key.isdigit() else self.transcripts.drawn[key]
 
     def learn(self, task: Task, outcome: Outcome, injected: tuple[str, ...], arm: Arm | None) -> None:
         """Commit the turn: what was used, the verdict if there is feedback, the lesson if one comes of it."""
@@ -51,7 +55,8 @@ class LearnerMemory:
         reflected = task.lessons if dice.reflected < share else ()
         self.written.extend(reflected)
         self.lessons.update((lesson.text, lesson) for lesson in reflected)
-        injected = tuple(key for key in injected if not key.isdigit())
+        self.transcripts.add(task, success=outcome.success, verdict=verdict, reflected=reflected)
+        injected = tuple(key for key in injected if key in self.snapshot.playbook.entries)
         turn = self.turn_id(task)
         evidence = [Evidence(source="evaluator", verdict=verdict)] if verdict != "unknown" else []
         votes = judge_bullets(turn, evidence, injected=injected, cited=outcome.cited)

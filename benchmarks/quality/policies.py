@@ -22,11 +22,12 @@ from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm
 from benchmarks.quality.learner_memory import LearnerMemory
 from benchmarks.quality.textbook_bm25 import ordinary_stop_words, rank
+from benchmarks.quality.transcript_log import BUDGETS
 from benchmarks.quality.world import Lesson, Task
 
-__all__ = ["CHOOSERS", "TEXTBOOK_CHOOSERS", "Choice", "Chooser"]
+__all__ = ["CHOOSERS", "TEXTBOOK_CHOOSERS", "TRANSCRIPT_CHOOSERS", "Choice", "Chooser"]
 
-BUDGET = 2_000
+BUDGET = BUDGETS[0]
 TOP = 10
 
 
@@ -62,7 +63,12 @@ def whole_playbook(memory: LearnerMemory, task: Task) -> Choice:
     return within_budget(memory.snapshot.playbook.bullets())
 
 
-def last_five(memory: LearnerMemory, task: Task) -> Choice:
+def last_transcripts(memory: LearnerMemory, task: Task, budget: int) -> Choice:
+    """Naive in-context learning: no lessons, the last turns as they were, as many as the budget holds."""
+    return Choice(*memory.transcripts.shown(budget))
+
+
+def last_five_lessons(memory: LearnerMemory, task: Task) -> Choice:
     return within_budget(memory.snapshot.playbook.bullets()[::-1], 5)
 
 
@@ -157,10 +163,14 @@ def ours(memory: LearnerMemory, task: Task) -> Choice:
     return Choice(tuple(s.bullet.id for s in (*found.core, *found.retrieved)), found.tokens, arm)
 
 
+TRANSCRIPT_CHOOSERS: dict[str, Chooser] = {
+    f"last transcripts, {budget:,} tokens": partial(last_transcripts, budget=budget) for budget in BUDGETS
+}
 CHOOSERS: dict[str, Chooser] = {
     "no memory": nothing,
     "whole playbook": whole_playbook,
-    "last five": last_five,
+    **TRANSCRIPT_CHOOSERS,
+    "last five lessons": last_five_lessons,
     "most recently used": most_recently_used,
     "plain BM25": plain_bm25,
     "document 003": document_003,

@@ -11,7 +11,7 @@ from statistics import mean, stdev
 
 from benchmarks.quality.simulate import Life
 
-__all__ = ["Row", "learning_table", "machine", "poison_table"]
+__all__ = ["Row", "gain_table", "learning_table", "machine", "poison_table"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,17 @@ class Row:
         tasks = sum(total for _, total in counts)
         return f"{sum(right for right, _ in counts) / tasks:.3f}" if tasks else "-"
 
+    def gain_over(self, other: Row, start: int = 0, end: int | None = None) -> tuple[float, float]:
+        """Return the mean gain in right answers over another policy in the same lives, and half its interval.
+
+        The interval is the paired normal one, between lives.
+        """
+        gains = [
+            ours.mean(start, end) - theirs.mean(start, end)
+            for ours, theirs in zip(self.lives, other.lives, strict=True)
+        ]
+        return mean(gains), 1.96 * stdev(gains) / sqrt(len(gains)) if len(gains) > 1 else 0.0
+
     def tokens(self) -> float:
         """Return the mean tokens of bullets in a prompt."""
         return mean(mean(life.tokens) for life in self.lives)
@@ -54,6 +65,21 @@ def learning_table(name: str, rows: Sequence[Row]) -> str:
             f"| {row.name} | {row.mean():.3f} ± {row.half_interval():.3f} | {row.changed(300, 360)} "
             f"| {row.changed(500)} | {row.tokens():.0f} |"
         )
+    return "\n".join(lines)
+
+
+def gain_table(worlds: Mapping[str, tuple[Row, Sequence[Row]]]) -> str:
+    """Return the gain of a policy over each control in Markdown; a world has that policy and its controls."""
+    names = [row.name for row in next(iter(worlds.values()))[1]]
+    columns = [f"{world}: {part}" for world in worlds for part in ("all turns", "last 100")]
+    lines = [f"| ours minus | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
+    for place, name in enumerate(names):
+        gains = [
+            ours.gain_over(controls[place], start)
+            for ours, controls in worlds.values()
+            for start in (0, -100)
+        ]
+        lines.append(f"| {name} | {' | '.join(f'{gain:+.3f} ± {half:.3f}' for gain, half in gains)} |")
     return "\n".join(lines)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
+from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.policy import Policy
 from benchmarks.quality.lies import Lies
 from benchmarks.quality.results import looks, replace_section
 from benchmarks.quality.simulate import Life, Variant, live
 from benchmarks.quality.solver import Outcome, solve
+from benchmarks.quality.transcript_log import TranscriptLog
 from benchmarks.quality.world import Lesson, Setting, make_world
 
 SHORT = Setting(skills=12, turns=240)
@@ -40,7 +43,31 @@ def test_a_seed_is_deterministic() -> None:
 def test_the_memory_beats_no_memory_and_the_newest_lessons() -> None:
     ours = share(SHORT, Variant("ours"))
     assert ours > share(SHORT, NOTHING) + 0.3
-    assert ours > share(SHORT, Variant("last five", "last five")) + 0.2
+    assert ours > share(SHORT, Variant("last five lessons", "last five lessons")) + 0.2
+
+
+def test_the_last_transcripts_are_worth_something_and_less_than_lessons() -> None:
+    control = Variant("last", "last transcripts, 2,000 tokens")
+    assert share(SHORT, NOTHING) + 0.1 < share(SHORT, control) < share(SHORT, Variant("ours"))
+    assert all(max(lived(SHORT, seed, control).tokens) <= 2_100 for seed in SEEDS)
+
+
+def test_a_transcript_tells_the_rule_where_the_turn_did() -> None:
+    task = make_world(SHORT, 1).tasks[0]
+    log = TranscriptLog()
+    turns: list[tuple[bool, Verdict, tuple[Lesson, ...]]] = [
+        (True, "success", ()),
+        (True, "unknown", ()),
+        (False, "failure", ()),
+        (False, "failure", task.lessons),
+    ]
+    for number, (success, verdict, reflected) in enumerate(turns):
+        log.add(replace(task, number=number), success=success, verdict=verdict, reflected=reflected)
+    drawn = [log.drawn[key] for key in log.shown(2_000)[0]]
+    assert [lesson.claim for lesson in drawn] == [task.truth, None, None, task.lessons[0].claim]
+    assert [lesson.skill is None for lesson in drawn] == [False, True, True, False]
+    assert log.shown(200)[0] == log.shown(2_000)[0][-len(log.shown(200)[0]) :]
+    assert log.shown(200)[1] < log.shown(2_000)[1]
 
 
 def test_contest_lets_less_outdated_advice_into_prompts() -> None:
