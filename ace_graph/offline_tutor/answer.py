@@ -28,7 +28,7 @@ __all__ = ["Answer", "answer", "problem_of"]
 
 _MAX_CAUTIONS = 2
 _GOES_ON = re.compile(
-    r"\b(?:it|that|this|again|draw|picture|explain|sure|shorter|why|how come|steps?|the same)\b",
+    r"\b(?:it|that|this|again|draw|pictures?|explain|sure|shorter|why|how come|steps?|the same)\b",
     re.IGNORECASE,
 )
 _GOES_ON_WORDS = 12

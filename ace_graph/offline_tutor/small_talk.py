@@ -105,8 +105,8 @@ def reply_without_problem(prompt: Prompt, preferences: Preferences) -> tuple[str
     if nearest is not None and shared[nearest] >= enough and not statement:
         return _quoted([nearest])
     remark = next((reply_text(name) for name, said in _REMARKS.items() if said.search(question)), None)
-    otherwise = "stored_nothing" if statement else "picture" if prompt.has_picture else "cannot"
-    return remark or idea or reply_text(otherwise), ()
+    cannot = "picture" if prompt.has_picture else "cannot_again" if prompt.earlier_questions else "cannot"
+    return remark or idea or reply_text("stored_nothing" if statement else cannot), ()
 
 
 def _asks_what_is_known(question: str) -> bool:

@@ -102,7 +102,10 @@ def test_a_follow_up_refers_to_the_earlier_problem() -> None:
     text = ask("what is 1/2+1/4", AIMessage("3/4"), "can you draw it?")
     assert "[##..]" in text
     assert text.endswith("The answer is 3/4.")
-    assert "beyond me" in ask("what is 1/2+1/4", AIMessage("3/4"), "who wrote Hamlet?")
+    again = ask("what is 1/2+1/4", AIMessage("3/4"), "who wrote Hamlet?")
+    assert "beyond me" in again
+    assert "set of rules" not in again, "it introduces itself once in a conversation"
+    assert "[##" in ask("what is 1/2+1/4", AIMessage("3/4"), "now with pictures")
 
 
 def test_an_image_is_declined() -> None:
