@@ -21,6 +21,7 @@ __all__ = [
     "function_pairs",
     "languages",
     "phrases",
+    "platitude_words",
     "raw_table",
     "stop_words",
     "table",
@@ -58,6 +59,12 @@ def stop_words(language: str) -> frozenset[str]:
 def chat_words(language: str) -> frozenset[str]:
     """Return the words of politeness and small talk around a question; none for a language without a list."""
     return _word_list(language, "chat")
+
+
+@cache
+def platitude_words(language: str) -> frozenset[str]:
+    """Return the words that fit any lesson; none for a language without a list."""
+    return _word_list(language, "platitudes")
 
 
 @cache

@@ -53,6 +53,7 @@ LACKS = {
         "feedback.toml",
         "orders.toml: joined_words",
         "persons.toml",
+        "platitudes.txt",
         "sensitive.toml",
         "statements.toml",
         "stop_words.txt",
@@ -65,6 +66,7 @@ LACKS = {
         "claims.toml",
         "feedback.toml",
         "persons.toml",
+        "platitudes.txt",
         "sensitive.toml",
         "statements.toml",
     ],
@@ -74,6 +76,7 @@ LACKS = {
         "feedback.toml",
         "orders.toml",
         "persons.toml",
+        "platitudes.txt",
         "sensitive.toml",
         "statements.toml",
     ],
@@ -83,6 +86,7 @@ LACKS = {
         "feedback.toml",
         "orders.toml",
         "persons.toml",
+        "platitudes.txt",
         "sensitive.toml",
         "statements.toml",
     ],
@@ -93,7 +97,8 @@ WITH_PAIRS = SPACELESS | {"korean", "thai"}
 
 
 def _lacking(language: str) -> list[str]:
-    found = [] if (FOLDER / language / "chat.txt").exists() else ["chat.txt"]
+    lists = ("chat.txt", "platitudes.txt")
+    found = [file for file in lists if not (FOLDER / language / file).exists()]
     words_file = "function_pairs.txt" if language in WITH_PAIRS else "stop_words.txt"
     if not (FOLDER / language / words_file).exists():
         found.append(words_file)

@@ -90,6 +90,6 @@ def test_both_lists_are_long_enough() -> None:
     assert len(LESSONS.strip().splitlines()) >= 30
 
 
-@pytest.mark.parametrize("text", ["", "...", "Überprüfe das Ergebnis.", "2", "先画图"])
+@pytest.mark.parametrize("text", ["", "...", "Tarkista tulos.", "2", "先画图"])
 def test_no_word_is_a_platitude_and_another_language_is_none(text: str) -> None:
     assert is_platitude(text) == (text in ("", "..."))
