@@ -49,7 +49,7 @@ def main() -> None:
     poison = {(s, v): list(_jobs(Setting(lies=p), v, seeds)) for s, p in LIES.items() for v in POISONED}
     rows = lived({**learning, **poison})
     lives = f"Seeds {seeds[0]} to {seeds[-1]} ({len(seeds)} lives of 600 turns); tuning saw seeds 0 to 119."
-    told = [f"{lives} {machine()}"]
+    told = [f"{lives} {machine()} The intervals are of 95 %, normal, between lives; of a difference, paired."]
     for name in SETTINGS:
         told.append(learning_table(name, [rows[name, v] for v in _variants()]))
     told.append(poison_table({name: [rows[name, v] for v in POISONED] for name in LIES}))

@@ -53,17 +53,20 @@ class Row:
 
 
 def learning_table(name: str, rows: Sequence[Row]) -> str:
-    """Return one setting's table in Markdown, the best last in its order of running."""
+    """Return one setting's table in Markdown; the last row is compared with the others."""
     lines = [
         f"### {name}",
         "",
-        "| policy | all turns | changed rules, first 60 turns | changed rules, last 100 | tokens a prompt |",
-        "|---|---|---|---|---|",
+        f"| policy | all turns | {rows[-1].name} minus it | changed rules, first 60 turns "
+        "| changed rules, last 100 | tokens a prompt |",
+        "|---|---|---|---|---|---|",
     ]
     for row in rows:
+        gain, half = rows[-1].gain_over(row)
+        compared = "-" if row is rows[-1] else f"{gain:+.3f} ± {half:.3f}"
         lines.append(
-            f"| {row.name} | {row.mean():.3f} ± {row.half_interval():.3f} | {row.changed(300, 360)} "
-            f"| {row.changed(500)} | {row.tokens():.0f} |"
+            f"| {row.name} | {row.mean():.3f} ± {row.half_interval():.3f} | {compared} "
+            f"| {row.changed(300, 360)} | {row.changed(500)} | {row.tokens():.0f} |"
         )
     return "\n".join(lines)
 

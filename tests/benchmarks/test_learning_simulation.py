@@ -6,12 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
+import pytest
+
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.policy import Policy
 from benchmarks.quality.lies import Lies
 from benchmarks.quality.results import looks, replace_section
 from benchmarks.quality.simulate import Life, Variant, live
 from benchmarks.quality.solver import Outcome, solve
+from benchmarks.quality.summary import Row, learning_table
 from benchmarks.quality.transcript_log import TranscriptLog
 from benchmarks.quality.world import Lesson, Setting, make_world
 
@@ -68,6 +71,19 @@ def test_a_transcript_tells_the_rule_where_the_turn_did() -> None:
     assert [lesson.skill is None for lesson in drawn] == [False, True, True, False]
     assert log.shown(200)[0] == log.shown(2_000)[0][-len(log.shown(200)[0]) :]
     assert log.shown(200)[1] < log.shown(2_000)[1]
+
+
+def test_a_gain_is_paired_by_lives() -> None:
+    def row(name: str, *lives: tuple[bool, ...]) -> Row:
+        return Row(name, [Life(right, right, (0,) * len(right), 0, 0, 0, 0) for right in lives])
+
+    ours = row("ours", (True, True), (True, False))
+    control = row("control", (True, False), (False, False))
+    assert ours.half_interval() > 0
+    assert ours.gain_over(control) == (0.5, 0), "half in each life, though the lives differ"
+    assert ours.gain_over(control, start=1) == (0.5, pytest.approx(1.96 / 2))
+    table = learning_table("Lives", [control, ours])
+    assert "| control | 0.250 ± 0.490 | +0.500 ± 0.000 |" in table
 
 
 def test_contest_lets_less_outdated_advice_into_prompts() -> None:

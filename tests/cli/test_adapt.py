@@ -131,6 +131,9 @@ def test_labels_are_counted_one_by_one(
     assert found["accuracy"] == (4 + 2 + 0 + 4) / 16
     assert counts(found) == (2, 4, 1)
     assert found["units"] == {"unit": "label", "right": 10, "all": 16}
+    gains = {name: (each["gain"], each["difference"]) for name, each in found["compared_with"].items()}
+    assert gains["empty_playbook"] == (0, 0)
+    assert gains["last_transcripts"] == (2 / 16, 1 / 4), "row 3 tells of text 1 in a transcript"
 
 
 def test_unusable_rows_are_reported_and_stay_in_the_results(
