@@ -44,7 +44,7 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
 
     tasks = await read_text(text_length, tasks_of, state, attempt, base, run)
     if run.learning == "background":
-        result, pending = defer(tasks, turn_id, op_ids("learn"), run)
+        result, pending = await defer(tasks, turn_id, op_ids("learn"), run)
     else:
         retry = partial(answer_again, state, attempt, run)
         result, pending = await learn_now(tasks, base, run, attempt["attempt_id"], retry), None

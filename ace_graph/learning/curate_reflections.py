@@ -24,6 +24,8 @@ from ace_graph.learning.curator import lessons_to_operations
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import Reflection
 from ace_graph.learning.reflections import StoredReflection, find_reflections
+from ace_graph.learning.statements.statement import SensitiveFacts
+from ace_graph.learning.turn_source import from_trajectory
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.clock import utc_now
@@ -138,7 +140,8 @@ async def curate_target(
     check_expected(expected_etag, base.version)
     if await _version_of(target, op_id) is not None:
         return CuratedReflections("repeated", base.version)
-    lessons = await _adds(store, owner, found)
+    sensitive = "ask" if resources is None else resources.settings.sensitive_facts
+    lessons = await _adds(store, owner, found, sensitive if target.named is None else None)
     size = sum(len(add.content) for add in lessons)
     adds = await read_text(size, _news, lessons, base, target.store.policy, clock())
     curated = await _curated(adds, found, base, owner, resources, progress)
@@ -175,8 +178,13 @@ def _reason(number: int, reasoning: str) -> str:
     return f"{what}: {reasoning}"[:500] if reasoning else what
 
 
-async def _adds(store: PendingStore, owner: str, found: Sequence[StoredReflection]) -> list[Add]:
-    """Return an Add for each lesson. Trajectories that were cleaned since are no examples any more."""
+async def _adds(
+    store: PendingStore, owner: str, found: Sequence[StoredReflection], sensitive: SensitiveFacts | None
+) -> list[Add]:
+    """Return an Add for each lesson. Trajectories that were cleaned since are no examples any more.
+
+    With `sensitive`, for the owner's memory, a lesson of one trajectory names it and has its words.
+    """
     adds = list[Add]()
     for each in found:
         made = lessons_to_operations(
@@ -190,6 +198,8 @@ async def _adds(store: PendingStore, owner: str, found: Sequence[StoredReflectio
             "examples": each.reflection.runs[-MAX_EXAMPLES:],
             "evidence_count": each.reflection.frequency,
         }
+        if sensitive is not None and len(each.reflection.runs) == 1:
+            made = await read_text(len(each.turn.task), from_trajectory, made, each.turn, sensitive)
         adds += [add.model_copy(update=behind) for add in made]
     gone = await unknown_examples(store, owner, adds)
     return [_without_examples(add, gone) for add in adds]

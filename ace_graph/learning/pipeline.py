@@ -22,10 +22,12 @@ from ace_graph.learning.curator import (
 from ace_graph.learning.feedback import JudgedTurn
 from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import BulletVerdict
-from ace_graph.learning.reflector import OnRoleUsage, ReflectionResult, reflect
+from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, reflect
+from ace_graph.learning.statements.forms import SENSITIVE
 from ace_graph.learning.statements.learner_facts import Wanted, learner_facts, stated_later
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
 from ace_graph.learning.turn_record import stored_reflection
+from ace_graph.learning.turn_source import from_turn
 from ace_graph.memory.delta.operations import Add, Analyze, Judge, Operation, Reflect
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
@@ -47,6 +49,7 @@ class LearningResult:
 
     `usage` is by role. `problems` are lessons that were left out, and why; `error` says that the reflector
     failed. `judged` is the turn that the message gave feedback on, `reason` becomes that of the delta.
+    `withheld` are passages of the turn's message that no bullet keeps words of.
     """
 
     operations: tuple[Operation, ...] = ()
@@ -57,6 +60,7 @@ class LearningResult:
     cleared: tuple[str, ...] = ()
     reflections: tuple[TurnReflection, ...] = ()
     reason: str = ""
+    withheld: tuple[str, ...] = ()
 
     def __add__(self, other: LearningResult) -> LearningResult:
         return LearningResult(
@@ -71,6 +75,7 @@ class LearningResult:
             self.cleared + other.cleared,
             self.reflections + other.reflections,
             " ".join(reason for reason in (self.reason, other.reason) if reason)[:MAX_REASON_CHARS],
+            self.withheld + other.withheld,
         )
 
     @property
@@ -93,40 +98,44 @@ async def learn_now(
     `attempt` is the id of the turn's attempt, from which ids of reflections follow. `answer_again` answers
     the question once more, for a reflector with rounds left.
     """
-    result = LearningResult(tasks.operations, cleared=tasks.cleared)
+    result = LearningResult(cleared=tasks.cleared)
     if tasks.previous is not None:
         judged, previous = tasks.previous
         result += LearningResult(judged=_checked_feedback(judged, previous))
         result += await learn_from(previous, snapshot, run, attempt)
     current = tasks.current
+    first_ref = result.next_ref + sum(operation.op == "add" for operation in tasks.operations)
     retry = answer_again if may_retry(current.evidence, run) else None
-    return result + await learn_from(
-        current, snapshot, run, attempt, first_ref=result.next_ref, answer_again=retry
-    )
+    learned = await learn_from(current, snapshot, run, attempt, first_ref=first_ref, answer_again=retry)
+    stated = await _sourced(tasks.operations, current.subject, run, learned.withheld)
+    return LearningResult(stated) + result + learned
 
 
-def defer(tasks: TurnTasks, turn_id: str, pending_id: str, run: Run) -> tuple[LearningResult, Pending | None]:
+async def defer(
+    tasks: TurnTasks, turn_id: str, pending_id: str, run: Run
+) -> tuple[LearningResult, Pending | None]:
     """Return what the turn's commit changes at once, and the work left to a worker; None: nothing is left.
 
     `pending_id` is the op id of the commit that completes the work.
     """
     later = tuple(task for task in tasks.all if task.reflects or task.found)
     if not later:
-        return immediate_votes(tasks), None
+        return await immediate_votes(tasks, run), None
     work = PendingWork(
         looks=later,
         max_reflection_rounds=run.context.max_reflection_rounds,
         model=run.context.model,
         temperature=run.context.temperature,
     )
-    return immediate_votes(tasks), work.as_pending(pending_id, turn_id)
+    return await immediate_votes(tasks, run), work.as_pending(pending_id, turn_id)
 
 
-def immediate_votes(tasks: TurnTasks) -> LearningResult:
+async def immediate_votes(tasks: TurnTasks, run: Run) -> LearningResult:
     """Return what needs no reflection: uses, statements, and votes on the bullets that were cited."""
     votes = (vote for task in tasks.all for vote in _votes(task, None))
     judged = _checked_feedback(*tasks.previous) if tasks.previous else None
-    return LearningResult((*tasks.operations, *votes), judged=judged, cleared=tasks.cleared)
+    stated = await _sourced(tasks.operations, tasks.current.subject, run)
+    return LearningResult((*stated, *votes), judged=judged, cleared=tasks.cleared)
 
 
 def _checked_feedback(judged: JudgedTurn, task: LearningTask) -> JudgedTurn:
@@ -169,20 +178,37 @@ async def learn_from(
         votes = _votes(task, reflected, curated.decided.tags, late=late)
     facts, decided = await _facts(task, reflected, snapshot, run), curated.decided
     votes = credit_lessons(votes, decided.lessons)
+    withheld = _withheld(reflected, facts)
     insight, found = (reflected.insight, reflected.problems) if reflected else ("", ())
     reflections = (stored_reflection(task, reflected, error, run, attempt),) if task.reflects else ()
+    operations = (
+        *_in_order(votes, decided),
+        *([Reflect(insight=insight, topic=task.subject.topic)] if insight else ()),
+        *facts.operations,
+    )
     return LearningResult(
-        (
-            *_in_order(votes, decided),
-            *([Reflect(insight=insight, topic=task.subject.topic)] if insight else ()),
-            *facts.operations,
-        ),
+        await _sourced(operations, task.subject, run, withheld),
         usage,
         (*found, *decided.problems, *facts.problems),
         error,
         reflections=reflections,
         reason=curated.reasoning,
+        withheld=withheld,
     )
+
+
+async def _sourced(
+    operations: Sequence[Operation], turn: FinishedTurn, run: Run, withheld: Sequence[str] = ()
+) -> tuple[Operation, ...]:
+    sensitive = run.resources.settings.sensitive_facts
+    return await read_text(len(turn.question), from_turn, operations, turn, sensitive, withheld)
+
+
+def _withheld(reflected: ReflectionResult | None, facts: Wanted) -> tuple[str, ...]:
+    """The sensitive passages that the reflector found and that are not kept."""
+    found = reflected.reflection.learner_facts if reflected is not None else ()
+    kept = " ".join(add.content for add in facts.operations)
+    return tuple(fact.quote for fact in found if fact.kind in SENSITIVE and fact.quote not in kept)
 
 
 def _in_order(votes: Sequence[Judge], decided: Decided) -> Iterator[Operation]:

@@ -57,6 +57,7 @@ class FinishedTurn:
     ground_truth: str | None = None
     additional_context: str = ""
     revision: Revision | None = None
+    conversation_id: str | None = None
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ def _previous_task(judged: JudgedTurn, state: ACEState, snapshot: Snapshot, run:
         injected=judged.turn.injected,
         cited=judged.turn.cited,
         topic=state["plan"]["topic"],
+        conversation_id=run.context.conversation_id,
     )
     check = check_objection(judged, votes)
     if check is not None and check.right:  # the answer stands, and there is nothing to learn from it
@@ -150,6 +151,7 @@ def _finished_turn(
         ground_truth=run.context.ground_truth,
         additional_context=state["turn"].get("additional_context", ""),
         revision=Revision(attempt["answer"], final_evidence) if first else None,
+        conversation_id=run.context.conversation_id,
     )
 
 
@@ -235,6 +237,7 @@ def task_of(
         cited=turn.cited,
         topic=turn.topic,
         trace=tuple(lines),
+        conversation_id=turn.conversation_id,
     )
     return LearningTask(subject=finished, evidence=tuple(evidence), standing=tuple(standing))
 

@@ -21,7 +21,7 @@ from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import TrajectoryFilter
 
-__all__ = ["Content", "Replacement", "adds_of", "replacement", "unknown_examples"]
+__all__ = ["Content", "Replacement", "adds_of", "replacement", "unknown_examples", "without_turns"]
 
 Content = Playbook | Iterable[str | Add]
 """A playbook, or texts and Add operations."""
@@ -44,6 +44,15 @@ def adds_of(content: Content) -> list[Add]:
     if isinstance(content, str):
         content = [content]
     return [Add(content=each) if isinstance(each, str) else each for each in content]
+
+
+def without_turns(adds: Iterable[Add]) -> list[Add]:
+    """Return the operations without the turns that their bullets came from, and the words of these turns.
+
+    A named playbook may be shown to others; where a bullet came from stays in the learner's own memory.
+    """
+    nothing = {"turn_id": None, "conversation_id": None, "source_text": None, "source_words": ()}
+    return [add.model_copy(update=nothing) for add in adds]
 
 
 async def unknown_examples(store: PendingStore, owner: str | None, adds: Iterable[Add]) -> frozenset[str]:

@@ -10,6 +10,7 @@ from ace_graph.memory.commit import Commit
 from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.formats.importing import ImportOutcome, batches, outcome_of
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.playbooks.content import without_turns
 from ace_graph.playbooks.manage import Change
 from ace_graph.playbooks.target import Target
 from ace_graph.playbooks.versions import drop_old_versions
@@ -29,8 +30,9 @@ async def import_bullets(
     `progress` is called after each delta with the number of its bullets. The etag that the change expects
     is that of the first delta; with an op id, the deltas have ids made of it. Raises what the store raises.
     """
+    bullets = reading.bullets if target.named is None else without_turns(reading.bullets)
     numbered = replace(
-        reading, bullets=tuple(b.model_copy(update={"ref": f"b{n}"}) for n, b in enumerate(reading.bullets))
+        reading, bullets=tuple(b.model_copy(update={"ref": f"b{n}"}) for n, b in enumerate(bullets))
     )
     done = list[Commit]()
     for place, batch in enumerate(batches(numbered.bullets)):

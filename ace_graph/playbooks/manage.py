@@ -23,7 +23,7 @@ from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store, checked_learner_id
 from ace_graph.memory.stores.playbooks import PlaybookStore, naming
-from ace_graph.playbooks.content import Content, adds_of, replacement, unknown_examples
+from ace_graph.playbooks.content import Content, adds_of, replacement, unknown_examples, without_turns
 from ace_graph.playbooks.directory import caller_of
 from ace_graph.playbooks.target import Target, User, not_found, target_by_id, target_of
 from ace_graph.playbooks.versions import drop_old_versions
@@ -120,7 +120,7 @@ async def create(
     fields = {"description": description, "scope": scope, "visibility": visibility}
     entry = checked_entry(new_id(), ref, change.now or utc_now(), **fields)
     _check_shown(entry.name, description)
-    playbooks, adds = naming(store).playbooks, adds_of(content)
+    playbooks, adds = naming(store).playbooks, without_turns(adds_of(content))
     unknown = await unknown_examples(naming(store), entry.owner, adds)
     first = replacement(adds, Playbook(), store.policy, entry.created_at, unknown)
     _check_any_accepted(len(adds), first.refused)
@@ -293,6 +293,8 @@ async def write(
 ) -> Written:
     """Commit content to the playbook at a target; see `update_playbook`."""
     change, adds = change or Change(), adds_of(content)
+    if target.named is not None:
+        adds = without_turns(adds)
     base = await target.store.load(target.key)
     refused: tuple[Rejection, ...] = ()
     if merge:

@@ -109,7 +109,7 @@ class Add(_Frozen):
     evidence_count: Increment = 0
     stated: Stated | None = None
     foreign: bool = False
-    source_text: Annotated[Text, LEFT_OUT] = ""
+    source_text: Annotated[Text | None, LEFT_OUT] = None
     source_words: Annotated[tuple[Text, ...], LEFT_OUT] = ()
     turn_id: Annotated[Text | None, LEFT_OUT] = None
     conversation_id: Annotated[Text | None, LEFT_OUT] = None

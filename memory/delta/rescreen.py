@@ -1,6 +1,7 @@
 """The operation Rescreen: screens stored bullets again after the rules have changed.
 
-What a person has decided is not changed. The three recent insights are not screened again.
+What a person has decided is not changed. Source words in which the rules find something are dropped, and the
+bullet stays. The three recent insights are not screened again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Collection
 from ace_graph.memory.bullet import Bullet, Danger
 from ace_graph.memory.delta.draft import Draft
 from ace_graph.memory.delta.operations import Rescreen
-from ace_graph.memory.delta.screening import screen_bullet
+from ace_graph.memory.delta.screening import is_refused, screen_bullet
 from ace_graph.memory.screening.screen import is_screen_reason
 
 __all__ = ["rescreen"]
@@ -21,11 +22,18 @@ _LEARNER = "learner"
 
 def rescreen(draft: Draft, operation: Rescreen) -> None:
     """Resolve one Rescreen: quarantine or release bullets that the rules now judge differently."""
-    for bullet in tuple(draft.entries.values()):
+    for bullet in tuple(map(_with_screened_words, draft.entries.values())):
+        draft.put(bullet)
         if bullet.status == "active" and bullet.id not in operation.kept:
             _quarantine(draft, bullet)
         elif bullet.status == "quarantined" and is_screen_reason(bullet.quarantine_reason):
             _release(draft, bullet)
+
+
+def _with_screened_words(bullet: Bullet) -> Bullet:
+    """The bullet without source words where the rules find something in them, alone or together."""
+    refused = bullet.source_words and is_refused(" ".join(bullet.source_words))
+    return bullet.model_copy(update={"source_words": ()}) if refused else bullet
 
 
 def _quarantine(draft: Draft, bullet: Bullet) -> None:

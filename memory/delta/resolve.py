@@ -44,7 +44,12 @@ from ace_graph.memory.delta.operations import (
 )
 from ace_graph.memory.delta.replace import reset, rollback
 from ace_graph.memory.delta.rescreen import rescreen
-from ace_graph.memory.delta.screening import bounded_reason, checked_text, screened_again
+from ace_graph.memory.delta.screening import (
+    bounded_reason,
+    checked_text,
+    forget_source_words,
+    screened_again,
+)
 from ace_graph.memory.delta.stamps import moved_stamps
 from ace_graph.memory.delta.turn_limits import TurnLimits
 from ace_graph.memory.delta.undo import undo
@@ -77,7 +82,7 @@ def resolve(snapshot: Snapshot, delta: Delta, policy: Policy, unknown: Collectio
         try:
             if limits is not None:
                 limits.check(operation)
-            _resolve_one(draft, ledger, operation)
+            _resolve_one(draft, ledger, operation, by_person=delta.origin == "host")
         except Refused as refusal:
             draft.reject(operation.op, _named(operation), str(refusal))
     archive_harmful(draft)
@@ -117,7 +122,7 @@ def _turn_limits(draft: Draft, delta: Delta) -> TurnLimits | None:
     return TurnLimits(draft, alone=len(delta.operations) == 1) if delta.origin == "turn" else None
 
 
-def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation) -> None:
+def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation, *, by_person: bool) -> None:
     match operation:
         case Add():
             add(draft, operation)
@@ -138,7 +143,7 @@ def _resolve_one(draft: Draft, ledger: VoteLedger, operation: Operation) -> None
         case Supersede():
             _supersede(draft, operation)
         case Remove():
-            _remove(draft, operation)
+            _remove(draft, operation, by_person=by_person)
         case Restore():
             restore(draft, operation)
         case Quarantine() | Release():
@@ -238,10 +243,12 @@ def _supersede(draft: Draft, operation: Supersede) -> None:
     draft.supersede(old, successor.id)
 
 
-def _remove(draft: Draft, operation: Remove) -> None:
+def _remove(draft: Draft, operation: Remove, *, by_person: bool) -> None:
     bullet = draft.locate(operation.bullet_id, follow_aliases=False)
     draft.archive(Archived(bullet=bullet, why="removed"))
     draft.note("removed", bullet.id)
+    if by_person or bullet.profile:
+        forget_source_words(draft, bullet.content)
 
 
 def _set_status(draft: Draft, operation: Quarantine | Release) -> None:

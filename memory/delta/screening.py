@@ -13,9 +13,18 @@ from ace_graph.memory.delta.draft import Draft, Refused
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.source_words import kept_words, source_words, words_besides
+from ace_graph.memory.search.tokenize import terms, tokens
 from ace_graph.memory.text import clean_line
 
-__all__ = ["bounded_reason", "checked_text", "screen_bullet", "screened_again", "screened_source_words"]
+__all__ = [
+    "bounded_reason",
+    "checked_text",
+    "forget_source_words",
+    "is_refused",
+    "screen_bullet",
+    "screened_again",
+    "screened_source_words",
+]
 
 MAX_REASON_CHARS = 256
 
@@ -58,6 +67,19 @@ def screened_source_words(operation: Add) -> tuple[str, ...]:
     if given and not is_refused(" ".join(given)):
         words = words_besides((*words, *given), operation.content)
     return words
+
+
+def forget_source_words(draft: Draft, text: str) -> None:
+    """Take the content words of a text that somebody had removed from the source words of all bullets."""
+    source = draft.playbook.index.source
+    same = {word.casefold() for word in tokens(text)}
+    known = {*same, *terms(text), *terms(text, "english")}
+    sharing = {key for term in known for key in source.get(term, ())} | draft.changed_ids()
+    for bullet in [draft.entries[key] for key in sorted(sharing) if key in draft.entries]:
+        words = words_besides(bullet.source_words, text) if bullet.source_words else ()
+        left = tuple(word for word in words if word not in same)
+        if len(left) < len(bullet.source_words):
+            draft.put(bullet.model_copy(update={"source_words": left}))
 
 
 def is_refused(text: str) -> bool:

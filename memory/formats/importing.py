@@ -35,7 +35,11 @@ __all__ = [
 MAX_BYTES = 20_000_000
 """Twice what 10,000 bullets take as JSON; reading and judging a file of this size takes 1 GB at worst."""
 
-_ONLY_OF_ADD = {"op", "ref", "contests", "vouched", "foreign", "source_text"}
+_ONLY_OF_ADD = {
+    *("op", "ref", "contests", "vouched", "foreign"),
+    *("source_text", "source_words", "turn_id", "conversation_id"),
+}
+"""Fields of an Add that no bullet of a playbook for several learners has."""
 _OTHER_MARKS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16", codecs.BOM_UTF32_BE: "UTF-32"}
 
 
@@ -92,7 +96,7 @@ class ImportOutcome:
 
 
 def as_playbook(reading: Reading) -> Playbook:
-    """Return the bullets of the file, without merging any.
+    """Return the bullets of the file, without merging any, and without the turns that they came from.
 
     Those without an id, or with one that was there before, get the next number.
     """

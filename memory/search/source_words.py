@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import groupby
 
 from ace_graph.memory.search.tokenize import content_words, is_spaceless, language_of, terms
@@ -69,10 +70,15 @@ def kept_words(words: Iterable[str]) -> tuple[str, ...]:
 
 def words_besides(words: Iterable[str], text: str) -> tuple[str, ...]:
     """Return the words by which searches don't find a bullet of this text, each once, at most 32."""
-    language = language_of(text)
-    known = set(terms(text, language))
+    known, language = _known_terms(text)
     found = dict.fromkeys(word for word in words if not known.issuperset(terms(word, language)))
     return tuple(found)[:MAX_SOURCE_WORDS]
+
+
+@lru_cache(maxsize=8)
+def _known_terms(text: str) -> tuple[frozenset[str], str]:
+    language = language_of(text)
+    return frozenset(terms(text, language)), language
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -46,10 +46,13 @@ async def test_the_worker_learns_what_the_turn_would_have_learned(
     build: Build, store: PendingStore, hire: Hire
 ) -> None:
     model = ScriptedModel(solver=[ANSWER], reflector=[LESSONS])
-    out = await build(model).ainvoke(ask(), context=ALICE)
+    context = ALICE.model_copy(update={"conversation_id": "c1"})
+    out = await build(model).ainvoke(ask("What is 1/2 + 1/3 of a pizza?"), context=context)
     await hire(model).drain()
     state = await store.load("alice")
     (bullet,) = state.playbook.bullets()
+    assert (bullet.turn_id, bullet.conversation_id) == (out["learning"]["turn_id"], "c1")
+    assert bullet.source_words == ("pizza",)
     assert (bullet.content, bullet.topic, bullet.examples) == (
         RULE,
         "fraction_addition",

@@ -212,3 +212,40 @@ async def test_a_turn_stamps_the_retrieved_bullets_and_not_the_core(
     assert after.access_clock == before.access_clock + 1
     assert (after.idle("gen-00001"), after.idle("pre-00002")) == (0, 1)
     assert after.recent_turns[-1].injected == ("pre-00002", "gen-00001")
+
+
+async def test_bullets_of_a_turn_name_it_and_have_its_words(build: Build, store: CountingStore) -> None:
+    model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE)])
+    told = "Remember that I like tea. How do I add 1/2 + 1/3 of a pizza?"
+    context = ALICE.model_copy(update={"conversation_id": "c1"})
+    out = await build(model).ainvoke(ask(told), context=context)
+    found = (await store.now("alice")).playbook.bullets()
+    assert [each.content for each in found] == ["Learner says: I like tea", RULE]
+    for bullet in found:
+        assert (bullet.turn_id, bullet.conversation_id) == (out["learning"]["turn_id"], "c1")
+        assert "pizza" in bullet.source_words
+    assert "tea" in found[1].source_words
+
+
+async def test_sensitive_facts_that_are_not_kept_give_no_words(build: Build, store: CountingStore) -> None:
+    fact = {"content": "The learner has POTS", "kind": "health", "quote": "I have POTS"}
+    model = ScriptedModel(solver=["<final>5/6</final>"], reflector=[lessons(RULE, learner_facts=[fact])])
+    await build(model).ainvoke(
+        ask("I have POTS. My sister has diabetes. What is 1/2 + 1/3 of a pizza?"), context=ALICE
+    )
+    (bullet,) = (await store.now("alice")).playbook.bullets()
+    assert "pizza" in bullet.source_words
+    assert {"pots", "diabetes"}.isdisjoint(bullet.source_words)
+
+
+async def test_a_forgotten_fact_leaves_no_words_in_other_bullets(build: Build, store: CountingStore) -> None:
+    model = ScriptedModel(solver=["<final>5/6</final>"] * 2, reflector=[lessons(RULE)] + [lessons()] * 2)
+    graph = build(model)
+    await graph.ainvoke(ask("Remember that I have diabetes. What is 1/2 + 1/3 of a pizza?"), context=ALICE)
+    _, lesson = (await store.now("alice")).playbook.bullets()
+    assert {"diabetes", "pizza"} <= set(lesson.source_words)
+    await graph.ainvoke(ask("Forget that I have diabetes. What is 1/4 + 1/3?"), context=ALICE)
+    (left,) = (await store.now("alice")).playbook.bullets()
+    assert left.id == lesson.id
+    assert "diabetes" not in left.source_words
+    assert "pizza" in left.source_words

@@ -377,3 +377,15 @@ async def _made(store: NamingStore, owner: str) -> str:
     await playbooks.update_playbook(store, ["Use v1"], "api_client", owner=owner)
     await playbooks.update_playbook(store, ["Use v2"], "api_client", owner=owner, merge=False)
     return made
+
+
+async def test_a_named_playbook_holds_no_turns_of_a_memory(store: NamingStore) -> None:
+    add = Add(content="Retry after 429", source_words=("pool",), turn_id="t1", conversation_id="c1")
+    own = (await write(store, ADA, rewriting(add))).snapshot.playbook
+    assert own.bullets()[0].source_words == ("pool",)
+    await playbooks.create(store, "api_client", own, owner=ADA)
+    again = add.model_copy(update={"content": "Use v1"})
+    await playbooks.update_playbook(store, [again], "api_client", owner=ADA)
+    found = (await playbooks.get_playbook(store, "api_client", ADA)).playbook.bullets()
+    origins = {(each.turn_id, each.conversation_id, each.source_words) for each in found}
+    assert (len(found), origins) == (2, {(None, None, ())})

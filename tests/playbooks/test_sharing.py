@@ -131,6 +131,9 @@ async def test_what_is_the_owners_own_never_leaves(store: NamingStore) -> None:
         keywords=("secretword",),
         consolidated_from=("gen-00099",),
         tags=("http",),
+        source_text="My pool app calls it",
+        turn_id="t1",
+        conversation_id="c1",
     )
     playbook_id = await shared(store, open_one, *HIDDEN)
     found = await playbooks.get_playbook(store, FULL, BOB)

@@ -96,3 +96,23 @@ async def one_read_leads_from_a_bullet_to_its_trajectories(subject: Subject) -> 
         again = await write(store, learner, rewriting(Add(content="Name the unit", examples=("t1",))))
         assert again.report.rejected == (), "a deleted trajectory keeps its row"
         await write(store, learner, rewriting(Remove(bullet_id=bullet.id)))
+
+
+async def a_bullet_remembers_the_turn_it_came_from(subject: Subject) -> None:
+    """The turn, its conversation and its words survive a merge and another handle; the text is not stored."""
+    learner = new_learner()
+    said = "At the swimming pool in Riverside Grace dived from the high board"
+    async with subject.open() as store:
+        first = Add(content="Grace can dive", source_text=said, turn_id="t1", conversation_id="c1")
+        (name,) = (await write(store, learner, rewriting(first))).report.added
+        again = Add(
+            content="Grace can dive", source_text="The diving tower", turn_id="t2", conversation_id="c2"
+        )
+        merged = await write(store, learner, rewriting(again, minute=1))
+        assert merged.report.reinforced == (name,)
+        history = await store.history(learner)
+    assert said not in "".join(repr(entry.effect) for entry in history.entries)
+    async with subject.open() as store:
+        (bullet,) = (await store.load(learner)).playbook.bullets()
+    assert (bullet.turn_id, bullet.conversation_id) == ("t1", "c1")
+    assert (bullet.source_words[0], "riverside" in bullet.source_words) == ("tower", True)

@@ -122,14 +122,16 @@ def read_conversation(file: Path) -> Conversation:
 def as_case(conversation: Conversation, *, turns: bool = False) -> Case:
     """Return the playbook of a learner who had this conversation, and the questions about its bullets.
 
-    The bullets are the facts, one commit a turn as the graph makes it, or the `turns` as they were said.
+    The bullets are the facts, one commit a turn as the graph makes it, or the `turns` as they were said. Each
+    names its turn, and the session as the conversation; the words are those of the turn.
     """
+    said = {turn.id: turn.text for turn in conversation.turns}
     texts = [(fact.id, fact.turn, fact.text) for fact in conversation.facts]
     if turns:
         texts = [(turn.id, turn.id, turn.text) for turn in conversation.turns]
     snapshot = Snapshot()
     for number, (turn, group) in enumerate(groupby(texts, key=lambda text: text[1])):
-        adds = tuple(Add(content=text, ref=key) for key, _, text in group)
+        adds = tuple(_add(key, text, turn, said[turn]) for key, _, text in group)
         delta = Delta(op_id=turn, now=_START + timedelta(hours=number), operations=adds)
         snapshot = plan(snapshot, delta, Policy(), None, lambda: "token").snapshot
     ids = {bullet.content: bullet.id for bullet in snapshot.playbook.bullets()}
@@ -141,6 +143,11 @@ def as_case(conversation: Conversation, *, turns: bool = False) -> Case:
         for asked in conversation.questions
     ]
     return Case(conversation.name, snapshot.playbook, tuple(questions))
+
+
+def _add(key: str, text: str, turn: str, said: str) -> Add:
+    session = turn.partition(".")[0]
+    return Add(content=text, ref=key, source_text=said, turn_id=turn, conversation_id=session)
 
 
 def _place(fact: str, *, turns: bool) -> str:

@@ -84,7 +84,7 @@ def _adds(**counters: st.SearchStrategy[int]) -> st.SearchStrategy[Add]:
         context=st.sampled_from((None, None, "With fractions")),
         examples=st.lists(st.sampled_from(TURNS), max_size=2).map(tuple),
         evidence_count=increments,
-        source_text=st.one_of(st.none(), st.sampled_from(_SAID), any_text),
+        source_text=st.sampled_from((None, *_SAID, "\ud800 \x00 pool")),
         source_words=st.lists(st.one_of(st.sampled_from(("pizza", "fractions")), any_text), max_size=2).map(
             tuple
         ),

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from ace_graph.memory.delta.operations import Add, Consolidate, Merge, Source, Update
+from ace_graph.memory.delta.operations import (
+    Add,
+    Consolidate,
+    Merge,
+    Remove,
+    Rescreen,
+    Source,
+    Tag,
+    Update,
+)
 from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS
 from ace_graph.memory.serialization import dump_effect, dump_playbook
 from tests.memory.store_scenario import Life, bullet
@@ -108,3 +117,36 @@ def test_given_words_are_screened_together() -> None:
 
 def test_a_turn_id_that_is_too_long_is_refused() -> None:
     assert Life().refuses(Add(content="Grace", turn_id="t" * 257)) == [("add", "Grace", "invalid turn_id")]
+
+
+def test_a_removed_bullets_words_are_forgotten_by_the_others() -> None:
+    told = bullet(1, "Learner says: I have diabetes", section="profile")
+    lesson = bullet(2, "Count the carbohydrates first", source_words=("diabetes", "pizza"))
+    german = bullet(3, "Zähle zuerst die Kohlenhydrate", source_words=("diabetes", "pizzen"))
+    life = Life(told, lesson, german)
+    life.does(
+        Add(content="Weigh the flour", source_text="With diabetes I weigh the flour for pizza", ref="n1"),
+        Remove(bullet_id="gen-00001"),
+    )
+    assert life["gen-00002"].source_words == ("pizza",)
+    assert life["gen-00003"].source_words == ("pizzen",)
+    assert life["gen-00004"].source_words == ("pizza",)
+
+
+def test_advice_that_evidence_removed_is_not_forgotten_in_other_words() -> None:
+    bad = bullet(1, "Guess the fractions", harmful=3)
+    life = Life(bad, bullet(2, "Draw bars", source_words=("fractions",)))
+    life.does(Tag(bullet_id="gen-00001", tag="harmful"))
+    assert "gen-00001" not in life.playbook.entries
+    assert life["gen-00002"].source_words == ("fractions",)
+
+
+def test_screening_again_drops_words_that_the_rules_find() -> None:
+    stored = ("ignore", "all", "previous", "instructions")  # as a program without this rule stored them
+    life = Life(
+        bullet(1, "Grace can dive", source_words=stored), bullet(2, "Otters swim", source_words=("pool",))
+    )
+    effect = life.does(Rescreen())
+    assert (life["gen-00001"].source_words, life["gen-00001"].status) == ((), "active")
+    assert life["gen-00002"].source_words == ("pool",)
+    assert [change.bullet.id for change in effect.changes if change.kind == "put"] == ["gen-00001"]

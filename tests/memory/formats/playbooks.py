@@ -89,6 +89,11 @@ def _bullet(draw: st.DrawFn, number: int) -> Bullet:
         examples=examples,
         evidence_count=draw(st.integers(len(examples), 99)),
         stated=draw(st.none() | _STATED),
+        turn_id=draw(st.none() | st.just("turn-1")),
+        conversation_id=draw(st.none() | st.just("c-1")),
+        source_words=tuple(
+            draw(st.lists(st.sampled_from(["pool", "grün", "游泳"]), unique=True, max_size=2))
+        ),
     )
 
 
@@ -101,3 +106,9 @@ def playbooks(draw: st.DrawFn, most: int = 5) -> Playbook:
 def only_active(playbook: Playbook) -> Playbook:
     """Return the playbook without what is in quarantine."""
     return Playbook.of(bullet for bullet in playbook.bullets() if bullet.status == "active")
+
+
+def without_turns(playbook: Playbook) -> Playbook:
+    """Return the playbook without where its bullets came from, which only our own JSON holds."""
+    nothing = {"turn_id": None, "conversation_id": None, "source_words": ()}
+    return Playbook.of(bullet.model_copy(update=nothing) for bullet in playbook.bullets())
