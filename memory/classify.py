@@ -15,6 +15,7 @@ from ace_graph.memory.bullet import MemoryType
 from ace_graph.memory.search.tokenize import fold
 from ace_graph.memory.similarity.lexicon import lexicon
 from ace_graph.memory.similarity.normalize import normalized_tokens
+from ace_graph.memory.similarity.statement import statement_of
 
 __all__ = ["infer_memory_type", "infer_topic"]
 
@@ -109,7 +110,10 @@ def infer_memory_type(text: str) -> MemoryType:
         return "episodic"
     fillers = lexicon().fillers
     led = dropwhile(lambda word: word in fillers or word in _LEADING_WORDS, words)
-    return "procedural" if _is_imperative(_sentence(led)) else "semantic"
+    if _is_imperative(_sentence(led)):
+        return "procedural"
+    statement = statement_of(text) if len(text) <= _MAX_CHARS else None
+    return "procedural" if statement is not None and statement.instruction else "semantic"
 
 
 def _sentence(words: Iterable[str]) -> str:

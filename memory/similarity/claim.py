@@ -16,17 +16,19 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Literal
 
 from ace_graph.memory.search.tokenize import language_of
 from ace_graph.memory.similarity.lexicon import lexicon, number_of, root, scale_of, unit_of
 from ace_graph.memory.similarity.normalize import Token, normalized_tokens
 
-__all__ = ["Claim", "Quantity", "parse_claim"]
+__all__ = ["Claim", "Quantity", "canonical_number", "parse_claim"]
 
 _CURRENCIES = frozenset("$€£¥")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 Mode = Literal["duty", "choice", "unreal"]
+_PERSONS = MappingProxyType({"he": "he", "him": "he", "she": "she", "her": "she"})
 _NUMBER_MARK = "#"
 _ORDINAL = ("st", "nd", "rd")
 
@@ -56,23 +58,25 @@ class Quantity:
 class Claim:
     """What one text claims. Words are roots, in the order of the text.
 
-    `subject` is how many of the words belong to the subject for certain: those before the copula (is, means,
-    =) where the text is `copular`, else the first one behind a leading article; and all that says when the
-    rest holds, before a colon or behind "for", "when" or "if" before a comma. `subject_numbers` counts the
-    numbers before the copula. `exact` are roots that a typo can't explain: names, acronyms, codes; `opening`
-    is the root of a capitalised first word, which may be a name or not. `particles` are words left out that
-    have an opposite (up, in, better), and "then"; `modes` whether something is a "duty", a "choice", or
-    "unreal", as what should have been done is. `first` tells where "first" stands as an adverb: at the
-    opening, where it leads up to the claim, or in it. `clauses` says that a comma or a conjunction joins
-    parts which may change places. `pauses`, `lists` and `prepositions` say how many words come before each
-    comma or colon, before each "and" and "or", and before each preposition. Similarity is measured on `key`
-    and `bag`: all that counts, in alphabetical order and as a set; a text of fillers counts as one word.
-    `language` is what the tokenizer guesses.
+    `subject` is how many of the words belong to the subject for certain: those before the copula (is,
+    means, =) where the text is `copular`, else the first one behind a leading article; and all that says
+    when the rest holds, before a colon or behind "for", "when" or "if" before a comma. `subject_numbers`
+    counts the numbers before the copula. `persons` are "he" and "she" in their order. `exact` are roots
+    that a typo can't explain: names, acronyms, codes; `opening` is the root of a capitalised first word,
+    which may be a name or not. `particles` are words left out that have an opposite (up, in, better), and
+    "then"; `modes` whether something is a "duty", a "choice", or "unreal", as what should have been done
+    is. `first` tells where "first" stands as an adverb: at the opening, where it leads up to the claim, or
+    in it. `clauses` says that a comma or a conjunction joins parts which may change places. `pauses`,
+    `lists` and `prepositions` say how many words come before each comma or colon, before each "and" and
+    "or", and before each preposition. Similarity is measured on `key` and `bag`: all that counts, in
+    alphabetical order and as a set; a text of fillers counts as one word. `language` is what the tokenizer
+    guesses.
     """
 
     language: str
     words: tuple[str, ...]
     surfaces: Mapping[str, str]
+    persons: tuple[str, ...]
     exact: frozenset[str]
     opening: str
     numbers: tuple[Quantity, ...]
@@ -112,6 +116,7 @@ class _Parser:
         self._words: list[str] = []
         self._surfaces: dict[str, str] = {}
         self._exact: set[str] = set()
+        self._persons: list[str] = []
         self._opening = ""
         self._numbers: list[Quantity] = []
         self._bound: list[tuple[str, str]] = []
@@ -148,7 +153,7 @@ class _Parser:
         elif token.kind == "symbol":
             self._take_symbol(token.text)
         else:
-            self._take_number(_canonical(token.text))
+            self._take_number(canonical_number(token.text))
         self._first = self._first and token.word in self._lexicon.fillers
         self._last = token.word
 
@@ -185,6 +190,8 @@ class _Parser:
                 self._lists.append(len(self._words))
             if word == "then" or word in self._opposed:
                 self._particles.add(word)
+            if word in _PERSONS:
+                self._persons.append(_PERSONS[word])
             self._take_mode(word)
             self._article = self._article or (self._first and word in ("a", "an", "the"))
             self._before = word if word in self._lexicon.places else self._before
@@ -269,11 +276,12 @@ class _Parser:
             language=language_of(text),
             words=tuple(self._words),
             surfaces=self._surfaces,
+            persons=tuple(self._persons),
             exact=frozenset(self._exact),
             opening=self._opening,
             numbers=tuple(self._numbers),
             negated=tuple(sorted(target for direction, target in bound if direction == "not")),
-            bound=tuple(sorted(pair for pair in bound if pair[0] != "not")),
+            bound=tuple(pair for pair in bound if pair[0] != "not"),
             symbols=tuple(sorted(self._symbols)),
             particles=frozenset(self._particles),
             modes=frozenset(self._modes),
@@ -290,7 +298,7 @@ class _Parser:
         )
 
 
-def _canonical(number: str) -> str:
+def canonical_number(number: str) -> str:
     """Return a number in one spelling: 1,000 is 1000, 3.0 is 3, -0.50 is -0.5; 1/2 and 10:30 as they are."""
     if number[-1].isalpha():
         return number.casefold()

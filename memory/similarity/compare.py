@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 from ace_graph.memory.bullet import PROFILE_SECTIONS, Bullet
 from ace_graph.memory.similarity.claim import Claim, parse_claim
 from ace_graph.memory.similarity.guards import Verdict, check_claims
+from ace_graph.memory.similarity.statement import say_the_same
 from ace_graph.memory.similarity.typos import correct_typos
 
 __all__ = ["ClaimComparison", "are_distinct", "compare", "mergeable_scope"]
@@ -26,17 +27,25 @@ _MIN_WORD_SIMILARITY = 0.5
 
 _SENTENCE_WORDS = 5
 
+_REWORDED = 0.95
+"""The similarity of two sentences that say the same in other words."""
+
+_NEVER_REWORDED = frozenset({"number", "unit"})
+
 
 @dataclass(frozen=True)
 class ClaimComparison:
     """`score` is the similarity of what the texts claim, 0-1 (0 for unlike texts).
 
     `guard` names what differs: number, unit, negation, antonym, words, subject, direction, symbol, order.
+    `reworded` says that two texts are the same though their words or their order are not: "Wash the cups" and
+    "the cups should be washed".
     """
 
     outcome: Literal["same", "rival", "different"]
     score: float
     guard: str | None = None
+    reworded: bool = False
 
 
 def compare(a: Bullet, b: Bullet, threshold: float) -> ClaimComparison:
@@ -50,15 +59,13 @@ def compare(a: Bullet, b: Bullet, threshold: float) -> ClaimComparison:
         return ClaimComparison("different", 0.0)
     first, second = parse_claim(a.content), parse_claim(b.content)
     score = _similarity(first, second)
-    if not score:
-        return ClaimComparison("rival", score, "slot") if slotted else ClaimComparison("different", score)
-    verdict = check_claims(first, second)
-    if verdict.guard is not None and score >= _MIN_LETTER_SIMILARITY:
-        verdict = _check_without_typos(a.content, b.content) or verdict
-    if verdict.guard is None and verdict.typos:
+    verdict = _check(a.content, b.content, score) if score else Verdict("slot" if slotted else None)
+    if score and verdict.guard is None and verdict.typos:
         score = max(score, 1 - verdict.typos / min(len(first.key), len(second.key)))
-    if verdict.guard is None and score >= threshold:
+    if score and verdict.guard is None and score >= threshold:
         return ClaimComparison("same", score)
+    if threshold <= _REWORDED and _is_rewording(a.content, b.content, verdict.guard):
+        return ClaimComparison("same", _REWORDED, reworded=True)
     rival = slotted or (verdict.guard is not None and verdict.rival and _compatible_topics(a, b))
     return ClaimComparison("rival" if rival else "different", score, verdict.guard)
 
@@ -93,6 +100,19 @@ def _hardly_overlap(a: str, b: str) -> bool:
     first, second = set(a.casefold().split()), set(b.casefold().split())
     fewer = min(len(first), len(second))
     return fewer >= _SENTENCE_WORDS and len(first & second) * 5 < fewer
+
+
+def _check(a: str, b: str, score: float) -> Verdict:
+    verdict = check_claims(parse_claim(a), parse_claim(b))
+    if verdict.guard is not None and score >= _MIN_LETTER_SIMILARITY:
+        return _check_without_typos(a, b) or verdict
+    return verdict
+
+
+def _is_rewording(a: str, b: str, guard: str | None) -> bool:
+    """Whether two English sentences have one statement: what a guard found is then another wording."""
+    english = parse_claim(a).language == parse_claim(b).language == "english"
+    return english and guard not in _NEVER_REWORDED and say_the_same(a, b)
 
 
 def _check_without_typos(a: str, b: str) -> Verdict | None:

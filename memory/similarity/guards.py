@@ -102,21 +102,35 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
     second = _compounded(_renamed_words(b.words, difference.respelled), difference.compound)
     if "then" in a.particles & b.particles and first != second:
         return Verdict("direction", rival=True)
+    if _directions_exchanged(a, b, difference.respelled, in_place=first == second):
+        return Verdict("direction", rival=True)
     moved = _fronted(first, second, a.pauses) or _fronted(second, first, b.pauses)
     if first != second and not moved and _ordered(a):
         return Verdict("direction", rival=True)
     moved = moved or _phrase_moved(first, second, a, b) or _list_reordered(first, second, a.lists)
     joined = [bool(claim.clauses or claim.lists) for claim in (a, b)]
-    free = all(joined) and (a.clauses or b.clauses)
-    if not (moved or free or _order_kept(first, second, any(joined))):
+    known = "english" in (a.language, b.language)
+    free = known and all(joined) and (a.clauses or b.clauses)
+    if not (moved or free or _order_kept(first, second, known and any(joined))):
         return Verdict("order", rival=True)
     return Verdict(None, typos=difference.typos)
 
 
+def _directions_exchanged(a: Claim, b: Claim, respelled: Mapping[str, str], *, in_place: bool) -> bool:
+    """Whether two directions to one word changed places: read before lunch and sleep after lunch."""
+    of_a, of_b = list(a.bound), [(d, respelled.get(t, t)) for d, t in b.bound]
+    if of_a == of_b and in_place:
+        return False
+    targets = Counter(target for _, target in set(of_a) if target)
+    if not targets or max(targets.values()) == 1:
+        return False
+    turned = any(of_a[n:] + of_a[:n] == of_b for n in range(len(of_a)))
+    return of_a != of_b if in_place else not turned or of_a == of_b
+
+
 def _modes_differ(a: Claim, b: Claim) -> bool:
-    """Whether one is a duty and the other a choice, or one is only what should have happened."""
-    only_a, only_b = a.modes - b.modes, b.modes - a.modes
-    return bool(only_a and only_b) or "unreal" in only_a | only_b
+    """Whether only one is a choice, or what should have happened."""
+    return not (a.modes ^ b.modes).isdisjoint(("choice", "unreal"))
 
 
 def _ordered(claim: Claim) -> bool:
@@ -135,7 +149,9 @@ def _numbers_differ(a: Claim, b: Claim) -> str | None:
 
 
 def _sequence_differs(a: Claim, b: Claim) -> bool:
-    """Whether numbers or one-letter names changed places: [0, 1] and [1, 0], from y to z and from z to y."""
+    """Whether numbers, one-letter names or persons changed places: [0, 1] and [1, 0], "she warned him"."""
+    if a.persons != b.persons and min(len(a.persons), len(b.persons)) > 1:
+        return True
     if [q.amount for q in a.numbers] != [q.amount for q in b.numbers]:
         of_a, of_b = (sorted((q.amount, q.after) for q in claim.numbers) for claim in (a, b))
         return of_a != of_b
