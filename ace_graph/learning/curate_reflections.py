@@ -25,7 +25,7 @@ from ace_graph.learning.llm_curator import Curated, Decided, curate_with_model
 from ace_graph.learning.reflection import Reflection
 from ace_graph.learning.reflections import StoredReflection, find_reflections
 from ace_graph.learning.statements.statement import SensitiveFacts
-from ace_graph.learning.turn_source import from_trajectory
+from ace_graph.learning.statements.turn_source import from_trajectory
 from ace_graph.memory.bullet import MAX_EXAMPLES, Bullet
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.clock import utc_now

@@ -25,9 +25,9 @@ from ace_graph.learning.reflection import BulletVerdict
 from ace_graph.learning.reflector import FinishedTurn, OnRoleUsage, ReflectionResult, reflect
 from ace_graph.learning.statements.forms import SENSITIVE
 from ace_graph.learning.statements.learner_facts import Wanted, learner_facts, stated_later
+from ace_graph.learning.statements.turn_source import from_turn
 from ace_graph.learning.tasks import LearningTask, PendingWork, TurnTasks
 from ace_graph.learning.turn_record import stored_reflection
-from ace_graph.learning.turn_source import from_turn
 from ace_graph.memory.delta.operations import Add, Analyze, Judge, Operation, Reflect
 from ace_graph.memory.pending import Pending
 from ace_graph.memory.snapshot import Snapshot
