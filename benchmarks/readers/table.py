@@ -303,7 +303,7 @@ _TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_
 
 _STATEMENT_MODULES = (
     *("explicit", "clauses", "denials", "forget_requests", "rules"),
-    *("form_statements", "forms", "own_voice", "speaker"),
+    *("form_denials", "form_statements", "forms", "own_voice", "speaker"),
 )
 _STATEMENTS = tuple(f"ace_graph.learning.statements.{name}" for name in _STATEMENT_MODULES)
 _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos")

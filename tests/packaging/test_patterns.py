@@ -39,6 +39,7 @@ MADE_AT_IMPORT = {
 """Put together in a function that runs when its module is imported, and found in the module then."""
 
 MADE_FROM_DATA = {
+    "ace_graph.learning.statements.form_denials:f'{edge}(?:{listed}){edge}'",
     "ace_graph.learning.feedback_forms:f'{edge}(?:{listed}){edge}'",
     "ace_graph.learning.calculations:f'¿?(?:{before})'",
     "ace_graph.learning.feedback_forms:f'{before}(?:{any_of(denying)}){number}'",

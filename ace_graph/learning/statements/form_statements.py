@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from ace_graph.languages.detection import spoken_language
 from ace_graph.languages.tables import FIRST
 from ace_graph.learning.statements.forget_requests import Own
-from ace_graph.learning.statements.forms import SLOTS, Form, form_of, slots_named, states_sensitive
+from ace_graph.learning.statements.form_denials import claim_denied, denied_statement, is_denied_at_edge
+from ace_graph.learning.statements.forms import (
+    SLOTS,
+    FormKind,
+    form_of,
+    request_at_end,
+    slots_named,
+    states_sensitive,
+)
 from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
 from ace_graph.learning.statements.sentences import Sentence
 from ace_graph.learning.statements.speaker import (
@@ -36,6 +44,7 @@ from ace_graph.memory.delta.operations import Remove
 
 __all__ = ["form_statements"]
 
+_SHORT_CHARS = 20
 _MARKS = " .,;:!?。！？，；：…"
 
 
@@ -57,19 +66,44 @@ def _read(
         if request is not None and request.kind in ("remember", "forget"):
             rest = sentence.text[clause.start + request.begin :].strip(_MARKS)
             if doubt(sentence, clause, language, sensitive=False) not in (A_QUESTION, HANDED_OVER):
-                yield from _requested(request, rest, language, own, source)
+                yield from _requested(request.kind, rest, language, own, source)
             return
-        yield from _stated(sentence, clause, language, own, source, sensitive)
+        last = request_at_end(sentence.masked[clause.start : clause.end], language)
+        if last is not None and doubt(sentence, clause, language, sensitive=False) is None:
+            rest = sentence.text[clause.start : clause.start + len(last[1])]
+            yield from _requested(last[0], rest, language, own, source)
+            return
+        denied = _denied(sentence, clause, language, own)
+        if denied is not None:
+            yield denied
+        else:
+            yield from _stated(sentence, clause, language, own, source, sensitive)
 
 
-def _requested(form: Form, words: str, language: str, own: Own, source: str) -> Iterator[Statement]:
+def _denied(sentence: Sentence, clause: Stretch, language: str, own: Own) -> Statement | None:
+    """The statement that a clause denies of the learner, to be forgotten; None for none."""
+    claim = claim_denied(sentence.masked[clause.start : clause.end], language)
+    if claim is None:
+        return None
+    why = doubt(sentence, clause, language, sensitive=False)
+    meant = denied_statement(claim, language, own) if why in (None, NOT_THEMSELVES) else None
+    if meant is None or (why is not None and meant.slot is None):
+        return None
+    return Statement("forget", meant.content.partition(": ")[2], Remove(bullet_id=meant.id))
+
+
+def _requested(kind: FormKind, words: str, language: str, own: Own, source: str) -> Iterator[Statement]:
     if not words:
         return
-    if form.kind == "remember":
+    if kind == "remember":
         inner = form_of(words, language)
+        if inner is None and _names_a_value_only(words, language):
+            return
         slot = inner.kind if inner is not None and inner.kind in SLOTS else None
         yield Statement("keep", words, keep(words, "profile", "semantic", slot, source))
         return
+    if is_denied_at_edge(words, language):
+        return  # "vergiss meinen Namen nicht"
     of_learner = holds_word(words, language, "own") or holds_word(words, language, "mine")
     for said, meant in _meant(words, language, own):
         if meant is not None:
@@ -77,6 +111,12 @@ def _requested(form: Form, words: str, language: str, own: Own, source: str) -> 
             yield Statement("forget", known, Remove(bullet_id=meant.id))
         elif of_learner:
             yield Statement("forget", said, why=NOT_KNOWN)
+
+
+def _names_a_value_only(words: str, language: str) -> bool:
+    """Whether somebody is asked to remember "my name", without a word of what it is."""
+    pointing = holds_word(words, language, "mine") and slots_named(words, language)
+    return bool(pointing) and len(words) <= _SHORT_CHARS
 
 
 def _meant(words: str, language: str, own: Own) -> list[tuple[str, Bullet | None]]:

@@ -26,12 +26,14 @@ __all__ = [
     "is_yes",
     "patterns",
     "question_text",
+    "request_at_end",
     "slot_stated",
     "slots_named",
 ]
 
 FormKind = Literal["name", "age", "grade", "home", "language", "wishes", "remember", "forget"]
 KINDS: tuple[FormKind, ...] = ("remember", "forget", "name", "age", "grade", "home", "language", "wishes")
+REQUESTS: tuple[FormKind, ...] = ("remember", "forget")
 SLOTS = frozenset({"name", "age", "grade", "home", "language"})
 """Kinds of statements of which a learner has one value at a time."""
 SENSITIVE = ("health", "belief", "origin", "sexuality", "politics")
@@ -68,6 +70,18 @@ def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | No
 def asks_to_clear(sentence: str) -> bool:
     """Whether a sentence in another language than English asks to forget everything, and no more."""
     return any(_clear(language).match(sentence) for language in languages("statements") if language != FIRST)
+
+
+def request_at_end(clause: str, language: str) -> tuple[FormKind, str] | None:
+    """Return a request whose verb stands last, and the words before it; None for none."""
+    said = clause.rstrip(_EDGES).removesuffix("ください")
+    for kind in REQUESTS:
+        name = f"{kind}_ends"
+        ends = phrases(language, "statements", name) if name in table(language, "statements") else ()
+        ending = max((each for each in ends if said.endswith(each)), key=len, default="")
+        if ending:
+            return kind, said.removesuffix(ending)
+    return None
 
 
 def slot_stated(clause: str, language: str) -> str | None:
