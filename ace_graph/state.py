@@ -242,6 +242,7 @@ class Learning(TypedDict):
 
     `pending` is the id of what is left to a worker (learning in the background), if anything is.
     `feedback` names the earlier turn that the learner's message judged, if it did.
+    `replay` says what became of the lessons of a failed turn that were tried on its question again.
     `unsaved` is a JSON object with learner_id, epoch, delta and record, which can be committed later.
     """
 
@@ -258,6 +259,7 @@ class Learning(TypedDict):
     pending: str | None
     skipped: str | None
     feedback: Judged | None
+    replay: Literal["kept", "refused", "not tried"] | None
     error: str | None
     unsaved: str | None
 

@@ -35,6 +35,7 @@ from ace_graph.memory.turn import TurnReflection
 from ace_graph.models import Usage
 from ace_graph.off_loop import read_text
 from ace_graph.reasoning.attempt import AnswerAgain, may_retry
+from ace_graph.reasoning.replay import ReplayOutcome
 from ace_graph.runtime import Run, logger
 
 __all__ = ["LearningResult", "defer", "immediate_votes", "learn_from", "learn_now"]
@@ -49,7 +50,8 @@ class LearningResult:
 
     `usage` is by role. `problems` are lessons that were left out, and why; `error` says that the reflector
     failed. `judged` is the turn that the message gave feedback on, `reason` becomes that of the delta.
-    `withheld` are passages of the turn's message that no bullet keeps words of.
+    `withheld` are passages of the turn's message that no bullet keeps words of. `replay` says what came of
+    trying the lessons.
     """
 
     operations: tuple[Operation, ...] = ()
@@ -61,6 +63,7 @@ class LearningResult:
     reflections: tuple[TurnReflection, ...] = ()
     reason: str = ""
     withheld: tuple[str, ...] = ()
+    replay: ReplayOutcome | None = None
 
     def __add__(self, other: LearningResult) -> LearningResult:
         return LearningResult(
@@ -76,6 +79,7 @@ class LearningResult:
             self.reflections + other.reflections,
             " ".join(reason for reason in (self.reason, other.reason) if reason)[:MAX_REASON_CHARS],
             self.withheld + other.withheld,
+            self.replay or other.replay,
         )
 
     @property
@@ -194,6 +198,7 @@ async def learn_from(
         reflections=reflections,
         reason=curated.reasoning,
         withheld=withheld,
+        replay=reflected.replay if reflected else None,
     )
 
 

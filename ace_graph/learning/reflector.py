@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -17,8 +17,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from ace_graph.errors import AceError, LearningError, ModelError
 from ace_graph.learning.platitude import is_platitude
 from ace_graph.learning.reflection import Lesson, Reflection, copies, says_nothing
+from ace_graph.learning.replay import ReplayOutcome, helped, refused
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.evidence import Evidence
+from ace_graph.memory.evidence import Evidence, verdict_of
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.models import OnUsage, Structured, Usage, structured_call
 from ace_graph.off_loop import read_text
@@ -70,12 +71,16 @@ class Revision:
 
 @dataclass(frozen=True)
 class ReflectionResult:
-    """What came of a reflection; `insight` is '' for none, `problems` say what was left out and why."""
+    """What came of a reflection; `insight` is '' for none, `problems` say what was left out and why.
+
+    `replay` is None where nothing was to be tried again.
+    """
 
     reflection: Reflection
     insight: str
     lessons: tuple[Lesson, ...]
     problems: tuple[str, ...]
+    replay: ReplayOutcome | None = None
 
 
 OnRoleUsage = Callable[[str, Usage], None]
@@ -113,7 +118,8 @@ async def reflect(
     """Ask for lessons, in at most `max_reflection_rounds` rounds.
 
     A reply that can't be read takes a round. With `answer_again` the question is answered once more after
-    each round, with the lessons in the prompt, until the answer passes; the last round's lessons are kept.
+    each round, with the lessons in the prompt, until the answer passes. The last round's lessons are kept;
+    with the setting `replay` only if the answer with them is better, so that round has its answer, too.
 
     Raises ModelError when the model can't be reached in the first round, LearningError when no round gave a
     usable reply.
@@ -124,6 +130,7 @@ async def reflect(
     ]
     problem = ""
     found: ReflectionResult | None = None
+    replay = run.resources.settings.replay
     for left in reversed(range(run.context.max_reflection_rounds)):
         reply = await _ask(messages, run, partial(count, "reflector"), needed=found is None)
         if reply.value is None:
@@ -131,12 +138,15 @@ async def reflect(
             logger.warning("[ACE Reflector] no usable reply: %s", problem)
             continue
         found = await read_text(_size(subject), _checked, reply.value, subject, run)
-        retry = await _retry(found, answer_again, run) if answer_again is not None and left else None
+        wanted = answer_again is not None and found.lessons and (left or replay)
+        retry = await _retry(found, answer_again, run) if answer_again and wanted else None
+        if replay and wanted:
+            found = _replayed(found, evidence, retry)
         if retry is None:
             break
         count("retry", retry.usage)
         logger.info("[ACE Reflector] answered again with %d lessons: %s", len(found.lessons), retry.verdict)
-        if retry.verdict == "success":
+        if retry.verdict == "success" or not left:
             break
         messages += [
             AIMessage(reply.value.model_dump_json(exclude={"dropped"})),
@@ -169,13 +179,21 @@ async def _ask(
         return Structured(None, str(error), "")
 
 
+def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retry | None) -> ReflectionResult:
+    """The result without the lessons, and the insight, with which the answer got no better."""
+    better = helped(verdict_of(evidence), retry.verdict) if retry is not None and retry.shown else None
+    if better is None or retry is None:
+        return replace(found, replay="not tried")
+    if better:
+        return replace(found, replay="kept")
+    stay, why = refused(found.lessons, retry.shown)
+    return replace(found, insight="", lessons=stay, problems=(*found.problems, *why), replay="refused")
+
+
 async def _retry(found: ReflectionResult, answer_again: AnswerAgain, run: Run) -> Retry | None:
-    """Answer again with what was found; None where nothing was, or where it failed."""
-    texts = [lesson.content for lesson in found.lessons]
-    if not texts:
-        return None
+    """Answer again with what was found; None where it failed."""
     try:
-        return await answer_again(texts)
+        return await answer_again([lesson.content for lesson in found.lessons])
     except AceError as error:
         logger.error("[ACE Reflector] could not answer again, the lessons are kept: %s", error)
     except Exception:

@@ -50,6 +50,7 @@ def committed(
     outcome["rejected"] = [Rejected(op=r.op, id=r.id, why=r.why) for r in report.rejected]
     outcome["rejected"] += [Rejected(op="lesson", id="", why=why) for why in result.problems]
     outcome["error"] = result.error
+    outcome["replay"] = result.replay
     outcome["pending"] = pending.pending_id if pending else None
     if (judged := result.judged) is not None:
         outcome["feedback"] = Judged(turn_id=judged.turn.turn_id, verdict=judged.feedback.verdict)
@@ -89,6 +90,7 @@ def _empty(turn_id: str) -> Learning:
         "pending": None,
         "skipped": None,
         "feedback": None,
+        "replay": None,
         "error": None,
         "unsaved": None,
     }

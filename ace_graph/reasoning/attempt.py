@@ -35,11 +35,12 @@ __all__ = ["REASONING", "AnswerAgain", "Retry", "answer_again", "attempt_of", "m
 
 @dataclass(frozen=True)
 class Retry:
-    """The new answer, what the evidence says about it, and what it cost."""
+    """The new answer, what the evidence says about it, what it cost, and the lessons in its prompt."""
 
     answer: str
     evidence: tuple[Evidence, ...]
     usage: Usage
+    shown: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -52,9 +53,10 @@ AnswerAgain = Callable[[Sequence[str]], Awaitable[Retry]]
 
 
 def may_retry(evidence: Sequence[Evidence], run: Run) -> bool:
-    """Whether a retry makes sense: the answer did not pass, there are rounds left, and it can be judged."""
+    """Whether a retry makes sense: the answer did not pass, it can be judged, and lessons are tried."""
     judge = run.context.ground_truth is not None or run.resources.evaluator is not None
-    return run.context.max_reflection_rounds > 1 and judge and verdict_of(evidence) in ("failure", "partial")
+    tries = run.context.max_reflection_rounds > 1 or run.resources.settings.replay
+    return tries and judge and verdict_of(evidence) in ("failure", "partial")
 
 
 MAX_RAW_CHARS = 20_000
@@ -121,4 +123,4 @@ async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Seq
     solution = await REASONING[state["plan"]["mode"]](prompt, state["plan"], session)
     tried = attempt_of(solution, injection, session, attempt["attempt_id"], attempt["answer_id"], None)
     evidence = await gather_evidence(state["turn"]["question"], tried, run)
-    return Retry(solution.answer, tuple(evidence), session.usage)
+    return Retry(solution.answer, tuple(evidence), session.usage, tuple(shown))

@@ -9,12 +9,13 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 
-from ace_graph import ACEContext, Evidence
+from ace_graph import ACEContext, Evidence, Settings
 from ace_graph.memory.delta.operations import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 
 THREE = ACEContext(learner_id="alice", ground_truth="5/6", max_reflection_rounds=3)
+UNTRIED = Settings().model_copy(update={"replay": False})
 VAGUE, BETTER = "Take care with fractions", "Give both fractions one denominator before adding the tops"
 
 
@@ -87,7 +88,7 @@ async def test_nothing_is_answered_again_without_need(
     build: Build, context: dict[str, object], answer: str
 ) -> None:
     with ScriptedModel(solver=[f"<final>{answer}</final>"], reflector=[lessons(BETTER)]) as model:
-        out = await build(model).ainvoke(ask(), context=THREE.model_copy(update=context))
+        out = await build(model, settings=UNTRIED).ainvoke(ask(), context=THREE.model_copy(update=context))
     assert "retry" not in out["usage"]
 
 
@@ -99,7 +100,9 @@ async def test_the_last_round_keeps_its_lessons_without_a_new_answer(
         reflector=[lessons(VAGUE), lessons(BETTER)],
         retry=["<final>3/5</final>"],
     ) as model:
-        await build(model).ainvoke(ask(), context=THREE.model_copy(update={"max_reflection_rounds": 2}))
+        await build(model, settings=UNTRIED).ainvoke(
+            ask(), context=THREE.model_copy(update={"max_reflection_rounds": 2})
+        )
     assert [b.content for b in (await store.now("alice")).playbook.bullets()] == [BETTER]
 
 
@@ -111,7 +114,7 @@ async def test_an_unreadable_reply_takes_a_round_and_the_lessons_before_it_stay(
         reflector=["no JSON", lessons(BETTER), "no JSON"],
         retry=["<final>3/5</final>"],
     ) as model:
-        out = await build(model).ainvoke(ask(), context=THREE)
+        out = await build(model, settings=UNTRIED).ainvoke(ask(), context=THREE)
     assert [b.content for b in (await store.now("alice")).playbook.bullets()] == [BETTER]
     assert out["learning"]["error"] is None
 
@@ -214,7 +217,7 @@ async def test_a_model_that_is_lost_in_a_later_round_costs_no_lesson(
         reflector=[lessons(BETTER), RuntimeError("down"), RuntimeError("down")],
         retry=["<final>3/5</final>"],
     ) as model:
-        out = await build(model).ainvoke(ask(), context=THREE)
+        out = await build(model, settings=UNTRIED).ainvoke(ask(), context=THREE)
     assert [b.content for b in (await store.now("alice")).playbook.bullets()] == [BETTER]
     assert out["learning"]["error"] is None
 
