@@ -81,6 +81,7 @@ class AdaptationOptions:
             "system_prompt": self.system_prompt,
             "context": self.context.model_dump(exclude_defaults=True, mode="json"),
             "curator_use_llm": self.settings.curator_use_llm,
+            "replay": self.settings.replay,
             "temperature": self.settings.llm_temperature,
         }
 

@@ -19,7 +19,7 @@ from ace_graph.learning.platitude import is_platitude
 from ace_graph.learning.reflection import Lesson, Reflection, copies, says_nothing
 from ace_graph.learning.replay import ReplayOutcome, helped, refused
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.evidence import Evidence, verdict_of
+from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.models import OnUsage, Structured, Usage, structured_call
 from ace_graph.off_loop import read_text
@@ -181,7 +181,7 @@ async def _ask(
 
 def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retry | None) -> ReflectionResult:
     """The result without the lessons, and the insight, with which the answer got no better."""
-    better = helped(verdict_of(evidence), retry.verdict) if retry is not None and retry.shown else None
+    better = helped(evidence, retry.evidence) if retry is not None and retry.shown else None
     if better is None or retry is None:
         return replace(found, replay="not tried")
     if better:

@@ -7,11 +7,11 @@ reason; those that could not be tried are kept, on trial as any other.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 from ace_graph.learning.reflection import Lesson
-from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
 from ace_graph.prompts import preview
 
 __all__ = ["ReplayOutcome", "helped", "refused"]
@@ -23,11 +23,21 @@ _RANK: dict[Verdict, int] = {"failure": 0, "partial": 1, "success": 2}
 _SHOWN = 60
 
 
-def helped(before: Verdict, after: Verdict) -> bool | None:
-    """Whether an answer with the lessons is better than the one before; None where no check judged it."""
-    if before not in _RANK or after not in _RANK:
+def helped(before: Iterable[Evidence], after: Iterable[Evidence]) -> bool | None:
+    """Whether an answer with the lessons is better than the one before; None where no check judged it.
+
+    Better is a better verdict, or a higher score with the same one.
+    """
+    old, new = _worth(tuple(before)), _worth(tuple(after))
+    return None if old is None or new is None else new > old
+
+
+def _worth(evidence: tuple[Evidence, ...]) -> tuple[int, float] | None:
+    verdict = verdict_of(evidence)
+    if verdict not in _RANK:
         return None
-    return after == "success" or _RANK[after] > _RANK[before]
+    scores = [item.score for item in evidence if item.verdict == verdict and item.score is not None]
+    return _RANK[verdict], scores[-1] if scores else 0.0
 
 
 def refused(

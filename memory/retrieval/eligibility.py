@@ -3,13 +3,14 @@
 Left out is a bullet that is expired, quarantined, archived, or more harmful than helpful
 (`Bullet.injectable`); that failed more often since its last success than the policy allows; that has not
 earned its place where only proven ones are shown (`memory.trust`); that is of a memory type which was not
-asked for; or that is weak (`Policy.prune_threshold`). Relevance, the cutoff and the budget decide about the
-others (`relevance.py`, `cutoff.py`, `selection.py`).
+asked for; or that is weak (`Policy.prune_threshold`). Where nothing else is left, advice that is one failure
+behind is tried once more, because right advice may fail by chance. Relevance, the cutoff and the budget
+decide about the others (`relevance.py`, `cutoff.py`, `selection.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -48,6 +49,14 @@ class EligibleBullets:
 
     def bullet(self, key: str, *, of_base: bool) -> Bullet | None:
         """Return the bullet if a prompt may hold it; the learner's votes count on one of the base."""
+        bullet = self._wanted(key, of_base=of_base)
+        if bullet is None or not bullet.injectable(self.now):
+            return None
+        failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
+        return None if failing else bullet
+
+    def _wanted(self, key: str, *, of_base: bool) -> Bullet | None:
+        """Return the bullet if it is of a type that was asked for, and not withheld, however it did."""
         source = self.base if of_base and self.base is not None else self.playbook
         bullet = source.entries.get(key)
         if bullet is None or (self.memory_types is not None and bullet.memory_type not in self.memory_types):
@@ -62,19 +71,31 @@ class EligibleBullets:
                     "setbacks": votes.setbacks,
                 }
             )
-        withheld = self.proven_only and not proven(bullet)
-        failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
-        return bullet if bullet.injectable(self.now) and not withheld and not failing else None
+        return None if self.proven_only and not proven(bullet) else bullet
 
-    def retrievable(self, hits: Iterable[Hit], taken: Collection[str]) -> list[Retrievable]:
-        """Return the hits that a prompt may hold and does not hold yet, without the weak ones."""
+    def retrievable(self, hits: Sequence[Hit], taken: Collection[str]) -> list[Retrievable]:
+        """Return the hits that a prompt may hold and does not hold yet, without the weak ones.
+
+        Where there is none, those that get a second try.
+        """
         threshold = self.policy.prune_threshold
         found: list[Retrievable] = []
         for hit in hits:
             bullet = None if hit.key in taken else self.bullet(hit.key, of_base=hit.of_base)
             if bullet and (not threshold or bullet.core or self.strength(bullet) >= threshold):
                 found.append(Retrievable(hit, bullet))
-        return found
+        return found or [Retrievable(hit, bullet) for hit in hits if (bullet := self._second_try(hit, taken))]
+
+    def _second_try(self, hit: Hit, taken: Collection[str]) -> Bullet | None:
+        """Return advice of the learner's own that is one failure behind, and failed once since it did well.
+
+        One more failure hides it for good.
+        """
+        bullet = None if hit.of_base or hit.key in taken else self._wanted(hit.key, of_base=False)
+        if bullet is None or bullet.status != "active" or bullet.expired(self.now):
+            return None
+        behind = bullet.harmful - bullet.helpful == 1 and bullet.setbacks == 1
+        return bullet if behind and self.policy.setbacks_allowed else None
 
     def terms(self, hit: Hit) -> frozenset[str]:
         """Return the terms of the bullet's text."""

@@ -6,7 +6,11 @@ import pytest
 
 from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.replay import helped, refused
-from ace_graph.memory.evidence import Verdict
+from ace_graph.memory.evidence import Evidence, Verdict
+
+
+def judged(verdict: Verdict, score: float | None = None) -> Evidence:
+    return Evidence(source="evaluator", verdict=verdict, score=score)
 
 
 @pytest.mark.parametrize(
@@ -21,10 +25,17 @@ from ace_graph.memory.evidence import Verdict
         ("failure", "unknown", None),
     ],
 )
-def test_lessons_help_where_the_answer_gets_better(
+def test_lessons_help_where_the_verdict_gets_better(
     before: Verdict, after: Verdict, expected: bool | None
 ) -> None:
-    assert helped(before, after) is expected
+    assert helped([judged(before)], [judged(after)]) is expected
+
+
+def test_of_two_answers_with_one_verdict_the_higher_score_is_better() -> None:
+    assert helped([judged("partial", 0.2)], [judged("partial", 0.4)]) is True
+    assert helped([judged("partial", 0.4)], [judged("partial", 0.4)]) is False
+    assert helped([judged("partial", 0.9)], [judged("failure", 1.0)]) is False
+    assert helped([judged("failure", 0.0)], []) is None
 
 
 def test_only_lessons_that_were_tried_go_each_with_a_reason() -> None:
