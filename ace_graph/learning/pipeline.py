@@ -183,13 +183,9 @@ async def learn_from(
     facts, decided = await _facts(task, reflected, snapshot, run), curated.decided
     votes = credit_lessons(votes, decided.lessons)
     withheld = _withheld(reflected, facts)
-    insight, found = (reflected.insight, reflected.problems) if reflected else ("", ())
+    found = reflected.problems if reflected else ()
     reflections = (stored_reflection(task, reflected, error, run, attempt),) if task.reflects else ()
-    operations = (
-        *_in_order(votes, decided),
-        *([Reflect(insight=insight, topic=task.subject.topic)] if insight else ()),
-        *facts.operations,
-    )
+    operations = (*_in_order(votes, decided), *_insight(task, reflected), *facts.operations)
     return LearningResult(
         await _sourced(operations, task.subject, run, withheld),
         usage,
@@ -214,6 +210,11 @@ def _withheld(reflected: ReflectionResult | None, facts: Wanted) -> tuple[str, .
     found = reflected.reflection.learner_facts if reflected is not None else ()
     kept = " ".join(add.content for add in facts.operations)
     return tuple(fact.quote for fact in found if fact.kind in SENSITIVE and fact.quote not in kept)
+
+
+def _insight(task: LearningTask, reflected: ReflectionResult | None) -> tuple[Reflect, ...]:
+    said = reflected.insight if reflected is not None else ""
+    return (Reflect(insight=said, topic=task.subject.topic),) if said else ()
 
 
 def _in_order(votes: Sequence[Judge], decided: Decided) -> Iterator[Operation]:

@@ -17,7 +17,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from ace_graph.errors import AceError, LearningError, ModelError
 from ace_graph.learning.platitude import is_platitude
 from ace_graph.learning.reflection import Lesson, Reflection, copies, says_nothing
-from ace_graph.learning.replay import ReplayOutcome, helped, refused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.evidence import Evidence
 from ace_graph.memory.snapshot import Snapshot
@@ -25,6 +24,7 @@ from ace_graph.models import OnUsage, Structured, Usage, structured_call
 from ace_graph.off_loop import read_text
 from ace_graph.prompts import data_block, preview
 from ace_graph.reasoning.attempt import AnswerAgain, Retry
+from ace_graph.reasoning.replay import ReplayOutcome, helped
 from ace_graph.runtime import Run, log_text, logger
 
 __all__ = ["FinishedTurn", "ReflectionResult", "Revision", "reflect", "worth_reflecting"]
@@ -186,7 +186,8 @@ def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retr
         return replace(found, replay="not tried")
     if better:
         return replace(found, replay="kept")
-    stay, why = refused(found.lessons, retry.shown)
+    why = [f"replay: the answer with it is no better: {preview(text, 60)}" for text in retry.shown]
+    stay = tuple(lesson for lesson in found.lessons if lesson.content not in retry.shown)
     return replace(found, insight="", lessons=stay, problems=(*found.problems, *why), replay="refused")
 
 

@@ -7,20 +7,17 @@ reason; those that could not be tried are kept, on trial as any other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Literal
 
-from ace_graph.learning.reflection import Lesson
 from ace_graph.memory.evidence import Evidence, Verdict, verdict_of
-from ace_graph.prompts import preview
 
-__all__ = ["ReplayOutcome", "helped", "refused"]
+__all__ = ["ReplayOutcome", "helped"]
 
 ReplayOutcome = Literal["kept", "refused", "not tried"]
 """What became of the lessons of a failed turn. `not tried`: the new answer or its check failed to run."""
 
 _RANK: dict[Verdict, int] = {"failure": 0, "partial": 1, "success": 2}
-_SHOWN = 60
 
 
 def helped(before: Iterable[Evidence], after: Iterable[Evidence]) -> bool | None:
@@ -38,13 +35,3 @@ def _worth(evidence: tuple[Evidence, ...]) -> tuple[int, float] | None:
         return None
     scores = [item.score for item in evidence if item.verdict == verdict and item.score is not None]
     return _RANK[verdict], scores[-1] if scores else 0.0
-
-
-def refused(
-    lessons: Collection[Lesson], tried: Collection[str]
-) -> tuple[tuple[Lesson, ...], tuple[str, ...]]:
-    """Return the lessons that stay because they were not `tried`, and why the others do not."""
-    stay = tuple(lesson for lesson in lessons if lesson.content not in tried)
-    gone = (lesson.content for lesson in lessons if lesson.content in tried)
-    why = tuple(f"replay: the answer with it is no better: {preview(text, _SHOWN)}" for text in gone)
-    return stay, why

@@ -91,6 +91,13 @@ async def test_a_lesson_that_holds_the_truth_is_not_tried(build: Build, store: C
     assert (await texts(store), out["learning"]["replay"]) == ([lesson], "not tried")
 
 
+async def test_only_lessons_that_were_tried_are_refused(build: Build, store: CountingStore) -> None:
+    untried = "Halves and thirds together make 5/6 of a whole"
+    with model(WRONG, untried, retry="<final>2/5</final>") as scripted:
+        out = await build(scripted).ainvoke(ask(), context=FAILED)
+    assert (await texts(store), out["learning"]["replay"]) == ([untried], "refused")
+
+
 @pytest.mark.parametrize(
     ("settings", "answer"), [({"replay": False}, "2/5"), ({}, "5/6")], ids=["off", "it was right"]
 )

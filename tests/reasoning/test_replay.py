@@ -1,12 +1,11 @@
-"""Replay's two decisions: whether an answer with lessons is better, and which lessons stay."""
+"""Replay: whether an answer with lessons is better than the one before."""
 
 from __future__ import annotations
 
 import pytest
 
-from ace_graph.learning.reflection import Lesson
-from ace_graph.learning.replay import helped, refused
 from ace_graph.memory.evidence import Evidence, Verdict
+from ace_graph.reasoning.replay import helped
 
 
 def judged(verdict: Verdict, score: float | None = None) -> Evidence:
@@ -36,10 +35,3 @@ def test_of_two_answers_with_one_verdict_the_higher_score_is_better() -> None:
     assert helped([judged("partial", 0.4)], [judged("partial", 0.4)]) is False
     assert helped([judged("partial", 0.9)], [judged("failure", 1.0)]) is False
     assert helped([judged("failure", 0.0)], []) is None
-
-
-def test_only_lessons_that_were_tried_go_each_with_a_reason() -> None:
-    tried, untried = Lesson(content="Add the tops and the bottoms"), Lesson(content="The answer is 5/6")
-    stay, why = refused([tried, untried], ["Add the tops and the bottoms"])
-    assert stay == (untried,)
-    assert why == ("replay: the answer with it is no better: Add the tops and the bottoms",)
