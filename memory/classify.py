@@ -69,6 +69,7 @@ _LEAD = (
     r"|(?:before|after|when|if|for|to|in|by|between|from|until|with|without|under|at|on|over|through|because"
     r"|while|during|unless|since|once|even if|[0-9]+) [^,]{1,160}, "
 )
+_DUTY = r"\b(?:must|should|ought|(?:has|have|needs?|is|are) to|needed|necessary|mandatory|due)\b"
 _LEADING_WORDS = ("you", "we", "also", "too", ",", ";", ":")
 _VERBS = """
 add apply ask avoid begin break build calculate call change check choose combine compare compute confirm
@@ -112,7 +113,7 @@ def infer_memory_type(text: str) -> MemoryType:
     led = dropwhile(lambda word: word in fillers or word in _LEADING_WORDS, words)
     if _is_imperative(_sentence(led)):
         return "procedural"
-    statement = statement_of(text) if len(text) <= _MAX_CHARS else None
+    statement = statement_of(text) if len(text) <= _MAX_CHARS and re.search(_DUTY, plain) else None
     return "procedural" if statement is not None and statement.instruction else "semantic"
 
 

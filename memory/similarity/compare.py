@@ -27,6 +27,9 @@ _MIN_WORD_SIMILARITY = 0.5
 
 _SENTENCE_WORDS = 5
 
+_MIN_WORDS_REWORDED = 0.3
+"""Below, sentences are not parsed: few rewordings have other words only."""
+
 _REWORDED = 0.95
 """The similarity of two sentences that say the same in other words."""
 
@@ -111,8 +114,10 @@ def _check(a: str, b: str, score: float) -> Verdict:
 
 def _is_rewording(a: str, b: str, guard: str | None) -> bool:
     """Whether two English sentences have one statement: what a guard found is then another wording."""
-    english = parse_claim(a).language == parse_claim(b).language == "english"
-    return english and guard not in _NEVER_REWORDED and say_the_same(a, b)
+    first, second = parse_claim(a), parse_claim(b)
+    if guard in _NEVER_REWORDED or _words_in_common(first, second) < _MIN_WORDS_REWORDED:
+        return False
+    return first.language == second.language == "english" and say_the_same(a, b)
 
 
 def _check_without_typos(a: str, b: str) -> Verdict | None:
@@ -128,9 +133,13 @@ def _check_without_typos(a: str, b: str) -> Verdict | None:
 
 def _similarity(a: Claim, b: Claim) -> float:
     """Return how similar two claims are, by letters or by words, whichever is more; 0 for unlike ones."""
-    words = 2 * len(a.bag & b.bag) / (len(a.bag) + len(b.bag))
+    words = _words_in_common(a, b)
     letters = fuzz.ratio(a.key, b.key, score_cutoff=100 * _MIN_LETTER_SIMILARITY) / 100
     return max(letters, words) if letters or words >= _MIN_WORD_SIMILARITY else 0.0
+
+
+def _words_in_common(a: Claim, b: Claim) -> float:
+    return 2 * len(a.bag & b.bag) / (len(a.bag) + len(b.bag))
 
 
 def _compatible_topics(a: Bullet, b: Bullet) -> bool:

@@ -1,7 +1,7 @@
 """An English sentence as parts: words by their keys, amounts, and the words that its grammar hangs on.
 
 What says nothing (fillers) is left out, and a phrase that stands for a word is that word. `None` comes back
-for a text that the rules can't be sure of: several sentences, "would", "need not".
+for a sentence that the rules can't be sure of: one with "would", "need not", or too long.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LETTERS = 12
 
 _DUTY = re.compile(r"\b(?:(?:has|have|ought|needs?) to|(?:is|are) to(?= be\b))\b", re.IGNORECASE)
 _UNCLEAR = re.compile(
-    r"[.!?]\s+\S|\b(?:would|hopes?|should have|need not|needn't|can't|cannot|couldn't|mayn't|mightn't)\b"
+    r"\b(?:would|hopes?|should have|need not|needn't|can't|cannot|couldn't|mayn't|mightn't)\b"
     r"|\b(?:won't|(?:not|don't|doesn't|never) (?:need|have|has) to)\b",
     re.IGNORECASE,
 )

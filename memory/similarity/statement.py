@@ -8,6 +8,7 @@ they say the same of the same things.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,9 @@ from ace_graph.memory.similarity.vocabulary import base_of, grammar, phrase_at
 
 __all__ = ["Statement", "say_the_same", "statement_of"]
 
+_BETWEEN = re.compile(r"(?<=[.!?])\s+")
+_DUTIES = frozenset({"must", "should", "necessary", "needed"})
+_MOST_SENTENCES = 5
 _MOST_FRONTED = 3
 _GENERIC = "~"
 """Stands for somebody who is not named."""
@@ -31,7 +35,7 @@ _Form = tuple[object, ...]
 class Statement:
     """`form` is equal for two sentences that say the same; `words` maps its keys to the words of the text.
 
-    `instruction` says that it is nobody's duty in particular, so that it tells what to do.
+    `instruction` says that its first sentence is nobody's duty in particular, so that it tells what to do.
     """
 
     form: _Form
@@ -41,15 +45,17 @@ class Statement:
 
 @lru_cache(maxsize=4_096)
 def statement_of(text: str) -> Statement | None:
-    """Return what a sentence says, None where the rules are not sure to understand it."""
-    parts = parts_of(text)
-    if not parts:
+    """Return what a text of few sentences says, None where the rules are not sure to understand one."""
+    sentences = _BETWEEN.split(text.strip(), maxsplit=_MOST_SENTENCES)
+    if len(sentences) > _MOST_SENTENCES:
         return None
-    form = _form(parts, main=True)
-    if form is None:
+    parts = [parts_of(sentence) for sentence in sentences]
+    forms = [_form(each, main=True) if each else None for each in parts]
+    if None in forms:
         return None
-    duty = form[0] == "" and any(part.word in ("must", "should", "necessary", "needed") for part in parts)
-    return Statement(form, duty, MappingProxyType({part.key: part.word for part in parts}))
+    known = [part for each in parts for part in each or ()]
+    duty = forms[0] is not None and forms[0][0] == "" and any(part.word in _DUTIES for part in parts[0] or ())
+    return Statement(tuple(forms), duty, MappingProxyType({part.key: part.word for part in known}))
 
 
 def say_the_same(a: str, b: str) -> bool:
