@@ -209,7 +209,7 @@ def plan(
     verdicts, followed = _verdicts_of(delta, playbook), _followed_by(delta)
     access = touched(before, effect, record, verdicts, followed=followed, on=today)
     access = replace(access, mark=mark_after(before.mark, effect.op_id))
-    moved = None if effect.access_reset else _touches(before, effect, today)
+    moved = None if effect.access_reset else _touches(before, effect, today, record)
     old = current.version
     version = Version(
         epoch=old.epoch or new_token(),
@@ -221,9 +221,16 @@ def plan(
     return CommitPlan(effect, after, changed, old, before.access_clock, before.mark, moved)
 
 
-def _touches(access: Access, effect: Effect, on: date) -> Touches:
-    changed = bool(effect.changes)
-    return touches_of(access, effect.touched, effect.gone, effect.restamped, content_changed=changed, on=on)
+def _touches(access: Access, effect: Effect, on: date, record: TurnRecord | None) -> Touches:
+    return touches_of(
+        access,
+        effect.touched,
+        effect.gone,
+        effect.restamped,
+        content_changed=bool(effect.changes),
+        on=on,
+        record=record,
+    )
 
 
 def _label_after(old: Version, effect: Effect, *, kept: bool) -> Label:

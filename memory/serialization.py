@@ -16,6 +16,7 @@ from typing import Annotated, Final, Literal, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ace_graph.errors import CorruptPayload, NewerFormat
+from ace_graph.memory.asked import Asked
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue.usage import PlaybookUsage, recounted_usage
 from ace_graph.memory.delta.effect import Archived, Change, Effect, Put, Report, Revived
@@ -143,6 +144,10 @@ class _StoredAccess(_Stored):
     consolidation: Annotated[ConsolidationNote, Field(exclude_if=lambda value: not any(value))] = (
         ConsolidationNote()
     )
+    questions: Annotated[Number, Field(exclude_if=lambda value: not value)] = 0
+    asked: Annotated[dict[str, Number], Field(exclude_if=lambda value: not value)] = Field(
+        default_factory=dict
+    )
 
 
 def dump_playbook(playbook: Playbook) -> str:
@@ -205,6 +210,8 @@ def dump_access(access: Access) -> str:
         usage=dict(access.usage),
         analyzed=access.analyzed,
         consolidation=access.consolidation,
+        questions=access.asked.questions,
+        asked=dict(access.asked.counts),
     ).model_dump_json()
 
 
@@ -235,6 +242,7 @@ def load_access(text: str | None) -> Access:
         usage,
         stored.analyzed,
         stored.consolidation,
+        Asked(stored.questions, MappingProxyType(stored.asked)),
     )
 
 

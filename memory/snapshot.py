@@ -18,6 +18,7 @@ from datetime import date, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ace_graph.memory.asked import Asked, asked_terms
 from ace_graph.memory.catalogue.label import Label
 from ace_graph.memory.catalogue.usage import OWN_PLAYBOOK, PlaybookUsage, TurnChange, recounted_usage
 from ace_graph.memory.delta.stamps import Stamps, Touches, after_touches, moved_stamps
@@ -59,7 +60,8 @@ class Access:
     `days` holds the first clock value of each day (UTC) with a commit, oldest first, at most 1,000.
     `usage` counts the turns by the playbook that they were shown bullets of, `analyzed` the trajectories that
     were reflected on. `consolidation` says when the memory is consolidated next (consolidation/schedule.py).
-    `mark` names the commits that led here (`mark_after`); two access parts may be equal with other marks.
+    `asked` counts the terms of the learner's questions. `mark` names the commits that led here
+    (`mark_after`); two access parts may be equal with other marks.
     """
 
     access_clock: int = 0
@@ -71,12 +73,13 @@ class Access:
     usage: Mapping[str, PlaybookUsage] = field(default_factory=lambda: MappingProxyType({}))
     analyzed: int = 0
     consolidation: ConsolidationNote = ConsolidationNote()  # noqa: RUF009  a named tuple
+    asked: Asked = Asked()  # noqa: RUF009  a frozen value
     mark: str = field(default="", compare=False)
 
     @property
     def grown(self) -> Stamps:
         """The parts that grow with the memory."""
-        return Stamps(self.stamps, self.earlier, self.days)
+        return Stamps(self.stamps, self.earlier, self.days, self.asked)
 
     @property
     def own_usage(self) -> PlaybookUsage:
@@ -120,7 +123,7 @@ def touch(
     """
     if reset:
         return Access(consolidation=access.consolidation._replace(next_id=0))
-    moved = touches_of(access, ids, gone, restamped, content_changed=content_changed, on=on)
+    moved = touches_of(access, ids, gone, restamped, content_changed=content_changed, on=on, record=record)
     grown = after_touches(access.grown, (moved,))
     known = tuple(_judged(turn, verdicts, followed) for turn in access.recent_turns)
     turns = _with_turn(known, record, followed)
@@ -140,6 +143,7 @@ def touch(
         usage,
         count,
         access.consolidation,
+        grown.asked,
         access.mark,
     )
 
@@ -152,14 +156,25 @@ def touches_of(
     *,
     content_changed: bool,
     on: date | None,
+    record: TurnRecord | None = None,
 ) -> Touches:
     """Return what a commit moves in the access part; see `touch`. Not for one that resets it.
 
-    A day counts if it is after the last one; clocks of machines may differ.
+    A day counts if it is after the last one; clocks of machines may differ. The question of a turn counts
+    when its record is first complete.
     """
     clock, moved = moved_stamps(access.access_clock, access.stamps, ids, gone, restamped)
     is_new = on is not None and not (access.days and on <= access.days[-1][1])
-    return Touches(clock=clock, moved=moved, content_changed=content_changed, day=on if is_new else None)
+    day = on if is_new else None
+    asked = _asked(access, record)
+    return Touches(clock=clock, moved=moved, content_changed=content_changed, day=day, asked=asked)
+
+
+def _asked(access: Access, record: TurnRecord | None) -> tuple[str, ...]:
+    if record is None or record.status == "in_progress":
+        return ()
+    counted = any(turn.turn_id == record.turn_id for turn in access.recent_turns)
+    return () if counted else asked_terms(record.task)
 
 
 def _judged(turn: RecentTurn, verdicts: Mapping[str, Verdict], followed: Collection[str]) -> RecentTurn:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
+from anyio.to_thread import run_sync
 from langgraph.config import get_stream_writer
 
 from ace_graph.context import ServedContext
@@ -17,7 +18,9 @@ from ace_graph.embeddings.meaning import Similarities
 from ace_graph.errors import InvalidContext, StoreError
 from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.playbook import RecentInsight
+from ace_graph.memory.retrieval.query import languages_of
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
+from ace_graph.memory.search.word_list import read_lists, unread_lists
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm, PlaybookRead
@@ -66,6 +69,8 @@ async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced:
     if loaded.snapshot is None and read_only is None:
         return Injection()
     memory, query = loaded.snapshot or Snapshot(), _search_query(question)
+    if unread := unread_lists(languages_of(query)):
+        await run_sync(read_lists, unread)
     near = Similarities()
     if resources.meaning is not None:
         near = await resources.meaning.similarities(query, run.learner_id, memory.playbook, read_only)

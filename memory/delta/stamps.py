@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict
 
+from ace_graph.memory.asked import Asked, after_questions
 from ace_graph.memory.delta.copies import CopyOnWrite
 from ace_graph.memory.delta.uses import Uses, restore_stamps
 
@@ -25,17 +26,19 @@ DAYS_KEPT = 1_000
 
 @dataclass(frozen=True)
 class Stamps:
-    """The stamps, their earlier values, and the days of an access part; see `Access`."""
+    """The stamps, their earlier values, the days and the asked terms of an access part; see `Access`."""
 
     stamps: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     earlier: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     days: tuple[tuple[int, date], ...] = ()
+    asked: Asked = Asked()  # noqa: RUF009  a frozen value
 
 
 class Touches(BaseModel):
     """What one commit moved: stamps by id (0: the bullet has none any more), and the day that it began.
 
-    `clock` is the access clock after the commit. Where the content changed, the earlier values start anew.
+    `clock` is the access clock after the commit, `asked` are the terms of its turn's question. Where the
+    content changed, the earlier values start anew.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,6 +47,7 @@ class Touches(BaseModel):
     moved: dict[str, int]
     content_changed: bool
     day: date | None = None
+    asked: tuple[str, ...] = ()
 
 
 def moved_stamps(
@@ -65,6 +69,7 @@ def moved_stamps(
 def after_touches(held: Stamps, touches: Iterable[Touches]) -> Stamps:
     """Return the stamps after these commits, with one copy of what they move."""
     stamps, earlier, days = CopyOnWrite(held.stamps), CopyOnWrite(held.earlier), held.days
+    touches = tuple(touches)
     for each in touches:
         if each.content_changed:
             earlier.replace({})
@@ -75,7 +80,8 @@ def after_touches(held: Stamps, touches: Iterable[Touches]) -> Stamps:
             restore_stamps(stamps.writable(), each.moved)
         if each.day is not None:
             days = (*days, (each.clock, each.day))[-DAYS_KEPT:]
-    return Stamps(stamps.frozen(), earlier.frozen(), days)
+    asked = after_questions(held.asked, (each.asked for each in touches))
+    return Stamps(stamps.frozen(), earlier.frozen(), days, asked)
 
 
 def mark_after(mark: str, op_id: str) -> str:

@@ -1,27 +1,35 @@
-"""The cutoff: which of the relevant bullets are relevant enough beside the best one.
+"""The cutoff: the gate decides whether anything is shown, rank how much.
 
-The gate (`relevance`) tells which bullets have to do with the question at all. A bullet that covers far less
-of it than the best one is mostly about something else, so it is cut; unless it is as good as the best for one
-sentence of the message, or covers a part of the question that no kept bullet covers: a question about two
-things gets the lessons on both. Bullets that are relevant by their topic alone are compared with the best on
-that topic. Advice that failed last time is cut where a bullet on its subject was learned or confirmed since.
+Where no bullet that a prompt may hold passes the gate of the question, or of one of its sentences, nothing is
+shown. Otherwise the best lines are: those that score at least a share of the best one's score, of the whole
+or of a sentence that is open. The share is high where the best bullet covers most of what the playbook knows
+of the question, and low where every bullet shares only a little of it, for then the right one is often not
+the first. A bullet that covers a part of the question that no kept bullet covers is shown, too: a question
+about two things gets the lessons on both. Bullets that are relevant by their topic alone are compared with
+the best on that topic. Advice that failed last time is cut where a bullet on its subject was learned or
+confirmed since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
-from ace_graph.memory.retrieval.relevance import Hit, Query
+from ace_graph.memory.retrieval.query import Query
+from ace_graph.memory.retrieval.relevance import Hit
 
 __all__ = ["Retrievable", "apply_cutoff"]
 
-_SHARE_OF_BEST = 0.6
-"""The share of the best bullet's coverage that another one must reach."""
+_SLOPE, _LEAST_SHARE, _MOST_SHARE = 0.8, 0.2, 0.6
+"""The share of the best score that a line must reach: the slope times what the best covers, within limits."""
+
+_LINES = 10
+"""Lines that are filled up by rank."""
 
 _ON_TOPIC = 0.4
-"""The same among bullets of the question's topic, which counts as a term of theirs."""
+"""The share of the best bullet's coverage that another one of the question's topic must reach."""
 
 _NEW_TERMS, _NEW_SHARE = 2, 0.25
 """Terms of the question that no kept bullet covers, and their share of its weight, that justify a line."""
@@ -52,24 +60,31 @@ def apply_cutoff(
         for item in usable
         if not item.bullet.setbacks or not _is_superseded_on_subject(item, usable, asked_of, terms_of)
     ]
-    least = [
-        _SHARE_OF_BEST * max(shares) for shares in zip(*(item.hit.shares for item in remaining), strict=True)
-    ]
+    least = [_least_score(part, remaining) for part in range(len(query.parts))]
     topic = _ON_TOPIC * max((item.hit.on_topic for item in remaining), default=0.0)
+    if not any(item.hit.likely or any(met.opens for met in item.hit.met) for item in remaining):
+        return []
     kept, cut = list[Retrievable](), list[Retrievable]()
-    for item in remaining:
-        (kept if _comes_close_to_best(item.hit, least, topic) else cut).append(item)
+    for item in sorted(remaining, key=lambda item: (-item.hit.score, item.hit.key)):
+        near = len(kept) < _LINES and _comes_close_to_best(item.hit, least, topic)
+        (kept if near else cut).append(item)
     return kept + _covering_more(kept, cut, query, asked_of) if cut else kept
 
 
+def _least_score(part: int, remaining: Iterable[Retrievable]) -> float:
+    """Return the score that a line must have in a part of the question; infinite where its gate is shut."""
+    met = [item.hit.met[part] for item in remaining]
+    if not any(one.opens for one in met):
+        return inf
+    share = _SLOPE * max(one.share for one in met)
+    return min(_MOST_SHARE, max(_LEAST_SHARE, share)) * max(one.score for one in met)
+
+
 def _comes_close_to_best(hit: Hit, least: Iterable[float], topic: float) -> bool:
-    """Whether the hit reaches the share of a part in `least`, or that of the whole with its topic."""
+    """Whether the hit reaches the score of a part in `least`, or the share of the whole with its topic."""
     if hit.likely or (hit.on_topic and hit.on_topic >= topic):
         return True
-    for share, enough in zip(hit.shares, least, strict=True):  # noqa: SIM110  a generator takes twice as long
-        if share and share >= enough:
-            return True
-    return False
+    return any(met.score and met.score >= enough for met, enough in zip(hit.met, least, strict=True))
 
 
 def _covering_more(

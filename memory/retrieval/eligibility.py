@@ -19,7 +19,8 @@ from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.cutoff import Retrievable
-from ace_graph.memory.retrieval.relevance import Hit, Query
+from ace_graph.memory.retrieval.query import Query
+from ace_graph.memory.retrieval.relevance import Hit
 from ace_graph.memory.retrieval.selection import Candidate, Scored
 from ace_graph.memory.search.index import Index
 from ace_graph.memory.snapshot import Access

@@ -1,156 +1,78 @@
-"""Relevance of bullets to a question: an absolute gate, then BM25, blended with embeddings if there are any.
+"""Relevance of bullets to a question: what each covers of it, and its rank by BM25 and embeddings.
 
-A bullet passes the gate if it covers a share of the question's content terms, weighted by how rare they are.
-The gate is absolute: a normalised score would make the best of several irrelevant bullets look perfect.
+A bullet covers a term by its text and labels, or, for half the weight, by a compound that the term is part
+of, or by a word of the turn that it came from. The gate is absolute: a normalised score would make the best
+of several irrelevant bullets look perfect. One shared word says little, so it must be a good share of the
+whole question. Several shared words identify a subject: then terms that no bullet has (names, days, small
+talk) hardly count, and covering one sentence of a long message is enough.
 
-One shared word says little, so it must be a good share of the whole question. Several shared words identify a
-subject: then terms that no bullet has (names, days, small talk) hardly count, and covering one sentence of a
-long message is enough. Strength, topic and the comparison with other bullets come later (`retrieve`,
-`cutoff`).
+The gate decides whether anything is shown; how much is decided by rank (`cutoff`). Strength and topic come
+later (`retrieve`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import inf
 from typing import NamedTuple
 
-from ace_graph.memory.classify import infer_topic
-from ace_graph.memory.search.index import Index, idf, topic_term
-from ace_graph.memory.search.tokenize import language_of, terms
+from ace_graph.memory.retrieval.neighbours import lifts
+from ace_graph.memory.retrieval.query import Part, Query
+from ace_graph.memory.search.index import Index
 
-__all__ = ["Hit", "Part", "Query", "parse_question", "relevant"]
+__all__ = ["Hit", "Met", "relevant"]
 
-_GATE = 0.3
-"""The share of the question's terms, by weight, that a bullet must cover, be it by one term."""
+_CLOSE = 0.2
+"""The share of the best bullet's coverage from which on a bullet may be ranked close enough to it."""
 
-_TOGETHER = 0.4
-"""The share, of the terms that occur in the playbook, for a bullet that covers two terms or more."""
+_PARTLY = 0.5
+"""The weight of a term that a bullet covers by a compound, or by a word of its source."""
 
-_UNKNOWN = 0.4
-"""The factor for terms that no bullet has. Above 0, or a question with new terms would match anything."""
-
-_FULL_QUESTION = 5
-"""Terms up to which a bullet must cover the shares above; for a longer question they get smaller."""
-
-_NUMBER_WEIGHT = 0.5
-"""The factor for numbers, which hardly say what a question is about."""
-
-_SENTENCES = 40
-"""How many sentences of a message are matched on their own."""
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
+_EVERYDAY_ONLY = 1.5
+"""So much more must be covered by a bullet that shares everyday words alone with the question."""
 
 _SEMANTIC_GATE = 0.5
 _SEMANTIC_SHARE = 0.5
 _EPSILON = 1e-9
 
+_NONE: Mapping[str, float] = {}
+
+
+class Met(NamedTuple):
+    """How a bullet meets a part of the question.
+
+    `share` is what it covers of the known terms, `score` its score, of 1 for all of the part, or 0 where it
+    covers far less than the best. `opens`: it passes the gate of the part.
+    """
+
+    share: float
+    score: float
+    opens: bool
+
 
 class Hit(NamedTuple):
-    """A bullet that passed the gate: the share of the question it covers (0-1), and its rank's score.
+    """A bullet that meets the question: the share of it that it covers (0-1), and what it is ranked by.
 
-    `shares` are the shares of each part of the query by its words alone, 0 where it did not pass. `on_topic`
-    is the share of the whole with the topic as a term, 0 for a bullet of no or another topic. `likely`: its
-    embedding is similar to the question's, whatever its words.
+    `met` says it of the whole question and of each sentence. `on_topic` is the share of the whole with the
+    topic as a term, 0 for a bullet of no or another topic. `likely`: its embedding is similar to the
+    question's, whatever its words.
     """
 
     key: str
     of_base: bool
     covered: float
     score: float
-    shares: tuple[float, ...] = ()
+    met: tuple[Met, ...] = ()
     on_topic: float = 0.0
     likely: bool = False
 
 
-@dataclass(frozen=True)
-class Part:
-    """A question, or a sentence of it: the weights of its terms and their sum.
+class _Holders(NamedTuple):
+    """The bullets that hold a term, each with the weight of its posting: `partly` holds none of `fully`."""
 
-    `alone` is what a bullet must cover of it by one term, `together` by two or more.
-    """
-
-    weights: Mapping[str, float]
-    total: float
-    alone: float
-    together: float
-
-
-@dataclass(frozen=True)
-class Query:
-    """The question as a whole, then its sentences where there are several; the term of its topic, if any."""
-
-    parts: tuple[Part, ...]
-    topic: str | None = None
-
-    @property
-    def weights(self) -> Mapping[str, float]:
-        """The weights of all terms."""
-        return self.parts[0].weights
-
-    @property
-    def total(self) -> float:
-        """The sum of the weights, without the topic's."""
-        return self.parts[0].total
-
-
-def parse_question(question: str, topic: str | None, indexes: Sequence[tuple[Index, bool]]) -> Query:
-    """Return what the question asks of a bullet.
-
-    Where the question itself is about `topic`, its bullets cover that much of it, whatever their words.
-    """
-    bullets = sum(len(index) for index, _ in indexes)
-    sentences = _sentences(question)
-    weights: dict[str, float] = {}
-    unknown: set[str] = set()
-    for sentence in sentences:
-        for term in sentence:
-            if term not in weights:
-                frequency = sum(index.frequency(term) for index, _ in indexes)
-                weight = idf(frequency, bullets)
-                weights[term] = weight * _NUMBER_WEIGHT if term[0].isdigit() else weight
-                if not frequency:
-                    unknown.add(term)
-    asked = None
-    if weights and topic is not None and infer_topic(question) == topic.casefold():
-        asked = topic_term(topic)
-    parts = [_part(weights, unknown, whole=True)]
-    if len(sentences) > 1:
-        parts += [
-            _part({term: weights[term] for term in sentence}, unknown, whole=False)
-            for sentence in sentences[:_SENTENCES]
-        ]
-    if asked is not None:
-        # On top of the total: a bullet without a topic must not cover less of the question for it.
-        weights[asked] = idf(0, bullets)
-    return Query(tuple(parts), asked)
-
-
-def _part(weights: Mapping[str, float], unknown: set[str], *, whole: bool) -> Part:
-    total = sum(weights.values())
-    expected = min(1.0, (_FULL_QUESTION / len(weights)) ** 0.5) if weights else 1.0
-    strange = sum(weight for term, weight in weights.items() if term in unknown)
-    known = total - (1 - _UNKNOWN) * strange
-    return Part(weights, total, _GATE * expected * total if whole else inf, _TOGETHER * expected * known)
-
-
-def _sentences(question: str) -> list[dict[str, None]]:
-    """Return the terms of each sentence, each once; one of a single term belongs to the one before it."""
-    pieces = _SENTENCE_END.split(question)
-    language = language_of(question) if len(pieces) > 1 else None
-    found: list[dict[str, None]] = []
-    for piece in pieces:
-        if not any(map(str.isalnum, piece)):
-            continue
-        own = dict.fromkeys(terms(piece, language))
-        if found and (len(own) < 2 or len(found[-1]) < 2):
-            found[-1].update(own)
-        elif own:
-            found.append(own)
-    return found
+    fully: Mapping[str, float]
+    partly: Mapping[str, float]
 
 
 def relevant(
@@ -161,53 +83,135 @@ def relevant(
     `semantic` are cosine similarities (0-1) by bullet id; one that is high opens the gate as well.
     """
     hits = [
-        hit for index, of_base in indexes for hit in _passing(query, index, semantic, limit, of_base=of_base)
+        hit for index, of_base in indexes for hit in _hits(query, index, semantic, limit, of_base=of_base)
     ]
     return _blend(hits, semantic) if semantic and hits else hits
 
 
-def _passing(
+def _hits(
     query: Query, index: Index, semantic: Mapping[str, float], limit: int, *, of_base: bool
 ) -> list[Hit]:
-    """Return what passes the gate in any part; shares and scores are of 1 for the whole part."""
-    covered = [_through_gate(part, index) for part in query.parts]
+    held = _holders(query, index)
+    covered = [_covered(part, held) for part in query.parts]
     likely = {key for key, cosine in semantic.items() if cosine >= _SEMANTIC_GATE and key in index.documents}
-    scores = index.scores(chain(*covered, likely), query.weights)
+    scores = _scores(chain(*covered, likely), query.weights, held)
+    for key, lift in lifts(scores, index).items():
+        scores[key] = scores.get(key, 0.0) + lift
     best: Iterable[str] = scores
     if len(scores) > limit:
         top = max(scores.values()) or 1.0
         best = _top({k: s / top + semantic.get(k, 0.0) for k, s in scores.items()}, limit)
-    on_topic: Mapping[str, float] = {}
-    extra = 0.0
-    if query.topic is not None:
-        on_topic, extra = index.postings.get(query.topic, {}), query.weights[query.topic]
-    total, (first, *others) = query.total or 1.0, covered
-    found: list[Hit] = []
-    parts = [(met, part.total) for met, part in zip(others, query.parts[1:], strict=True)]
-    for key in best:
-        whole = first.get(key, 0.0)
-        words, topical = (whole - extra, whole / total) if whole and key in on_topic else (whole, 0.0)
-        shares = (words / total, *[met.get(key, 0.0) / all_ for met, all_ in parts])
-        reached = min(1.0, max(whole / total, *shares))
-        found.append(Hit(key, of_base, reached, scores[key] / total, shares, topical, key in likely))
+    of_parts = [_scores(met, part.weights, held) for met, part in zip(covered, query.parts, strict=True)]
+    of_parts[0] = scores
+    matched = _Matched(query, held, covered, of_parts, index)
+    return [matched.hit(key, of_base=of_base, likely=key in likely) for key in best]
+
+
+@dataclass(frozen=True)
+class _Matched:
+    """What the bullets of an index cover of each part of a query, and their scores in it."""
+
+    query: Query
+    held: Mapping[str, _Holders]
+    covered: Sequence[Mapping[str, float]]
+    scores: Sequence[Mapping[str, float]]
+    index: Index
+
+    def hit(self, key: str, *, of_base: bool, likely: bool) -> Hit:
+        """Return how a bullet meets the query."""
+        query, total = self.query, self.query.total or 1.0
+        met = [
+            self._met(key, part, covered.get(key, 0.0), scores.get(key, 0.0))
+            for part, covered, scores in zip(query.parts, self.covered, self.scores, strict=True)
+        ]
+        whole, on_topic = self.covered[0].get(key, 0.0) / total, 0.0
+        if query.topic is not None and key in self.index.postings.get(query.topic, _NONE):
+            by_words = met[0].share - query.weights[query.topic] / (query.parts[0].known or 1.0)
+            on_topic, met[0] = whole, met[0]._replace(share=by_words)
+        pairs = zip(met, query.parts, strict=True)
+        reached = max(whole, *(one.share * part.known / (part.total or 1.0) for one, part in pairs))
+        score = self.scores[0][key] / total
+        return Hit(key, of_base, min(1.0, reached), score, tuple(met), on_topic, likely)
+
+    def _met(self, key: str, part: Part, covered: float, score: float) -> Met:
+        return Met(
+            covered / (part.known or 1.0), score / (part.total or 1.0), self._opens(key, part, covered)
+        )
+
+    def _opens(self, key: str, part: Part, covered: float) -> bool:
+        if covered < min(part.alone, part.together) - _EPSILON or not covered:
+            return False
+        shared = [term for term in part.weights if self._holds(key, term)]
+        if self.query.everyday.issuperset(shared):
+            if part is not self.query.parts[0]:
+                return False  # "Good morning!" says nothing of a subject, however much of it a bullet covers
+            covered /= _EVERYDAY_ONLY
+        return covered >= part.alone - _EPSILON or (covered >= part.together - _EPSILON and len(shared) > 1)
+
+    def _holds(self, key: str, term: str) -> bool:
+        holders = self.held.get(term)
+        return holders is not None and (key in holders.fully or key in holders.partly)
+
+
+def _holders(query: Query, index: Index) -> dict[str, _Holders]:
+    """Return who holds each term of the question, without the terms that nobody holds."""
+    found: dict[str, _Holders] = {}
+    for term in query.weights:
+        fully = index.postings.get(term, _NONE)
+        partly: dict[str, float] = {}
+        if term in query.compounding:
+            for other in index.compounds(term):
+                for key, weight in index.postings[other].items():
+                    if key not in fully and weight * _PARTLY > partly.get(key, 0.0):
+                        partly[key] = weight * _PARTLY
+        for key, weight in index.source.get(term, _NONE).items():
+            if key not in fully and weight * _PARTLY > partly.get(key, 0.0):
+                partly[key] = weight * _PARTLY
+        if fully or partly:
+            found[term] = _Holders(fully, partly)
     return found
 
 
-def _through_gate(part: Part, index: Index) -> dict[str, float]:
-    """Return the bullets that pass the gate of one part, with the weight that they cover of it."""
-    if not part.weights:
-        return {}
-    covered = index.covering(part.weights, min(part.alone, part.together))
-    if part.alone <= part.together:
-        return covered
-    enough = part.alone - _EPSILON
-    lists = [index.postings[term] for term in part.weights if term in index.postings]
-    return {key: weight for key, weight in covered.items() if weight >= enough or _in_two(key, lists)}
+def _covered(part: Part, held: Mapping[str, _Holders]) -> dict[str, float]:
+    """Return the weight that bullets cover of a part, of those that come close to the best.
+
+    Terms are processed from the shortest list on. Once the weight of the remaining terms is too little for a
+    bullet that is not found yet to come close, the long lists are only looked up.
+    """
+    lists = [(held[term], term, weight) for term, weight in part.weights.items() if term in held]
+    lists.sort(key=lambda each: (len(each[0].fully) + len(each[0].partly), each[1]))
+    left = sum(weight for _, _, weight in lists)
+    best = 0.0
+    covered: dict[str, float] = {}
+    for holders, _, weight in lists:
+        grows = left >= _CLOSE * best - _EPSILON
+        for postings, share in ((holders.fully, weight), (holders.partly, weight * _PARTLY)):
+            if not postings:
+                continue
+            again = covered.keys() & postings.keys()
+            if grows:
+                found = dict.fromkeys(postings, share)
+                found.update(covered)
+                covered = found
+                best = max(best, share)
+            for key in again:
+                covered[key] = reached = covered[key] + share
+                if reached > best:
+                    best = reached
+        left -= weight
+    return {key: sum_ for key, sum_ in covered.items() if sum_ >= _CLOSE * best}
 
 
-def _in_two(key: str, lists: Iterable[Mapping[str, float]]) -> bool:
-    left = iter(lists)
-    return any(key in postings for postings in left) and any(key in postings for postings in left)
+def _scores(
+    keys: Iterable[str], weights: Mapping[str, float], held: Mapping[str, _Holders]
+) -> dict[str, float]:
+    """Return the BM25 score of each of these bullets for terms of these weights."""
+    scores = dict.fromkeys(keys, 0.0)
+    for term, weight in weights.items():
+        for postings in held.get(term, ()):
+            for key in scores.keys() & postings.keys():
+                scores[key] += weight * postings[key]
+    return scores
 
 
 def _top(values: Mapping[str, float], limit: int) -> list[str]:

@@ -20,7 +20,8 @@ from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.cutoff import Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.eligibility import EligibleBullets, rank_in_core
-from ace_graph.memory.retrieval.relevance import parse_question, relevant
+from ace_graph.memory.retrieval.query import parse_question
+from ace_graph.memory.retrieval.relevance import relevant
 from ace_graph.memory.retrieval.selection import Candidate, Scored, Selection
 from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.snapshot import Access
@@ -79,7 +80,7 @@ def retrieve(
     same bullets in another order give the same result.
     """
     scope = EligibleBullets(playbook, base, access, policy, now, memory_types, proven_only)
-    query = parse_question(question, topic, scope.indexes())
+    query = parse_question(question, topic, scope.indexes(), access.asked)
     room = max(0, budget_tokens - FRAME_TOKENS)
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
     core = selection.fill(scope.core(), room=selection.room // 2)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from math import log
 from types import MappingProxyType
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.search.compounds import compounds, vocabulary
 from ace_graph.memory.search.prefix_filter import in_order
 from ace_graph.memory.search.tokenize import language_and_terms, terms
 from ace_graph.memory.search.turns import Origin, Turns, TurnsBuilder, origin_of
@@ -80,6 +81,10 @@ class Index:
     source: Postings = field(default_factory=lambda: MappingProxyType({}))
     turns: Turns = Turns()  # noqa: RUF009  an immutable value
 
+    @cached_property
+    def _vocabulary(self) -> str:
+        return vocabulary(self.postings)
+
     @classmethod
     def build(cls, bullets: Iterable[Bullet]) -> Index:
         """Return the index of these bullets, in any order."""
@@ -112,6 +117,10 @@ class Index:
         for bullet in new:
             builder.add(bullet)
         return builder.index()
+
+    def compounds(self, term: str) -> list[str]:
+        """Return the terms of bullets that hold this one or are held by it; see compounds.py."""
+        return compounds(term, self.postings, self._vocabulary)
 
     def frequency(self, term: str) -> int:
         """Return how many bullets have the term."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from ace_graph.memory.search.word_list import has_list, is_word
 from ace_graph.memory.similarity.claim import parse_claim
-from ace_graph.memory.similarity.word_list import has_list, is_word
 
 __all__ = ["Loss", "LossKind", "items_of", "losses"]
 

@@ -15,6 +15,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.errors import StoreError
+from ace_graph.memory.asked import Asked
 from ace_graph.memory.delta.stamps import Stamps, Touches
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.serialization import (
@@ -58,13 +59,16 @@ def load_base(text: str, known: Playbook | None = None) -> Playbook:
 def dump_small_access(access: Access) -> str:
     """Return the canonical JSON of the access part without what grows with the memory."""
     none: dict[str, int] = {}
-    return _marked(dump_access(replace(access, stamps=none, earlier=none, days=())), _ACCESS, _SMALL_ACCESS)
+    small = replace(access, stamps=none, earlier=none, days=(), asked=Asked())
+    return _marked(dump_access(small), _ACCESS, _SMALL_ACCESS)
 
 
 def load_small_access(text: str, grown: Stamps, mark: str) -> Access:
     """Return the access part with what grew, under its mark. Raises NewerFormat, CorruptPayload."""
     small = load_access(_marked(text, _SMALL_ACCESS, _ACCESS))
-    return replace(small, stamps=grown.stamps, earlier=grown.earlier, days=grown.days, mark=mark)
+    return replace(
+        small, stamps=grown.stamps, earlier=grown.earlier, days=grown.days, asked=grown.asked, mark=mark
+    )
 
 
 def _marked(text: str, old: str, new: str) -> str:
@@ -104,6 +108,10 @@ class _StoredStamps(_Form):
     stamps: dict[str, _Number]
     earlier: dict[str, _Number]
     days: list[tuple[_Number, date]]
+    questions: Annotated[_Number, Field(exclude_if=lambda value: not value)] = 0
+    asked: Annotated[dict[str, _Number], Field(exclude_if=lambda value: not value)] = Field(
+        default_factory=dict
+    )
 
 
 class _StoredTouches(_Form):
@@ -112,6 +120,7 @@ class _StoredTouches(_Form):
     moved: dict[str, _Number]
     content_changed: bool
     day: Annotated[date | None, Field(exclude_if=lambda value: value is None)] = None
+    asked: Annotated[tuple[str, ...], Field(exclude_if=lambda value: not value)] = ()
 
 
 _NEWEST: Final = 1
@@ -119,15 +128,21 @@ _NEWEST: Final = 1
 
 def dump_stamps(grown: Stamps) -> str:
     """Return the canonical JSON of what grows in the access part."""
-    days = list(grown.days)
-    return _StoredStamps(stamps=dict(grown.stamps), earlier=dict(grown.earlier), days=days).model_dump_json()
+    return _StoredStamps(
+        stamps=dict(grown.stamps),
+        earlier=dict(grown.earlier),
+        days=list(grown.days),
+        questions=grown.asked.questions,
+        asked=dict(grown.asked.counts),
+    ).model_dump_json()
 
 
 def load_stamps(text: str) -> Stamps:
     """Return what grows in the access part. Raises NewerFormat, CorruptPayload."""
     stored = read_stored(_StoredStamps, text, "stamps", _NEWEST)
     stamps, earlier = MappingProxyType(stored.stamps), MappingProxyType(stored.earlier)
-    return Stamps(stamps, earlier, tuple(stored.days))
+    asked = Asked(stored.questions, MappingProxyType(stored.asked))
+    return Stamps(stamps, earlier, tuple(stored.days), asked)
 
 
 def dump_touches(touches: Touches) -> str:
@@ -139,5 +154,9 @@ def load_touches(text: str) -> Touches:
     """Return what one commit moved. Raises NewerFormat, CorruptPayload."""
     stored = read_stored(_StoredTouches, text, "touches", _NEWEST)
     return Touches(
-        clock=stored.clock, moved=stored.moved, content_changed=stored.content_changed, day=stored.day
+        clock=stored.clock,
+        moved=stored.moved,
+        content_changed=stored.content_changed,
+        day=stored.day,
+        asked=stored.asked,
     )
