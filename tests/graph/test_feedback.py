@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -208,3 +209,25 @@ async def test_a_react_turn_teaches_its_execution_pattern_without_a_model(
     assert (bullet.section, bullet.memory_type) == ("file_operations", "procedural")
     assert "List the directory" in bullet.content
     assert out["learning"]["error"], "the reflector failed, the pattern is kept"
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "verdict"),
+    [
+        ("Wie addiere ich Brüche: 1/2 + 1/3?", "Das ist leider falsch, es ist 5/6.", "failure"),
+        ("Comment additionner des fractions : 1/2 + 1/3 ?", "Merci, c'est juste.", "success"),
+        ("分数怎么相加：1/2 + 1/3？", "不对，应该是5/6。", "failure"),
+        ("分数の足し算は？ 1/2 + 1/3", "ありがとう、正解です。", "success"),
+    ],
+)
+async def test_feedback_counts_in_the_learners_language(
+    build: Build, store: CountingStore, question: str, told: str, verdict: str
+) -> None:
+    await store.seed("alice", Add(content=RULE, section="math"))
+    graph = build(ScriptedModel(["<final>2/5</final><used>mat-00001</used>", "<final>ok</final>"]))
+    quiet = ALICE.model_copy(update={"reflect_when": "never"})
+    asked = {"role": "user", "content": question}
+    first = await graph.ainvoke(said([asked]), context=quiet)
+    later = [asked, {"role": "assistant", "content": "2/5"}, {"role": "user", "content": told}]
+    second = await graph.ainvoke(said(later), context=quiet)
+    assert second["learning"]["feedback"] == {"turn_id": first["learning"]["turn_id"], "verdict": verdict}

@@ -59,7 +59,6 @@ LACKS = {
         "stop_words.txt",
     ],
     "chinese": ["claims.toml"],
-    "italian": ["claims.toml: negations"],
     "japanese": ["claims.toml"],
     "korean": [
         "chat.txt",
