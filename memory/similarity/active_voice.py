@@ -135,7 +135,7 @@ def _passive(parts: Sequence[Part]) -> tuple[list[Part], list[Part]] | None:
     adverbs = [part for part in between if part.kind != "not"]
     patient, rest = parts[:start], list(parts[verb + 1 :])
     particles = list[Part]()
-    while rest and rest[0].word in grammar().particles:
+    while rest and rest[0].kind == "word" and rest[0].word in grammar().particles:
         particles.append(rest.pop(0))
     stranded = [rest.pop(0)] if len(rest) > 1 and rest[0].kind == rest[1].kind == "prep" else []
     agent, rest = _agent(rest)
@@ -216,7 +216,8 @@ def _is_deed(parts: Sequence[Part], place: int) -> bool:
 
 
 def _verb(noun: Part) -> Part:
-    return noun._replace(key=verb_of(noun.word) or key_of(noun.word))
+    phrase = noun.key != key_of(noun.word)
+    return noun if phrase else noun._replace(key=verb_of(noun.word) or noun.key)
 
 
 def _with_owners_first(parts: list[Part]) -> list[Part]:

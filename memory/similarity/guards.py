@@ -109,9 +109,9 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
         return Verdict("direction", rival=True)
     moved = moved or _phrase_moved(first, second, a, b) or _list_reordered(first, second, a.lists)
     joined = [bool(claim.clauses or claim.lists) for claim in (a, b)]
-    known = "english" in (a.language, b.language)
-    free = known and all(joined) and (a.clauses or b.clauses)
-    if not (moved or free or _order_kept(first, second, known and any(joined))):
+    paused = "english" in (a.language, b.language) and bool(a.pauses or b.pauses)
+    free = paused and all(joined) and (a.clauses or b.clauses)
+    if not (moved or free or _order_kept(first, second, paused and any(joined))):
         return Verdict("order", rival=True)
     return Verdict(None, typos=difference.typos)
 

@@ -130,8 +130,10 @@ def _may_be_fronted(parts: Sequence[Part]) -> bool:
 
 def _with_amount(parts: Sequence[Part], place: int) -> int:
     """Return the place where a joined clause begins: at the "two hours" of "two hours before"."""
-    measured = 1 < place < len(parts) and parts[place - 1].kind == "amount" and " " in parts[place - 1].key
-    return place - 1 if measured else place
+    if not 1 < place < len(parts) or parts[place - 2].kind == "prep":
+        return place
+    before = parts[place - 1]
+    return place - 1 if before.kind == "amount" and " " in before.key else place
 
 
 def _without_comma(parts: Sequence[Part]) -> list[Part]:
