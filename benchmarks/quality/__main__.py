@@ -22,6 +22,7 @@ from pathlib import Path
 from langchain_core.embeddings import Embeddings
 from rich.console import Console
 
+from ace_graph.embeddings.static_vectors import INSTALL, find_static_vectors
 from ace_graph.errors import ConfigurationError
 from benchmarks.quality import learning_simulation, two_worlds
 from benchmarks.quality.conversations import run as conversations
@@ -54,7 +55,9 @@ def main() -> None:
         "names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; default: all but {OTHERS}"
     )
     parser.add_argument("--data", type=Path, help="a folder with playbooks, for a retrieval set made of them")
-    parser.add_argument("--embeddings", help="provider:model, as LangChain's init_embeddings takes it")
+    parser.add_argument(
+        "--embeddings", help="static, or provider:model, as LangChain's init_embeddings takes it"
+    )
     parser.add_argument(
         "--held-out", action="store_true", help=f"look at the held-out half of {', '.join(SPLIT)}"
     )
@@ -96,6 +99,11 @@ def _tell(report: Callable[[], str], results: Path, name: str) -> None:
 
 
 def _model(name: str) -> Embeddings:
+    if name == "static":
+        found = find_static_vectors()
+        if found is None:
+            raise SystemExit(INSTALL)
+        return found
     # Only here, because the package is an extra.
     from langchain.embeddings import init_embeddings
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from math import sqrt
 from typing import NamedTuple
 
 from langchain_core.embeddings import Embeddings
 
+from ace_graph.embeddings.matrix import Matrix, centred, quantised
+from ace_graph.embeddings.meaning import NEAREST
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_topic
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.retrieval.selection import line_tokens
@@ -83,32 +85,28 @@ WAYS: dict[str, Way] = {
 
 
 def semantic_ways(embeddings: Embeddings) -> dict[str, Way]:
-    """Return the ways that need a model: this memory with it, and the ten nearest by cosine alone."""
-    vectors: dict[str, Sequence[float]] = {}
+    """Return the ways that need a model: this memory with it, and the ten nearest by meaning alone."""
+    matrices: dict[str, tuple[Playbook, Matrix]] = {}
 
-    def cosines(case: Case, question: Question) -> dict[str, float]:
-        bullets = case.playbook.bullets()
-        missing = [b.content for b in bullets if b.content not in vectors]
-        if missing:
-            vectors.update(zip(missing, embeddings.embed_documents(missing), strict=True))
-        if question.text not in vectors:
-            vectors[question.text] = embeddings.embed_query(question.text)
-        return {b.id: _cosine(vectors[question.text], vectors[b.content]) for b in bullets}
+    def nearest(case: Case, question: Question, limit: int) -> Mapping[str, float]:
+        held = matrices.get(case.name)
+        if held is None or held[0] is not case.playbook:
+            bullets = case.playbook.bullets()
+            rows = quantised(embeddings.embed_documents([b.content for b in bullets]))
+            held = case.playbook, centred({b.id: row for b, row in zip(bullets, rows, strict=True)})
+            matrices[case.name] = held
+        return held[1].nearest(embeddings.embed_query(question.text), limit)
 
     def ours_with_it(case: Case, question: Question) -> Shown:
-        return ours(case, question, cosines(case, question))
+        return ours(case, question, nearest(case, question, NEAREST))
 
-    def nearest(case: Case, question: Question) -> Shown:
-        found = cosines(case, question)
-        return _shown(sorted(case.playbook.bullets(), key=lambda b: -found[b.id])[:TOP])
+    def alone(case: Case, question: Question) -> Shown:
+        found = nearest(case, question, TOP)
+        best = sorted(found, key=lambda key: -found[key])
+        return _shown([case.playbook.entries[key] for key in best])
 
-    return {"ours with embeddings": ours_with_it, "embeddings, 10 nearest": nearest}
+    return {"ours with embeddings": ours_with_it, "embeddings, 10 nearest": alone}
 
 
 def _shown(bullets: Sequence[Bullet]) -> Shown:
     return Shown(tuple(b.id for b in bullets), sum(line_tokens(b, estimate_tokens) for b in bullets))
-
-
-def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    lengths = sqrt(sum(x * x for x in a) * sum(y * y for y in b))
-    return max(0.0, sum(x * y for x, y in zip(a, b, strict=True)) / lengths) if lengths else 0.0
