@@ -125,7 +125,7 @@ class Settings(BaseSettings):
     consolidate_async: bool | None = None
     curator_use_llm: bool = False
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
-    embeddings: Literal["auto", "static", "off"] = "off"
+    embeddings: Literal["auto", "static", "off"] = "auto"
     max_bullets: int = Field(default=1000, ge=1)
     replay: bool = True
     sensitive_facts: Literal["keep", "ask", "drop"] = "ask"

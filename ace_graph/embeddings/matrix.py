@@ -25,9 +25,6 @@ __all__ = ["Matrix", "centred", "quantised"]
 _ROWS_AT_ONCE = 1_000
 """Longer products are spread over threads, which takes longer where other processes use the processors."""
 
-_FULL_MEAN = 2
-"""The mean of n bullets counts as n / (n + 2): that of one bullet is the bullet itself."""
-
 
 _TINY = 1e-12
 
@@ -68,25 +65,28 @@ def _quantised_list(vector: Sequence[float]) -> bytes:
     return array("b", [round(127 * value / greatest) for value in vector]).tobytes()
 
 
-def centred(rows: Mapping[str, bytes]) -> Matrix:
-    """Return the matrix of quantised rows by bullet id, all of one size."""
+def centred(rows: Mapping[str, bytes], few: int = 2) -> Matrix:
+    """Return the matrix of quantised rows by bullet id, all of one size.
+
+    Of the mean of n bullets n / (n + `few`) is subtracted: the mean of one bullet is the bullet itself.
+    """
     try:
-        return _Arrays(rows)
+        return _Arrays(rows, few)
     except ImportError:  # numpy comes with the extra `embeddings`
-        return _Lists(rows)
+        return _Lists(rows, few)
 
 
 class _Arrays:
     """With numpy."""
 
-    def __init__(self, rows: Mapping[str, bytes]) -> None:
+    def __init__(self, rows: Mapping[str, bytes], few: int) -> None:
         import numpy as np
 
         self._ids = tuple(rows)
         self.size = len(next(iter(rows.values())))
         raw = np.frombuffer(b"".join(rows.values()), dtype=np.int8).reshape(len(rows), self.size)
         matrix = _unit(raw.astype(np.float32))
-        self._mean = matrix.mean(axis=0) * (len(rows) / (len(rows) + _FULL_MEAN))
+        self._mean = matrix.mean(axis=0) * (len(rows) / (len(rows) + few))
         matrix -= self._mean
         self._matrix = _unit(matrix)
 
@@ -116,12 +116,12 @@ def _unit(vectors: Floats) -> Floats:
 class _Lists:
     """Without numpy."""
 
-    def __init__(self, rows: Mapping[str, bytes]) -> None:
+    def __init__(self, rows: Mapping[str, bytes], few: int) -> None:
         self._ids = tuple(rows)
         self.size = len(next(iter(rows.values())))
         units = [_unit_list(array("b", row)) for row in rows.values()]
         count = len(units)
-        self._mean = [sum(column) / (count + _FULL_MEAN) for column in zip(*units, strict=True)]
+        self._mean = [sum(column) / (count + few) for column in zip(*units, strict=True)]
         self._rows = [array("f", _unit_list(self._less_mean(unit))) for unit in units]
 
     def nearest(self, question: Sequence[float], limit: int) -> Mapping[str, float]:

@@ -20,11 +20,11 @@ from langchain_core.embeddings import Embeddings
 
 from ace_graph.embeddings.matrix import Matrix, centred, quantised
 from ace_graph.embeddings.rows import Rows
-from ace_graph.embeddings.static_vectors import StaticVectors
+from ace_graph.embeddings.static_vectors import FEW, StaticVectors
 from ace_graph.errors import AceError
 from ace_graph.memory.playbook import Playbook
 
-__all__ = ["NEAREST", "PATIENCE", "Meaning", "Similarities"]
+__all__ = ["NEAREST", "PATIENCE", "Meaning", "Similarities", "few_of"]
 
 logger = logging.getLogger("ace_graph")
 
@@ -38,7 +38,7 @@ _PAUSE = 60.0
 """Seconds for which a service that failed is not asked again."""
 
 _BATCH, _BATCH_SECONDS = 256, 60.0
-_FEW = 64
+_AT_ONCE = 64
 """So many texts are looked up in loaded tables where they are; a thread would take longer."""
 
 _MAX_BYTES = 256_000_000
@@ -143,10 +143,10 @@ class Meaning:
             texts = {name: playbook.entries[bullet].content for name, bullet in missing.items()}
             known.update(await self._made(key, texts))
         rows = {bullet: known[name] for name, ids in hashes.items() for bullet in ids}
-        if self._matrices and len(rows) <= _FEW:
-            matrix = centred(rows)
+        if self._matrices and len(rows) <= _AT_ONCE:
+            matrix = centred(rows, few_of(self._embeddings))
         else:  # the first one imports numpy
-            matrix = await asyncio.to_thread(centred, rows)
+            matrix = await asyncio.to_thread(centred, rows, few_of(self._embeddings))
         self._keep(key, _Held(hashes, matrix, len(rows) * matrix.size * _FLOAT))
         return matrix
 
@@ -165,7 +165,11 @@ class Meaning:
 
     async def _made(self, key: str, missing: Mapping[str, str]) -> Mapping[str, bytes]:
         """Return the rows of the missing texts. Raises _Unfinished where they can't all be made."""
-        if isinstance(self._embeddings, StaticVectors) and self._embeddings.loaded and len(missing) <= _FEW:
+        if (
+            isinstance(self._embeddings, StaticVectors)
+            and self._embeddings.loaded
+            and len(missing) <= _AT_ONCE
+        ):
             return self._checked(missing, self._embeddings.embed_documents(list(missing.values())))
         fill = self._fills[key] = _Fill(len(missing))
         fill.task = asyncio.create_task(self._fill(key, fill, missing))
@@ -233,6 +237,11 @@ class Meaning:
             logger.warning("[ACE Memory] %s, and they are asked again in %d s", problem, _PAUSE)
         self._problem, self._paused_until = problem, self._monotonic() + _PAUSE
         return Similarities(problem=problem)
+
+
+def few_of(embeddings: Embeddings) -> int:
+    """Return how many bullets weigh as much as none in the mean of a playbook (see `matrix.centred`)."""
+    return FEW if isinstance(embeddings, StaticVectors) else 2
 
 
 def _why(error: Exception) -> str:

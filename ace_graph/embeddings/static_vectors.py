@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
     Rows = numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.float16]]
 
-__all__ = ["PACKAGE", "StaticVectors", "find_static_vectors"]
+__all__ = ["FEW", "INSTALL", "PACKAGE", "StaticVectors", "find_static_vectors"]
+
+FEW = 20
+"""As in `matrix.centred`: the mean of these vectors over all kinds of texts is near zero, so that a small
+playbook is better off without its own."""
 
 PACKAGE = "wordllama"
 INSTALL = (

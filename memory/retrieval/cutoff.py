@@ -17,6 +17,7 @@ from math import inf
 from typing import NamedTuple
 
 from ace_graph.memory.bullet import Bullet
+from ace_graph.memory.retrieval.by_meaning import is_open, least_score, uses_meaning
 from ace_graph.memory.retrieval.query import Query
 from ace_graph.memory.retrieval.relevance import Hit
 
@@ -52,23 +53,36 @@ def apply_cutoff(
 ) -> list[Retrievable]:
     """Return the bullets that are not cut, in no order.
 
-    `asked_of` tells which of the question's terms a bullet has, `terms_of` all terms of its text. A bullet
-    that is similar by its embedding (`Hit.likely`) is never cut.
+    `asked_of` tells which of the question's terms a bullet has, `terms_of` all terms of its text. Where there
+    are similarities by meaning, gate and shares are those of `by_meaning`.
     """
     remaining = [
         item
         for item in usable
         if not item.bullet.setbacks or not _is_superseded_on_subject(item, usable, asked_of, terms_of)
     ]
+    if uses_meaning(item.hit for item in remaining):
+        return _near_ones(remaining, query, asked_of)
     least = [_least_score(part, remaining) for part in range(len(query.parts))]
     topic = _ON_TOPIC * max((item.hit.on_topic for item in remaining), default=0.0)
-    if not any(item.hit.likely or any(met.opens for met in item.hit.met) for item in remaining):
+    if not any(met.opens for item in remaining for met in item.hit.met):
         return []
     kept, cut = list[Retrievable](), list[Retrievable]()
     for item in sorted(remaining, key=lambda item: (-item.hit.score, item.hit.key)):
         near = len(kept) < _LINES and _comes_close_to_best(item.hit, least, topic)
         (kept if near else cut).append(item)
     return kept + _covering_more(kept, cut, query, asked_of) if cut else kept
+
+
+def _near_ones(remaining: Sequence[Retrievable], query: Query, asked_of: TermsOf) -> list[Retrievable]:
+    """Return the best by words and meaning, and those that cover more of the question by words."""
+    hits = [item.hit for item in remaining]
+    if not is_open(hits):
+        return []
+    least = least_score(hits)
+    ranked = sorted(remaining, key=lambda item: (-item.hit.score, item.hit.key))
+    kept = [item for item in ranked[:_LINES] if item.hit.score >= least]
+    return kept + _covering_more(kept, ranked[len(kept) :], query, asked_of)
 
 
 def _least_score(part: int, remaining: Iterable[Retrievable]) -> float:
@@ -82,7 +96,7 @@ def _least_score(part: int, remaining: Iterable[Retrievable]) -> float:
 
 def _comes_close_to_best(hit: Hit, least: Iterable[float], topic: float) -> bool:
     """Whether the hit reaches the score of a part in `least`, or the share of the whole with its topic."""
-    if hit.likely or (hit.on_topic and hit.on_topic >= topic):
+    if hit.on_topic and hit.on_topic >= topic:
         return True
     return any(met.score and met.score >= enough for met, enough in zip(hit.met, least, strict=True))
 

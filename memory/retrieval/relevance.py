@@ -32,8 +32,9 @@ _PARTLY = 0.5
 _EVERYDAY_ONLY = 1.5
 """So much more must be covered by a bullet that shares everyday words alone with the question."""
 
-_SEMANTIC_GATE = 0.5
-_SEMANTIC_SHARE = 0.5
+_SEMANTIC_SHARE = 0.4
+"""How much of the rank is meaning, where there are similarities."""
+
 _EPSILON = 1e-9
 
 _NONE: Mapping[str, float] = {}
@@ -55,8 +56,8 @@ class Hit(NamedTuple):
     """A bullet that meets the question: the share of it that it covers (0-1), and what it is ranked by.
 
     `met` says it of the whole question and of each sentence. `on_topic` is the share of the whole with the
-    topic as a term, 0 for a bullet of no or another topic. `likely`: its embedding is similar to the
-    question's, whatever its words.
+    topic as a term, 0 for a bullet of no or another topic. `near` is its similarity to the question by
+    meaning, 0 where it has none.
     """
 
     key: str
@@ -65,7 +66,7 @@ class Hit(NamedTuple):
     score: float
     met: tuple[Met, ...] = ()
     on_topic: float = 0.0
-    likely: bool = False
+    near: float = 0.0
 
 
 class _Holders(NamedTuple):
@@ -80,7 +81,7 @@ def relevant(
 ) -> list[Hit]:
     """Return the `limit` most relevant bullets of each index (each with whether it is the base's), unordered.
 
-    `semantic` are cosine similarities (0-1) by bullet id; one that is high opens the gate as well.
+    `semantic` are centred cosine similarities (0-1) by bullet id, of those that are nearest.
     """
     hits = [
         hit for index, of_base in indexes for hit in _hits(query, index, semantic, limit, of_base=of_base)
@@ -93,8 +94,8 @@ def _hits(
 ) -> list[Hit]:
     held = _holders(query, index)
     covered = [_covered(part, held) for part in query.parts]
-    likely = {key for key, cosine in semantic.items() if cosine >= _SEMANTIC_GATE and key in index.documents}
-    scores = _scores(chain(*covered, likely), query.weights, held)
+    near = {key: cosine for key, cosine in semantic.items() if key in index.documents}
+    scores = _scores(chain(*covered, near), query.weights, held)
     for key, lift in lifts(scores, index).items():
         scores[key] = scores.get(key, 0.0) + lift
     best: Iterable[str] = scores
@@ -104,7 +105,7 @@ def _hits(
     of_parts = [_scores(met, part.weights, held) for met, part in zip(covered, query.parts, strict=True)]
     of_parts[0] = scores
     matched = _Matched(query, held, covered, of_parts, index)
-    return [matched.hit(key, of_base=of_base, likely=key in likely) for key in best]
+    return [matched.hit(key, of_base=of_base, near=near.get(key, 0.0)) for key in best]
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class _Matched:
     scores: Sequence[Mapping[str, float]]
     index: Index
 
-    def hit(self, key: str, *, of_base: bool, likely: bool) -> Hit:
+    def hit(self, key: str, *, of_base: bool, near: float) -> Hit:
         """Return how a bullet meets the query."""
         query, total = self.query, self.query.total or 1.0
         met = [
@@ -131,7 +132,7 @@ class _Matched:
         pairs = zip(met, query.parts, strict=True)
         reached = max(whole, *(one.share * part.known / (part.total or 1.0) for one, part in pairs))
         score = self.scores[0][key] / total
-        return Hit(key, of_base, min(1.0, reached), score, tuple(met), on_topic, likely)
+        return Hit(key, of_base, min(1.0, reached), score, tuple(met), on_topic, near)
 
     def _met(self, key: str, part: Part, covered: float, score: float) -> Met:
         return Met(

@@ -66,10 +66,14 @@ def read_blocks(markdown: str) -> list[Block]:
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """This process's environment without our settings, at home in `home`, this Python's commands first."""
+    """This process's environment without our settings, at home in `home`, this Python's commands first.
+
+    What the pages print is what the base install prints, without embeddings.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OUR_VARIABLES)}
     commands = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", "")])
-    return {**kept, "HOME": str(home), "PATH": commands, "ACE_MODEL": "offline", "LANGSMITH_TRACING": "false"}
+    ours = {"ACE_MODEL": "offline", "ACE_EMBEDDINGS": "off", "LANGSMITH_TRACING": "false"}
+    return {**kept, **ours, "HOME": str(home), "PATH": commands}
 
 
 def run_block(block: Block, home: Path, python: WarmPython = cold_python) -> subprocess.CompletedProcess[str]:

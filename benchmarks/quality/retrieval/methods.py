@@ -9,7 +9,7 @@ from typing import NamedTuple
 from langchain_core.embeddings import Embeddings
 
 from ace_graph.embeddings.matrix import Matrix, centred, quantised
-from ace_graph.embeddings.meaning import NEAREST
+from ace_graph.embeddings.meaning import NEAREST, few_of
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.playbook import Playbook
@@ -93,7 +93,8 @@ def semantic_ways(embeddings: Embeddings) -> dict[str, Way]:
         if held is None or held[0] is not case.playbook:
             bullets = case.playbook.bullets()
             rows = quantised(embeddings.embed_documents([b.content for b in bullets]))
-            held = case.playbook, centred({b.id: row for b, row in zip(bullets, rows, strict=True)})
+            by_id = {b.id: row for b, row in zip(bullets, rows, strict=True)}
+            held = case.playbook, centred(by_id, few_of(embeddings))
             matrices[case.name] = held
         return held[1].nearest(embeddings.embed_query(question.text), limit)
 
