@@ -98,7 +98,7 @@ def _check_order(a: Claim, b: Claim, difference: _Difference) -> Verdict:
         return Verdict("direction", reversed_ or swapped)
     if a.symbols != b.symbols:
         return Verdict("symbol")
-    first = _compounded(a.words, difference.compound)
+    first = _compounded(_renamed_words(a.words, difference.respelled), difference.compound)
     second = _compounded(_renamed_words(b.words, difference.respelled), difference.compound)
     if "then" in a.particles & b.particles and first != second:
         return Verdict("direction", rival=True)

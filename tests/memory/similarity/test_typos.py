@@ -93,6 +93,12 @@ def test_other_words_and_unknown_pairs_are_no_typos(one: str, other: str) -> Non
     assert not is_typo(other, one)
 
 
+def test_a_word_mistyped_in_one_of_its_two_places_keeps_the_order() -> None:
+    a = "Commit the migration in its own commit after the change"
+    b = "Commit the migration in its own cmomit after the change"
+    assert (outcome(a, b), outcome(b, a)) == ("same", "same")
+
+
 def test_each_language_has_its_own_words() -> None:
     assert is_typo("zerlegen", "zerelgen", ("english", "german"))
     assert not is_typo("zerlegen", "zerelgen")
