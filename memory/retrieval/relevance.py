@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import chain
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from ace_graph.memory.search.index import Index
 
 __all__ = ["Hit", "Met", "relevant"]
 
-_CLOSE = 0.2
+_CLOSE = 0.3
 """The share of the best bullet's coverage from which on a bullet may be ranked close enough to it."""
 
 _PARTLY = 0.5
@@ -101,9 +102,10 @@ def _hits(
     best: Iterable[str] = scores
     if len(scores) > limit:
         top = max(scores.values()) or 1.0
-        best = _top({k: s / top + semantic.get(k, 0.0) for k, s in scores.items()}, limit)
-    of_parts = [_scores(met, part.weights, held) for met, part in zip(covered, query.parts, strict=True)]
-    of_parts[0] = scores
+        blended = {k: s / top + semantic.get(k, 0.0) for k, s in scores.items()} if semantic else scores
+        best = _top(blended, limit)
+    sentences = zip(covered[1:], query.parts[1:], strict=True)
+    of_parts = [scores, *(_scores(met, part.weights, held) for met, part in sentences)]
     matched = _Matched(query, held, covered, of_parts, index)
     return [matched.hit(key, of_base=of_base, near=near.get(key, 0.0)) for key in best]
 
@@ -120,27 +122,24 @@ class _Matched:
 
     def hit(self, key: str, *, of_base: bool, near: float) -> Hit:
         """Return how a bullet meets the query."""
-        query, total = self.query, self.query.total or 1.0
-        met = [
-            self._met(key, part, covered.get(key, 0.0), scores.get(key, 0.0))
-            for part, covered, scores in zip(query.parts, self.covered, self.scores, strict=True)
-        ]
-        whole, on_topic = self.covered[0].get(key, 0.0) / total, 0.0
-        if query.topic is not None and key in self.index.postings.get(query.topic, _NONE):
-            by_words = met[0].share - query.weights[query.topic] / (query.parts[0].known or 1.0)
-            on_topic, met[0] = whole, met[0]._replace(share=by_words)
-        pairs = zip(met, query.parts, strict=True)
-        reached = max(whole, *(one.share * part.known / (part.total or 1.0) for one, part in pairs))
-        score = self.scores[0][key] / total
+        whole, on_topic = self.query.parts[0], 0.0
+        covered, score = self.covered[0].get(key, 0.0), self.scores[0][key] / (whole.total or 1.0)
+        reached = covered / (whole.total or 1.0)
+        opens, known = self._opens(key, whole, covered), whole.known or 1.0
+        topic = self.query.topic
+        if topic is not None and key in self.index.postings.get(topic, _NONE):
+            on_topic = reached
+            covered -= self.query.weights[topic]
+        met = [Met(covered / known, score, opens)]
+        for n, part in enumerate(self.query.parts[1:], 1):
+            covered, total = self.covered[n].get(key, 0.0), part.total or 1.0
+            reached = max(reached, covered / total)
+            opens = self._opens(key, part, covered)
+            met.append(Met(covered / (part.known or 1.0), self.scores[n].get(key, 0.0) / total, opens))
         return Hit(key, of_base, min(1.0, reached), score, tuple(met), on_topic, near)
 
-    def _met(self, key: str, part: Part, covered: float, score: float) -> Met:
-        return Met(
-            covered / (part.known or 1.0), score / (part.total or 1.0), self._opens(key, part, covered)
-        )
-
     def _opens(self, key: str, part: Part, covered: float) -> bool:
-        if covered < min(part.alone, part.together) - _EPSILON or not covered:
+        if not covered or (covered < part.alone - _EPSILON and covered < part.together - _EPSILON):
             return False
         shared = [term for term in part.weights if self._holds(key, term)]
         if self.query.everyday.issuperset(shared):
@@ -210,14 +209,15 @@ def _scores(
     scores = dict.fromkeys(keys, 0.0)
     for term, weight in weights.items():
         for postings in held.get(term, ()):
-            for key in scores.keys() & postings.keys():
-                scores[key] += weight * postings[key]
+            if postings:
+                for key in scores.keys() & postings.keys():
+                    scores[key] += weight * postings[key]
     return scores
 
 
 def _top(values: Mapping[str, float], limit: int) -> list[str]:
     """Return the keys of the `limit` greatest values; of equal ones those that come first by name."""
-    last = sorted(values.values(), reverse=True)[limit - 1]
+    last = nlargest(limit, values.values())[-1]
     above = [key for key, value in values.items() if value > last]
     return above + sorted(key for key, value in values.items() if value == last)[: limit - len(above)]
 

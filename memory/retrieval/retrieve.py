@@ -32,8 +32,7 @@ FRAME_TOKENS = 30
 """What headings and delimiters around the lines may cost, taken from the budget."""
 
 _SHORTLIST = 60
-_SHORT_LINE = 20
-"""So many of the most relevant bullets are ranked, or as many short lines as the budget could hold."""
+"""So many of the most relevant bullets are ranked: some are not eligible, and of rivals only one is shown."""
 
 _STRENGTH_SHARE = 0.3
 """How much of its rank a bullet without any strength loses; strength s counts as s / (1 + s)."""
@@ -85,8 +84,7 @@ def retrieve(
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
     core = selection.fill(scope.core(), room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}
-    shortlist = max(_SHORTLIST, budget_tokens // _SHORT_LINE)
-    hits = relevant(query, scope.indexes(), semantic or {}, shortlist)
+    hits = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
     retrievable = scope.retrievable(hits, taken)
     kept = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
     retrieved = selection.fill(_ranked(kept, topic, scope), room=selection.room, limit=max_bullets)
