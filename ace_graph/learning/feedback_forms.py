@@ -47,9 +47,13 @@ def verdict_of(sentence: str, language: str, *, answers_a_question: bool) -> Ver
     A "no" before a value judges only where the answer had asked nothing.
     """
     forms, said = _forms(language), sentence.replace("’", "'")
+    if language in SPACELESS and said.rstrip(_MARKS).endswith(
+        tuple(words(language, "persons", "question_ends"))
+    ):
+        return None
     begin = skip(forms.lead, said, said.startswith("¡"))
     after_no = skip(forms.no, said, begin)
-    if any(form.match(said, at) for form in (forms.wrong, forms.should_be) for at in (begin, after_no)):
+    if any(forms.wrong.match(said, at) or _says_value(said, at, language) for at in (begin, after_no)):
         return "failure"
     if after_no > begin and not answers_a_question and _gives_value(said, after_no, language):
         return "failure"
@@ -104,6 +108,13 @@ def patterns() -> Iterator[re.Pattern[str]]:
     for language in languages(_FILE):
         if language != FIRST:
             yield from _forms(language)
+
+
+def _says_value(said: str, at: int, language: str) -> bool:
+    """Whether a sentence says what should stand there; "正确答案是什么" asks for it."""
+    found = _forms(language).should_be.match(said, at)
+    asking = tuple(words(language, "persons", "questions")) if language in SPACELESS else ()
+    return found is not None and not (asking and said.startswith(asking, found.end()))
 
 
 def _gives_value(said: str, at: int, language: str) -> bool:
@@ -167,8 +178,15 @@ def _alternatives(language: str, name: str) -> str:
 def _before(language: str, name: str) -> re.Pattern[str]:
     listed = any_of(phrases(language, _FILE, name))
     edge = "" if language in SPACELESS else r"\b"
-    least = 1 if language in SPACELESS and name == "no" else 0  # 不是 alone is "is not"
-    return re.compile(rf"(?:{listed}){edge}[ ,.!…。！，、-]{{{least},5}}", re.IGNORECASE)
+    alone = name != "no" or not _denies_within(language)
+    marks = "[ ,.!…。！，、-]{0,5}" if alone else " ?[,.!…。！，、-][ ,.!…-]{0,3}"
+    return re.compile(f"(?:{listed}){edge}{marks}", re.IGNORECASE)
+
+
+def _denies_within(language: str) -> bool:
+    """Whether a language says "no" and "not" in one word: "no, es 5" is no "no es 5"."""
+    denying = {line.partition("=")[0] for line in phrases(language, "statements", "denials")}
+    return language in SPACELESS or not denying.isdisjoint(phrases(language, _FILE, "no"))
 
 
 def _end(language: str) -> str:

@@ -43,7 +43,7 @@ MADE_FROM_DATA = {
     "ace_graph.learning.feedback_forms:f'{edge}(?:{listed}){edge}'",
     "ace_graph.learning.calculations:f'¿?(?:{before})'",
     "ace_graph.learning.feedback_forms:f'{before}(?:{any_of(denying)}){number}'",
-    "ace_graph.learning.feedback_forms:f'(?:{listed}){edge}[ ,.!…。！，、-]{{{least},5}}'",
+    "ace_graph.learning.feedback_forms:f'(?:{listed}){edge}{marks}'",
     "ace_graph.memory.screening.rules:self.text",
     "ace_graph.memory.screening.rules:f'(?:{self.before})$'",
     "ace_graph.memory.screening.rules:self.after",
