@@ -390,7 +390,7 @@ READERS: tuple[Reader, ...] = (
     Reader(
         "compare",
         _near_duplicates,
-        ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos"),
+        (*_COMPARISON, "ace_graph.memory.similarity.parts", "ace_graph.memory.similarity.statement"),
         most=_BULLET_CHARS,
     ),
     Reader("resolve", _refused(_resolve), ("ace_graph.memory.delta.draft",), most=_BULLET_CHARS),
