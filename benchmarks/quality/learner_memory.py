@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 from ace_graph.learning.curator import credit_lessons, failed_advice, judge_bullets, lessons_to_operations
 from ace_graph.learning.reflection import Lesson as Told
@@ -14,7 +15,7 @@ from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import Arm, TurnRecord
-from benchmarks.quality.solver import Outcome
+from benchmarks.quality.solver import Outcome, solve
 from benchmarks.quality.transcript_log import TranscriptLog
 from benchmarks.quality.world import Lesson, Task, World
 
@@ -30,6 +31,7 @@ class LearnerMemory:
     world: World
     policy: Policy
     contests: bool = True
+    replays: bool = False
     snapshot: Snapshot = field(default_factory=Snapshot)
     written: list[Lesson] = field(default_factory=list[Lesson])
     lessons: dict[str, Lesson] = field(default_factory=dict[str, Lesson])
@@ -53,6 +55,8 @@ class LearnerMemory:
             verdict = "success" if outcome.success else "failure"
         share = setting.reflect_on_success if outcome.success else setting.reflect_on_failure
         reflected = task.lessons if dice.reflected < share else ()
+        if self.replays and verdict == "failure" and not self._helps(task, reflected, injected):
+            reflected = ()
         self.written.extend(reflected)
         self.lessons.update((lesson.text, lesson) for lesson in reflected)
         self.transcripts.add(task, success=outcome.success, verdict=verdict, reflected=reflected)
@@ -74,6 +78,13 @@ class LearnerMemory:
         delta = Delta(op_id=turn, now=now, operations=(Touch(bullet_ids=injected), *blame, *adds, *credit))
         record = self._record(turn, task, injected, verdict, arm)
         self.snapshot = plan(self.snapshot, delta, self.policy, record, lambda: "token").snapshot
+
+    def _helps(self, task: Task, lessons: Sequence[Lesson], injected: Sequence[str]) -> bool:
+        """Whether the solver is right when it answers again with the lessons; of the chance of its own."""
+        chance = Random(f"replay {self.world.seed} {task.number}")
+        again = replace(task, dice=replace(task.dice, solved=chance.random(), followed=chance.random()))
+        known = {f"new {n}": lesson for n, lesson in enumerate(lessons)} | self.known(injected)
+        return solve(again, tuple(known), known).success
 
     def turn_id(self, task: Task) -> str:
         """Return the id of a task's turn."""

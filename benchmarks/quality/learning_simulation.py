@@ -28,6 +28,7 @@ FIRST_SEED = 1_000
 
 OURS = Variant("ours")
 NO_TRUST = Variant("ours without trust", policy=Policy(holdout_rate=0))
+WITH_REPLAY = Variant("ours with replay", replays=True)
 NO_CONTEST = Variant("ours without contest", contests=False)
 BASELINES = tuple(Variant(name, name, contests=False) for name in CHOOSERS if name != "ours")
 SETTINGS = {
@@ -37,7 +38,7 @@ SETTINGS = {
     "Hard wording: one word of the subject shared": Setting(hard_wording=True),
 }
 LIES = {"none": 0.0, "a tenth": 0.1, "a third": 1 / 3, "all": 1.0}
-POISONED = (BASELINES[0], OURS, NO_TRUST)
+POISONED = (BASELINES[0], OURS, NO_TRUST, WITH_REPLAY)
 
 
 def main() -> None:
@@ -64,7 +65,7 @@ def _quick() -> bool:
 
 
 def _variants() -> tuple[Variant, ...]:
-    return (*BASELINES, NO_CONTEST, NO_TRUST, OURS)
+    return (*BASELINES, NO_CONTEST, NO_TRUST, OURS, WITH_REPLAY)
 
 
 def _jobs(setting: Setting, variant: Variant, seeds: range) -> Iterator[Job]:

@@ -16,12 +16,16 @@ __all__ = ["Life", "Variant", "live"]
 
 @dataclass(frozen=True)
 class Variant:
-    """A policy to try: who chooses, whether lessons contest failed advice, and the memory's settings."""
+    """A policy to try: who chooses, whether lessons contest failed advice, and the memory's settings.
+
+    With `replays` the lessons of a failure with feedback are tried on its question before they are kept.
+    """
 
     name: str
     chooser: str = "ours"
     contests: bool = True
     policy: Policy = field(default_factory=Policy)
+    replays: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Life:
 def live(setting: Setting, seed: int, variant: Variant) -> Life:
     """Live through the world of `seed` under one policy."""
     world = make_world(setting, seed)
-    memory = LearnerMemory(world, variant.policy, variant.contests)
+    memory = LearnerMemory(world, variant.policy, variant.contests, variant.replays)
     choose = {**CHOOSERS, **TEXTBOOK_CHOOSERS}[variant.chooser]
     successes, tokens, outdated = list[bool](), list[int](), 0
     lies = Lies(world)
