@@ -56,7 +56,8 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, help="a folder with playbooks, for a retrieval set made of them")
     parser.add_argument(
-        "--embeddings", help="static, or provider:model, as LangChain's init_embeddings takes it"
+        "--embeddings",
+        help="off, static, or provider:model of init_embeddings; default: static where installed",
     )
     parser.add_argument(
         "--held-out", action="store_true", help=f"look at the held-out half of {', '.join(SPLIT)}"
@@ -68,7 +69,7 @@ def main() -> None:
     if options.held_out and set(options.names) - set(SPLIT):
         parser.error(f"only {', '.join(SPLIT)} have a held-out half")
     chosen = options.names or [name for name in (SPLIT if options.held_out else NAMES) if name != OTHERS]
-    model = _model(options.embeddings) if options.embeddings else None
+    model = _model(options.embeddings)
     if "duplicates" in chosen:
         _tell(lambda: duplicates.report(model), duplicates.RESULTS, "Near-duplicates")
     if "retrieval" in chosen:
@@ -98,10 +99,12 @@ def _tell(report: Callable[[], str], results: Path, name: str) -> None:
         replace_section(results, name, text)
 
 
-def _model(name: str) -> Embeddings:
-    if name == "static":
+def _model(name: str | None) -> Embeddings | None:
+    if name == "off":
+        return None
+    if name in (None, "static"):
         found = find_static_vectors()
-        if found is None:
+        if found is None and name is not None:
             raise SystemExit(INSTALL)
         return found
     # Only here, because the package is an extra.

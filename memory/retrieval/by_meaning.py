@@ -16,7 +16,7 @@ from ace_graph.memory.retrieval.relevance import Hit
 __all__ = ["is_open", "least_score", "uses_meaning"]
 
 _OPENS = 0.37
-"""What the nearest bullet must reach: its similarity and the share of the question that it covers, summed."""
+"""What a bullet must reach: its similarity and the share of the question that it covers, summed."""
 
 _CLEAR, _TIMES = 0.25, 2.0
 """The similarity of a bullet that opens the gate where no other is half as near."""
@@ -48,7 +48,7 @@ def least_score(hits: Sequence[Hit]) -> float:
 
 
 def _strength(hits: Sequence[Hit]) -> float:
-    return max((hit.near + hit.covered for hit in hits), default=0.0)
+    return max((hit.evidence for hit in hits), default=0.0)
 
 
 def _has_clear_winner(hits: Sequence[Hit]) -> bool:

@@ -58,7 +58,7 @@ class Hit(NamedTuple):
 
     `met` says it of the whole question and of each sentence. `on_topic` is the share of the whole with the
     topic as a term, 0 for a bullet of no or another topic. `near` is its similarity to the question by
-    meaning, 0 where it has none.
+    meaning, 0 where it has none; `evidence` adds what it covers by words that are not for every day.
     """
 
     key: str
@@ -68,6 +68,7 @@ class Hit(NamedTuple):
     met: tuple[Met, ...] = ()
     on_topic: float = 0.0
     near: float = 0.0
+    evidence: float = 0.0
 
 
 class _Holders(NamedTuple):
@@ -106,7 +107,7 @@ def _hits(
         best = _top(blended, limit)
     sentences = zip(covered[1:], query.parts[1:], strict=True)
     of_parts = [scores, *(_scores(met, part.weights, held) for met, part in sentences)]
-    matched = _Matched(query, held, covered, of_parts, index)
+    matched = _Matched(query, held, covered, of_parts, index, bool(semantic))
     return [matched.hit(key, of_base=of_base, near=near.get(key, 0.0)) for key in best]
 
 
@@ -119,6 +120,7 @@ class _Matched:
     covered: Sequence[Mapping[str, float]]
     scores: Sequence[Mapping[str, float]]
     index: Index
+    by_meaning: bool
 
     def hit(self, key: str, *, of_base: bool, near: float) -> Hit:
         """Return how a bullet meets the query."""
@@ -136,7 +138,20 @@ class _Matched:
             reached = max(reached, covered / total)
             opens = self._opens(key, part, covered)
             met.append(Met(covered / (part.known or 1.0), self.scores[n].get(key, 0.0) / total, opens))
-        return Hit(key, of_base, min(1.0, reached), score, tuple(met), on_topic, near)
+        evidence = near + min(reached, self._told(key)) if self.by_meaning else 0.0
+        return Hit(key, of_base, min(1.0, reached), score, tuple(met), on_topic, near, evidence)
+
+    def _told(self, key: str) -> float:
+        """Return the greatest share of a part that the bullet covers by words that tell of a subject."""
+        told = 0.0
+        for part, covered in zip(self.query.parts, self.covered, strict=True):
+            share = covered.get(key, 0.0) / (part.total or 1.0)
+            if share > told and self.query.everyday.issuperset(
+                t for t in part.weights if self._holds(key, t)
+            ):
+                share = share / _EVERYDAY_ONLY if part is self.query.parts[0] else 0.0
+            told = max(told, share)
+        return told
 
     def _opens(self, key: str, part: Part, covered: float) -> bool:
         if not covered or (covered < part.alone - _EPSILON and covered < part.together - _EPSILON):

@@ -52,3 +52,8 @@ def test_at_most_ten_lines_are_filled() -> None:
 def test_quarantined_and_unknown_ids_are_not_shown() -> None:
     held = bullet("held", "Sentence of old", status="quarantined")
     assert ids(ask([held, *BULLETS], QUESTION, semantic={"held": 0.9, "gone": 0.95, "b00": 0.5})) == ["b00"]
+
+
+def test_a_greeting_opens_no_gate() -> None:
+    bullets = [*BULLETS, bullet("early", "Practise in the morning")]
+    assert ids(ask(bullets, f"Good morning! {QUESTION}", semantic={"early": 0.15, "b00": 0.1})) == []
