@@ -31,7 +31,7 @@ logger = logging.getLogger("ace_graph")
 PATIENCE = 2.0
 """Seconds that a turn waits for vectors at most."""
 
-NEAREST = 100
+NEAREST = 30
 """How many of the nearest bullets of a playbook take part in the rank."""
 
 _PAUSE = 60.0
