@@ -23,7 +23,7 @@ from ace_graph.memory.retrieval.relevance import Hit
 
 __all__ = ["Retrievable", "apply_cutoff"]
 
-_SLOPE, _LEAST_SHARE, _MOST_SHARE = 0.8, 0.2, 0.6
+_SLOPE, _LEAST_SHARE, _MOST_SHARE = 0.7, 0.15, 0.6
 """The share of the best score that a line must reach: the slope times what the best covers, within limits."""
 
 _LINES = 10

@@ -24,7 +24,7 @@ from ace_graph.memory.search.index import Index
 
 __all__ = ["Hit", "Met", "relevant"]
 
-_CLOSE = 0.3
+_CLOSE = 0.2
 """The share of the best bullet's coverage from which on a bullet may be ranked close enough to it."""
 
 _PARTLY = 0.5
