@@ -89,7 +89,7 @@ def _ways(vectors: Embeddings) -> Mapping[str, Way]:
         "ours": WAYS["ours"],
         "ours, with the vectors": semantic["ours with embeddings"],
         "plain BM25, 10 best": WAYS["plain BM25, 10 best"],
-        "the vectors alone, 10 nearest": semantic["embeddings, 10 nearest"],
+        "the vectors alone, centred, 10 nearest": semantic["embeddings, 10 nearest"],
         "langmem": langmem_way(vectors),
         "mem0": mem0_way(vectors, stop_words=None),
         "mem0, with its keyword search": mem0_way(vectors, stop_words=ordinary_stop_words()),
