@@ -127,7 +127,7 @@ class Settings(BaseSettings):
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
     embeddings: Literal["auto", "static", "off"] = "auto"
     max_bullets: int = Field(default=1000, ge=1)
-    replay: bool = True
+    replay: bool = False
     sensitive_facts: Literal["keep", "ask", "drop"] = "ask"
     holdout_rate: float = Field(default=0.05, ge=0, le=0.5)
     decay_semantic: Rate = 0.01

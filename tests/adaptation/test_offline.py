@@ -61,7 +61,7 @@ async def test_no_solver_sees_a_ground_truth_but_in_transcripts_of_other_rows() 
 async def test_the_epoch_that_validates_best_is_kept_and_tested(tmp_path: Path) -> None:
     def spoiled(call: ModelCall, number: int) -> str | None:
         """In the second epoch the model forgets what it knows, so validation falls."""
-        late = number > 6 * 3 + 3
+        late = number > 6 * 2 + 3
         wrong = call.role == "solver" and late and question_of(call)[1] in ("7", "8")
         return "<final>?</final>" if wrong else None
 

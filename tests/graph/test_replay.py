@@ -11,6 +11,7 @@ from ace_graph.memory.delta.operations import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 
+TRIED = Settings().model_copy(update={"replay": True})
 FAILED = ACEContext(learner_id="alice", ground_truth="5/6")
 RIGHT = "Give both fractions one denominator before adding the tops"
 WRONG = "Add the tops of fractions, and add the bottoms"
@@ -31,7 +32,7 @@ async def texts(store: CountingStore) -> list[str]:
 
 async def test_a_lesson_that_helps_is_kept(build: Build, store: CountingStore) -> None:
     with model(RIGHT) as scripted:
-        out = await build(scripted).ainvoke(ask(), context=FAILED)
+        out = await build(scripted, settings=TRIED).ainvoke(ask(), context=FAILED)
     assert await texts(store) == [RIGHT]
     assert (out["learning"]["replay"], out["usage"]["retry"]["calls"]) == ("kept", 1)
     assert f"<lessons>\n- {RIGHT}\n</lessons>" in scripted.calls_of("retry")[0].messages[0].text
@@ -49,7 +50,9 @@ async def test_a_lesson_that_does_not_help_is_refused_with_the_reason(
         retry=["<final>2/5</final>"],
     )
     with scripted:
-        out = await build(scripted).ainvoke(ask("fractions: what is 1/2 + 1/3?"), context=FAILED)
+        out = await build(scripted, settings=TRIED).ainvoke(
+            ask("fractions: what is 1/2 + 1/3?"), context=FAILED
+        )
     assert await texts(store) == [known]
     assert out["learning"]["replay"] == "refused"
     why = f"replay: the answer with it is no better: {WRONG}"
@@ -70,7 +73,7 @@ async def test_a_check_that_fails_to_run_loses_no_lesson(build: Build, store: Co
 
     with model(RIGHT) as scripted:
         context = FAILED.model_copy(update={"ground_truth": None})
-        out = await build(scripted, evaluator=check).ainvoke(ask(), context=context)
+        out = await build(scripted, settings=TRIED, evaluator=check).ainvoke(ask(), context=context)
     assert calls == ["2/5", "5/6"]
     assert await texts(store) == [RIGHT]
     assert (out["learning"]["replay"], out["learning"]["error"]) == ("not tried", None)
@@ -78,7 +81,7 @@ async def test_a_check_that_fails_to_run_loses_no_lesson(build: Build, store: Co
 
 async def test_a_model_that_fails_loses_no_lesson(build: Build, store: CountingStore) -> None:
     with model(RIGHT, retry=RuntimeError("down")) as scripted:
-        out = await build(scripted).ainvoke(ask(), context=FAILED)
+        out = await build(scripted, settings=TRIED).ainvoke(ask(), context=FAILED)
     assert await texts(store) == [RIGHT]
     assert (out["learning"]["replay"], out["learning"]["error"]) == ("not tried", None)
 
@@ -86,7 +89,7 @@ async def test_a_model_that_fails_loses_no_lesson(build: Build, store: CountingS
 async def test_a_lesson_that_holds_the_truth_is_not_tried(build: Build, store: CountingStore) -> None:
     lesson = "Halves and thirds together make 5/6 of a whole"
     with model(lesson, retry="<final>2/5</final>") as scripted:
-        out = await build(scripted).ainvoke(ask(), context=FAILED)
+        out = await build(scripted, settings=TRIED).ainvoke(ask(), context=FAILED)
     assert "5/6" not in scripted.calls_of("retry")[0].messages[0].text
     assert (await texts(store), out["learning"]["replay"]) == ([lesson], "not tried")
 
@@ -94,12 +97,12 @@ async def test_a_lesson_that_holds_the_truth_is_not_tried(build: Build, store: C
 async def test_only_lessons_that_were_tried_are_refused(build: Build, store: CountingStore) -> None:
     untried = "Halves and thirds together make 5/6 of a whole"
     with model(WRONG, untried, retry="<final>2/5</final>") as scripted:
-        out = await build(scripted).ainvoke(ask(), context=FAILED)
+        out = await build(scripted, settings=TRIED).ainvoke(ask(), context=FAILED)
     assert (await texts(store), out["learning"]["replay"]) == ([untried], "refused")
 
 
 @pytest.mark.parametrize(
-    ("settings", "answer"), [({"replay": False}, "2/5"), ({}, "5/6")], ids=["off", "it was right"]
+    ("settings", "answer"), [({}, "2/5"), ({"replay": True}, "5/6")], ids=["off", "it was right"]
 )
 async def test_nothing_is_tried_without_need(
     build: Build, store: CountingStore, settings: dict[str, object], answer: str
