@@ -34,6 +34,7 @@ from ace_graph.learning.shell_commands import kinds_of
 from ace_graph.learning.statements.clearing import asks_to_clear
 from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.learning.statements.learner_facts import learner_facts
+from ace_graph.learning.statements.turn_source import source_text
 from ace_graph.learning.tasks import read_work
 from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type, infer_topic
@@ -45,6 +46,7 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
 from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.screening.secrets import redact
+from ace_graph.memory.search.source_words import source_words
 from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.search.tokenize import content_words, language_of, terms
 from ace_graph.memory.similarity.compare import compare
@@ -135,7 +137,7 @@ def _truncate_tool_results(text: str) -> object:
 
 
 def _explicit_operations(text: str) -> object:
-    return explicit_operations(text, _playbook(), "turn")
+    return explicit_operations(text, _playbook(), "turn"), source_words(source_text(text, "ask"), "ladder")
 
 
 def _learner_facts(text: str) -> object:
@@ -303,8 +305,9 @@ _TUTOR = (*(f"ace_graph.offline_tutor.{name}" for name in _TUTOR_MODULES), "ace_
 
 _STATEMENT_MODULES = (
     *("explicit", "clauses", "denials", "forget_requests", "rules"),
-    *("form_denials", "form_statements", "forms", "own_voice", "speaker"),
+    *("form_denials", "form_statements", "forms", "own_voice", "speaker", "turn_source"),
 )
+_SOURCE_WORDS = "ace_graph.memory.search.source_words"
 _STATEMENTS = tuple(f"ace_graph.learning.statements.{name}" for name in _STATEMENT_MODULES)
 _COMPARISON = ("ace_graph.memory.similarity.claim", "ace_graph.memory.similarity.typos")
 _SCREEN = tuple(
@@ -320,9 +323,9 @@ READERS: tuple[Reader, ...] = (
     Reader(
         "plan_turn", _plan_turn, ("ace_graph.memory.classify", "ace_graph.memory.window"), of_message=True
     ),
-    Reader("retrieve", _retrieve, ("ace_graph.memory.retrieval.relevance",), of_message=True),
+    Reader("retrieve", _retrieve, ("ace_graph.memory.retrieval.query",), of_message=True),
     Reader("select_window", _select_window, ("ace_graph.memory.window",), of_message=True),
-    Reader("explicit_operations", _explicit_operations, _STATEMENTS, of_message=True),
+    Reader("explicit_operations", _explicit_operations, (*_STATEMENTS, _SOURCE_WORDS), of_message=True),
     _reader(asks_to_clear, of_message=True),
     Reader("learner_facts", _learner_facts, ("ace_graph.languages.detection",), of_message=True),
     Reader("calculation_in", calculation_in, ("ace_graph.learning.calculations",), of_message=True),

@@ -37,7 +37,8 @@ async def test_every_step_says_what_was_answered_learned_and_paid() -> None:
     assert [step.answer for step in steps] == ["0", "1", "2", "3.00", "4.00", "5.00"]
     assert [step.verdict for step in steps] == ["failure"] * 3 + ["success"] * 3
     assert [step.bullets for step in steps] == [1, 2, 3, 3, 3, 3]
-    assert steps[3].injected == steps[3].cited == steps[3].learned.tagged[:1]  # type: ignore[union-attr]  # pyright: ignore[reportOptionalMemberAccess]
+    assert steps[3].cited == steps[3].learned.tagged[:1]  # type: ignore[union-attr]  # pyright: ignore[reportOptionalMemberAccess]
+    assert set(steps[3].cited) <= set(steps[3].injected)
     assert steps[0].usage["reflector"].calls == steps[0].usage["solver"].calls == 1
     helpful = {b.content: b.helpful for b in adapted.playbook.bullets()}
     assert set(helpful.values()) == {1}, "one vote a turn, on evidence"

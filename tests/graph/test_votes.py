@@ -94,20 +94,21 @@ async def test_without_a_truth_the_reflector_reads_that_there_is_none(
     assert "<evidence>\n(none)\n</evidence>" in prompt
 
 
-async def test_a_lesson_that_fails_leaves_the_prompts(build: Build, store: CountingStore) -> None:
+async def test_a_lesson_that_fails_twice_leaves_the_prompts(build: Build, store: CountingStore) -> None:
     wrong = "When adding fractions, add the tops and add the bottoms"
     model = ScriptedModel(
-        solver=["<final>2/5</final>", "<final>2/5</final><used>les-00001</used>", "<final>x</final>"],
-        reflector=[lessons(wrong), lessons(), lessons()],
+        solver=["<final>2/5</final>", *["<final>2/5</final><used>les-00001</used>"] * 2, "<final>x</final>"],
+        reflector=[lessons(wrong), lessons(), lessons(), lessons()],
     )
     graph = build(model)
     question = ask("adding fractions 1/2 + 1/3")
     await graph.ainvoke(question, context=ALICE)
-    shown = await graph.ainvoke(question, context=TRUTH)
-    assert shown["result"]["injected"] == ["les-00001"]
+    for _ in range(2):
+        shown = await graph.ainvoke(question, context=TRUTH)
+        assert shown["result"]["injected"] == ["les-00001"], "where nothing else fits, it is tried once more"
     gone = await graph.ainvoke(question, context=ALICE)
     assert gone["result"]["injected"] == []
-    assert wrong not in model.calls_of("solver")[2].messages[0].text
+    assert wrong not in model.calls_of("solver")[3].messages[0].text
 
 
 async def test_a_bullet_more_harmful_than_helpful_is_not_injected_any_more(
