@@ -40,9 +40,9 @@ _NUMBER_WEIGHT = 0.5
 _COMMON, _RARE = 3_000.0, 0.1
 """Words of a million that are said so often have the least weight, and that are said so rarely the whole."""
 
-_CHAT = 0.3
+_CHAT = 0.5
 _EVERYDAY = 0.5
-"""A word of a smaller factor says little of a subject."""
+"""A word of a factor no greater says little of a subject."""
 
 _LEAST = 0.2
 """The factor for the commonest words."""
@@ -116,7 +116,7 @@ def parse_question(
             weights[term] = idf(frequency, bullets) * own
             if not frequency:
                 unknown.add(term)
-            if own < _EVERYDAY:
+            if own <= _EVERYDAY:
                 everyday.add(term)
     parts = [_part(weights, unknown, whole=True)]
     if len(sentences) > 1:

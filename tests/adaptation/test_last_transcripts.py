@@ -64,7 +64,7 @@ async def test_a_transcript_is_question_answer_verdict_feedback_and_truth() -> N
 async def test_the_transcripts_stand_where_bullets_stand() -> None:
     model = Apprentice()
     await OnlineAdapter(exact, options(model)).run(samples(4))
-    (with_bullets,) = [call for call in model.calls_of("solver") if "<playbook>" in call.prompt]
+    with_bullets = [call for call in model.calls_of("solver") if "<playbook>" in call.prompt][-1]
     with_transcripts = asked_with_transcripts(model)[-1]
     before = [call.prompt.partition(tag)[0] for call, tag in ((with_bullets, "<playbook>"),)]
     assert before == [with_transcripts.prompt.partition("## Given with the question")[0]]

@@ -77,7 +77,7 @@ async def test_a_playbook_from_a_template_holds_all_of_it(name: str) -> None:
         ("api_client", "The list is empty, was that the last page?", "missing cursor"),
         ("data_analysis", "Why does the table have more rows after the join?", "not unique"),
         ("data_analysis", "How do I deal with this outlier?", "Trace an outlier"),
-        ("tutoring", "How should I show worked examples to a beginner?", "worked examples"),
+        ("tutoring", "How should I show worked examples to a beginner?", "Worked examples"),
         ("tutoring", "The pupil gives a wrong answer, what mistakes are behind it?", "wrong answer right"),
     ],
 )

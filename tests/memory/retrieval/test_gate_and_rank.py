@@ -36,7 +36,7 @@ def test_a_question_that_names_one_thing_gets_it_first_and_nothing_far_from_it()
 
 def test_everyday_words_open_no_gate() -> None:
     lesson = bullet("a", "It takes time to say good morning in the right way")
-    question = "Good morning! How do chlorophyll and the stomata of leaves take part in photosynthesis?"
+    question = "Good morning! How do chlorophyll, stomata and sunlight contribute to photosynthesis?"
     assert ids(ask([lesson], question)) == []
     assert ids(ask([lesson], "What is the right way to say good morning?")) == ["a"]
 
