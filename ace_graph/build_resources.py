@@ -84,7 +84,7 @@ def build_resources(
         tools=every,
         own_tool_names=tuple(made.name for made in own),
         late_tools=_late_tools(settings, [made.name for made in every]),
-        meaning=_meaning(settings, embeddings),
+        meaning=find_meaning(settings, embeddings),
         evaluator=evaluator,
         mode_router=mode_router,
         system_prompt=system_prompt,
@@ -113,7 +113,7 @@ def _checked_settings(settings: Settings | None, model: BaseChatModel | None) ->
     return settings
 
 
-def _meaning(settings: Settings, embeddings: Embeddings | None) -> Meaning | None:
+def find_meaning(settings: Settings, embeddings: Embeddings | None) -> Meaning | None:
     """Return what finds by the caller's embeddings, or else by the static vectors that are installed.
 
     Raises ConfigurationError where the settings ask for static vectors and there are none. Files that are

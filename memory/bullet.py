@@ -27,6 +27,7 @@ __all__ = [
     "MAX_EXAMPLES",
     "MEMORY_TYPES",
     "PROFILE_SECTIONS",
+    "Barred",
     "Bullet",
     "BulletTag",
     "Count",
@@ -44,6 +45,9 @@ __all__ = [
 MemoryType = Literal["semantic", "episodic", "procedural"]
 Polarity = Literal["strategy", "anti_pattern", "observation"]
 BulletTag = Literal["helpful", "harmful", "neutral"]
+Barred = Literal["quarantined", "expired", "harmful"]
+"""Why no prompt may show a bullet; harmful: it did harm more often than good."""
+
 Danger = Literal["instruction", "secret", "link"]
 """What the screen finds in texts (memory/screening)."""
 
@@ -210,8 +214,15 @@ class Bullet(BaseModel):
 
     def injectable(self, now: datetime) -> bool:
         """Whether prompts may show it: active, not expired, not more harmful than helpful."""
-        lasts = self.ttl_days is None or not self.expired(now)
-        return lasts and self.status == "active" and self.harmful <= self.helpful
+        return self.barred(now) is None
+
+    def barred(self, now: datetime) -> Barred | None:
+        """Why no prompt may show it, whatever the question; None where prompts may."""
+        if self.status != "active":
+            return self.status
+        if self.ttl_days is not None and self.expired(now):
+            return "expired"
+        return "harmful" if self.harmful > self.helpful else None
 
     def tag(self, tag: str, now: datetime | None = None) -> Bullet:
         """Return a copy with the counter named by `tag` one higher, and `updated_at` at `now`.

@@ -31,7 +31,15 @@ from ace_graph.runtime import Run, log_text
 from ace_graph.state import ACEState, Memory, Plan, Turn
 from ace_graph.telemetry import shown_learner
 
-__all__ = ["Injection", "ensure_memory", "format_context", "inject", "load_memory", "recent_insights"]
+__all__ = [
+    "Injection",
+    "ensure_memory",
+    "format_context",
+    "inject",
+    "load_memory",
+    "recent_insights",
+    "search_query",
+]
 
 
 logger = logging.getLogger("ace_graph")
@@ -68,7 +76,7 @@ async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced:
     question, turn_id = turn["question"], turn["turn_id"]
     if loaded.snapshot is None and read_only is None:
         return Injection()
-    memory, query = loaded.snapshot or Snapshot(), _search_query(question)
+    memory, query = loaded.snapshot or Snapshot(), search_query(question)
     if unread := unread_lists(languages_of(query)):
         await run_sync(read_lists, unread)
     near = Similarities()
@@ -112,7 +120,8 @@ def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | No
     return arm_of(bullets, access.trial, access.access_clock, turn_id, rate)
 
 
-def _search_query(question: str) -> str:
+def search_query(question: str) -> str:
+    """Return what bullets are searched by: the question, of a long one the beginning and the end."""
     if len(question) <= MAX_QUERY_CHARS:
         return question
     half = MAX_QUERY_CHARS // 2

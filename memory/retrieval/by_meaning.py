@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 
 from ace_graph.memory.retrieval.relevance import Hit
 
-__all__ = ["is_open", "least_score", "uses_meaning"]
+__all__ = ["OPENS", "is_open", "least_score", "uses_meaning"]
 
-_OPENS = 0.37
+OPENS = 0.37
 """What a bullet must reach: its similarity and the share of the question that it covers, summed."""
 
 _CLEAR, _TIMES = 0.25, 2.0
@@ -36,12 +36,12 @@ def uses_meaning(hits: Iterable[Hit]) -> bool:
 
 def is_open(hits: Sequence[Hit]) -> bool:
     """Whether any of the bullets has to do with the question."""
-    return _strength(hits) >= _OPENS or _has_clear_winner(hits)
+    return _strength(hits) >= OPENS or _has_clear_winner(hits)
 
 
 def least_score(hits: Sequence[Hit]) -> float:
     """Return the score that a line must reach."""
-    wide = min(1.0, max(0.0, _strength(hits) - _OPENS) / _RANGE)
+    wide = min(1.0, max(0.0, _strength(hits) - OPENS) / _RANGE)
     covered = max(hit.covered for hit in hits)
     share = max(_MOST - (_MOST - _LEAST) * wide, min(_MOST, _COVERED * covered))
     return share * max(hit.score for hit in hits)

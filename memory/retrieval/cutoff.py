@@ -12,7 +12,7 @@ confirmed since.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -21,12 +21,12 @@ from ace_graph.memory.retrieval.by_meaning import is_open, least_score, uses_mea
 from ace_graph.memory.retrieval.query import Query
 from ace_graph.memory.retrieval.relevance import Hit
 
-__all__ = ["Retrievable", "apply_cutoff"]
+__all__ = ["MOST_LINES", "Cutoff", "Reach", "Retrievable", "apply_cutoff"]
 
 _SLOPE, _LEAST_SHARE, _MOST_SHARE = 0.7, 0.15, 0.6
 """The share of the best score that a line must reach: the slope times what the best covers, within limits."""
 
-_LINES = 10
+MOST_LINES = 10
 """Lines that are filled up by rank."""
 
 _ON_TOPIC = 0.4
@@ -42,63 +42,114 @@ TermsOf = Callable[[Hit], frozenset[str]]
 
 
 class Retrievable(NamedTuple):
-    """A bullet that may be injected, and how it met the question."""
+    """A bullet that may be injected, how it met the question, and whether it is tried once more."""
 
     hit: Hit
     bullet: Bullet
+    second_try: bool = False
 
 
-def apply_cutoff(
-    usable: Sequence[Retrievable], query: Query, asked_of: TermsOf, terms_of: TermsOf
-) -> list[Retrievable]:
-    """Return the bullets that are not cut, in no order.
+class Reach(NamedTuple):
+    """The score that a bullet has in one part of the question, and the least that a line must have there."""
+
+    score: float
+    least: float
+
+
+class _Bar(NamedTuple):
+    """What a line must reach: a score in any part, or a share of the whole with the topic as a term.
+
+    Where there are similarities by meaning, the only part is the question by words and meaning together.
+    """
+
+    least: Sequence[float]
+    topic: float = inf
+    by_meaning: bool = False
+
+    def reached_by(self, hit: Hit) -> bool:
+        if hit.on_topic and hit.on_topic >= self.topic:
+            return True
+        return any(score and score >= least for score, least in self.reaches(hit))
+
+    def reaches(self, hit: Hit) -> Iterator[Reach]:
+        scores = (hit.score,) if self.by_meaning else (met.score for met in hit.met)
+        yield from map(Reach, scores, self.least)
+
+
+class Cutoff(NamedTuple):
+    """What the cutoff decided: the bullets that are kept, in no order, and what the others were cut by.
+
+    `superseded` maps advice that failed last time to the bullet that it is cut for. `adding` are the kept
+    ones that are there only because they cover what no other one covers. `bar` is None where no bullet passes
+    the gate, `by_meaning` says whether similarities took part.
+    """
+
+    kept: Sequence[Retrievable]
+    superseded: Mapping[str, str]
+    adding: frozenset[str] = frozenset()
+    bar: _Bar | None = None
+    by_meaning: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the gate of the question, or of one of its sentences, is open."""
+        return self.bar is not None
+
+    def too_low(self, hit: Hit) -> Reach | None:
+        """Return how far a bullet is below the least score, where it comes nearest; None if it is not."""
+        if self.bar is None or self.bar.reached_by(hit):
+            return None
+        return max(self.bar.reaches(hit), key=lambda reach: reach.score - reach.least)
+
+    def is_on_topic(self, hit: Hit) -> bool:
+        """Whether the bullet is kept, or may be, because it is about the question's topic."""
+        return self.bar is not None and bool(hit.on_topic) and hit.on_topic >= self.bar.topic
+
+
+def apply_cutoff(usable: Sequence[Retrievable], query: Query, asked_of: TermsOf, terms_of: TermsOf) -> Cutoff:
+    """Return the bullets that are not cut, and why the others are.
 
     `asked_of` tells which of the question's terms a bullet has, `terms_of` all terms of its text. Where there
     are similarities by meaning, gate and shares are those of `by_meaning`.
     """
-    remaining = [
-        item
-        for item in usable
-        if not item.bullet.setbacks or not _is_superseded_on_subject(item, usable, asked_of, terms_of)
-    ]
-    if uses_meaning(item.hit for item in remaining):
-        return _near_ones(remaining, query, asked_of)
-    least = [_least_score(part, remaining) for part in range(len(query.parts))]
-    topic = _ON_TOPIC * max((item.hit.on_topic for item in remaining), default=0.0)
-    if not any(met.opens for item in remaining for met in item.hit.met):
-        return []
+    superseded: dict[str, str] = {}
+    for item in usable:
+        if item.bullet.setbacks and (rival := _superseding(item, usable, asked_of, terms_of)):
+            superseded[item.hit.key] = rival
+    remaining = [item for item in usable if item.hit.key not in superseded] if superseded else usable
+    hits = [item.hit for item in remaining]
+    by_meaning = uses_meaning(hits)
+    bar = _bar_by_meaning(hits) if by_meaning else _bar(hits, query)
+    if bar is None:
+        return Cutoff((), superseded, by_meaning=by_meaning)
     kept, cut = list[Retrievable](), list[Retrievable]()
     for item in sorted(remaining, key=lambda item: (-item.hit.score, item.hit.key)):
-        near = len(kept) < _LINES and _comes_close_to_best(item.hit, least, topic)
+        near = len(kept) < MOST_LINES and bar.reached_by(item.hit)
         (kept if near else cut).append(item)
-    return kept + _covering_more(kept, cut, query, asked_of) if cut else kept
+    adding = _covering_more(kept, cut, query, asked_of) if cut else []
+    return Cutoff(kept + adding, superseded, frozenset(item.hit.key for item in adding), bar, by_meaning)
 
 
-def _near_ones(remaining: Sequence[Retrievable], query: Query, asked_of: TermsOf) -> list[Retrievable]:
-    """Return the best by words and meaning, and those that cover more of the question by words."""
-    hits = [item.hit for item in remaining]
-    if not is_open(hits):
-        return []
-    least = least_score(hits)
-    ranked = sorted(remaining, key=lambda item: (-item.hit.score, item.hit.key))
-    kept = [item for item in ranked[:_LINES] if item.hit.score >= least]
-    return kept + _covering_more(kept, ranked[len(kept) :], query, asked_of)
+def _bar_by_meaning(hits: Sequence[Hit]) -> _Bar | None:
+    """Return what a line must reach by words and meaning together, None where no bullet passes the gate."""
+    return _Bar((least_score(hits),), by_meaning=True) if is_open(hits) else None
 
 
-def _least_score(part: int, remaining: Iterable[Retrievable]) -> float:
+def _bar(hits: Sequence[Hit], query: Query) -> _Bar | None:
+    """Return what a line must reach, None where no bullet passes the gate."""
+    if not any(met.opens for hit in hits for met in hit.met):
+        return None
+    least = [_least_score(part, hits) for part in range(len(query.parts))]
+    return _Bar(least, _ON_TOPIC * max(hit.on_topic for hit in hits))
+
+
+def _least_score(part: int, hits: Iterable[Hit]) -> float:
     """Return the score that a line must have in a part of the question; infinite where its gate is shut."""
-    met = [item.hit.met[part] for item in remaining]
+    met = [hit.met[part] for hit in hits]
     if not any(one.opens for one in met):
         return inf
     share = _SLOPE * max(one.share for one in met)
     return min(_MOST_SHARE, max(_LEAST_SHARE, share)) * max(one.score for one in met)
-
-
-def _comes_close_to_best(hit: Hit, least: Iterable[float], topic: float) -> bool:
-    """Whether the hit reaches the score of a part in `least`, or the share of the whole with its topic."""
-    if hit.on_topic and hit.on_topic >= topic:
-        return True
-    return any(met.score and met.score >= enough for met, enough in zip(hit.met, least, strict=True))
 
 
 def _covering_more(
@@ -122,15 +173,15 @@ def _covering_more(
     return found
 
 
-def _is_superseded_on_subject(
+def _superseding(
     item: Retrievable, usable: Sequence[Retrievable], asked_of: TermsOf, terms_of: TermsOf
-) -> bool:
-    """Whether another bullet on the subject of one that failed last time was learned or confirmed since."""
+) -> str | None:
+    """Return a bullet on the subject of one that failed last time which was learned or confirmed since."""
     bullet = item.bullet
     if bullet.core:
-        return False
+        return None
     asked, own = asked_of(item.hit), terms_of(item.hit)
-    for hit, rival in usable:
+    for hit, rival, _ in usable:
         if rival.setbacks or rival.updated_at < bullet.updated_at or asked_of(hit) != asked:
             continue
         other = terms_of(hit)
@@ -138,5 +189,5 @@ def _is_superseded_on_subject(
         if len(shared & asked) >= _SUBJECT_TERMS and len(shared) >= _SUBJECT_SHARE * min(
             len(own), len(other)
         ):
-            return True
-    return False
+            return hit.key
+    return None

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
-from ace_graph.memory.bullet import Bullet, MemoryType
+from ace_graph.memory.bullet import Barred, Bullet, MemoryType
 from ace_graph.memory.decay import decay_score
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
@@ -26,7 +27,10 @@ from ace_graph.memory.search.index import Index
 from ace_graph.memory.snapshot import Access
 from ace_graph.memory.trust import proven
 
-__all__ = ["EligibleBullets", "rank_in_core"]
+__all__ = ["EligibleBullets", "Ineligible", "rank_in_core"]
+
+Ineligible = Barred | Literal["type", "unproven", "failing"]
+"""Why a prompt may not hold a bullet, whatever the question; failing: too often since it did well."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +54,33 @@ class EligibleBullets:
 
     def bullet(self, key: str, *, of_base: bool) -> Bullet | None:
         """Return the bullet if a prompt may hold it; the learner's votes count on one of the base."""
-        bullet = self._wanted(key, of_base=of_base)
-        if bullet is None or not bullet.injectable(self.now):
-            return None
-        failing = bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned
-        return None if failing else bullet
+        bullet = self.voted(key, of_base=of_base)
+        return None if bullet is None or self.barred(bullet) else bullet
 
-    def _wanted(self, key: str, *, of_base: bool) -> Bullet | None:
-        """Return the bullet if it is of a type that was asked for, and not withheld, however it did."""
+    def barred(self, bullet: Bullet) -> Ineligible | None:
+        """Why a prompt may not hold the bullet, whatever the question; None where it may."""
+        why = self._unwanted(bullet) or bullet.barred(self.now)
+        if why is None and bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned:
+            return "failing"
+        return why
+
+    def is_weak(self, bullet: Bullet) -> bool:
+        """Whether the policy's threshold keeps the bullet out, which holds for none of the core."""
+        threshold = self.policy.prune_threshold
+        return bool(threshold) and not bullet.core and self.strength(bullet) < threshold
+
+    def _unwanted(self, bullet: Bullet) -> Literal["type", "unproven"] | None:
+        """Why the bullet is not asked for, however it did."""
+        if self.memory_types is not None and bullet.memory_type not in self.memory_types:
+            return "type"
+        return "unproven" if self.proven_only and not proven(bullet) else None
+
+    def voted(self, key: str, *, of_base: bool) -> Bullet | None:
+        """Return the bullet, with the learner's votes where it is one of the base; None if there is none."""
         source = self.base if of_base and self.base is not None else self.playbook
         bullet = source.entries.get(key)
-        if bullet is None or (self.memory_types is not None and bullet.memory_type not in self.memory_types):
-            return None
         votes = self.playbook.base_votes.get(key) if of_base else None
-        if votes is not None:
+        if bullet is not None and votes is not None:
             bullet = bullet.model_copy(
                 update={
                     "helpful": bullet.helpful + votes.helpful,
@@ -72,28 +89,31 @@ class EligibleBullets:
                     "setbacks": votes.setbacks,
                 }
             )
-        return None if self.proven_only and not proven(bullet) else bullet
+        return bullet
 
     def retrievable(self, hits: Sequence[Hit], taken: Collection[str]) -> list[Retrievable]:
         """Return the hits that a prompt may hold and does not hold yet, without the weak ones.
 
         Where there is none, those that get a second try.
         """
-        threshold = self.policy.prune_threshold
         found: list[Retrievable] = []
         for hit in hits:
             bullet = None if hit.key in taken else self.bullet(hit.key, of_base=hit.of_base)
-            if bullet and (not threshold or bullet.core or self.strength(bullet) >= threshold):
+            if bullet and not self.is_weak(bullet):
                 found.append(Retrievable(hit, bullet))
-        return found or [Retrievable(hit, bullet) for hit in hits if (bullet := self._second_try(hit, taken))]
+        return found or [
+            Retrievable(hit, bullet, second_try=True)
+            for hit in hits
+            if (bullet := self._second_try(hit, taken))
+        ]
 
     def _second_try(self, hit: Hit, taken: Collection[str]) -> Bullet | None:
         """Return advice of the learner's own that is one failure behind, and failed once since it did well.
 
         One more failure hides it for good.
         """
-        bullet = None if hit.of_base or hit.key in taken else self._wanted(hit.key, of_base=False)
-        if bullet is None or bullet.status != "active" or bullet.expired(self.now):
+        bullet = None if hit.of_base or hit.key in taken else self.voted(hit.key, of_base=False)
+        if bullet is None or self._unwanted(bullet) or bullet.barred(self.now) != "harmful":
             return None
         behind = bullet.harmful - bullet.helpful == 1 and bullet.setbacks == 1
         return bullet if behind and self.policy.setbacks_allowed else None

@@ -7,10 +7,11 @@ words it does not share.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ace_graph.memory.search.index import Index
 
-__all__ = ["lifts"]
+__all__ = ["Lift", "lifts"]
 
 _DONORS = 3
 """So many of the best bullets lift their neighbours."""
@@ -19,19 +20,26 @@ _LIFT = 0.3
 """The share of its score that a bullet gives to each neighbour."""
 
 
-def lifts(scores: Mapping[str, float], index: Index) -> dict[str, float]:
+class Lift(NamedTuple):
+    """What is added to a bullet's score, and the id of the neighbour that it comes from."""
+
+    score: float
+    neighbour: str
+
+
+def lifts(scores: Mapping[str, float], index: Index) -> dict[str, Lift]:
     """Return what is added to the scores of the best bullets' neighbours: the greatest lift of each counts.
 
     Neighbours need no score of their own.
     """
     if not index.conversations:
         return {}
-    found: dict[str, float] = {}
+    found: dict[str, Lift] = {}
     for donor in _best(scores):
         for key in _neighbours(donor, index):
             lift = _LIFT * scores[donor]
-            if lift > found.get(key, 0.0):
-                found[key] = lift
+            if lift > (found[key].score if key in found else 0.0):
+                found[key] = Lift(lift, donor)
     return found
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from math import inf, log10
+from types import MappingProxyType
 
 from ace_graph.languages.detection import script_language
 from ace_graph.memory.asked import Asked
@@ -76,13 +77,16 @@ class Query:
     """The question as a whole, then its sentences where there are several; the term of its topic, if any.
 
     `everyday` are the terms that say little of a subject, `compounding` those that are looked for in
-    compounds.
+    compounds. `often_asked` are those that weigh less because this learner asks them often. `words` holds
+    the word of each term.
     """
 
     parts: tuple[Part, ...]
     topic: str | None = None
     everyday: frozenset[str] = frozenset()
     compounding: frozenset[str] = frozenset()
+    often_asked: frozenset[str] = frozenset()
+    words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -107,29 +111,32 @@ def parse_question(
     words = content_words(question, language)
     sentences = _sentences(question, language)
     weights: dict[str, float] = {}
-    unknown, everyday = set[str](), set[str]()
+    unknown, everyday, often = set[str](), set[str](), set[str]()
     for term in chain.from_iterable(sentences):
         if term not in weights:
             frequency = sum(index.frequency(term) for index, _ in indexes)
             own = _own_weight(term, words.get(term, term), language)
-            own *= max(_LEAST, asked.specificity(term, frequency / (bullets + 1)))
+            specificity = asked.specificity(term, frequency / (bullets + 1))
+            own *= max(_LEAST, specificity)
             weights[term] = idf(frequency, bullets) * own
             if not frequency:
                 unknown.add(term)
             if own <= _EVERYDAY:
                 everyday.add(term)
+            if specificity < 1.0:
+                often.add(term)
     parts = [_part(weights, unknown, whole=True)]
     if len(sentences) > 1:
         parts += [
             _part({term: weights[term] for term in sentence}, unknown, whole=False)
             for sentence in sentences[:_SENTENCES]
         ]
-    said, compounding = frozenset(everyday), _compounding(weights, language)
+    read = (frozenset(everyday), _compounding(weights, language), frozenset(often), words)
     if not weights or topic is None or infer_topic(question) != topic.casefold():
-        return Query(tuple(parts), None, said, compounding)
+        return Query(tuple(parts), None, *read)
     # On top of the total: a bullet without a topic must not cover less of the question for it.
     weights[topic_term(topic)] = idf(0, bullets)
-    return Query(tuple(parts), topic_term(topic), said, compounding)
+    return Query(tuple(parts), topic_term(topic), *read)
 
 
 def _compounding(weights: Mapping[str, float], language: str) -> frozenset[str]:

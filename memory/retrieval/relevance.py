@@ -12,17 +12,18 @@ later (`retrieve`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import chain
+from math import inf
 from typing import NamedTuple
 
-from ace_graph.memory.retrieval.neighbours import lifts
+from ace_graph.memory.retrieval.neighbours import Lift, lifts
 from ace_graph.memory.retrieval.query import Part, Query
 from ace_graph.memory.search.index import Index
 
-__all__ = ["Hit", "Met", "relevant"]
+__all__ = ["Coverage", "Hit", "Matched", "Met", "Relevance", "relevant"]
 
 _CLOSE = 0.2
 """The share of the best bullet's coverage from which on a bullet may be ranked close enough to it."""
@@ -72,34 +73,61 @@ class Hit(NamedTuple):
 
 
 class _Holders(NamedTuple):
-    """The bullets that hold a term, each with the weight of its posting: `partly` holds none of `fully`."""
+    """The bullets that hold a term, each with the weight of its posting: `partly` holds none of `fully`.
+
+    `compounds` are the terms that the term is part of, or that are part of it.
+    """
 
     fully: Mapping[str, float]
     partly: Mapping[str, float]
+    compounds: Sequence[str] = ()
+
+
+class Coverage(NamedTuple):
+    """How near a bullet comes to opening the gate of a part of the question (0: the whole, 1: a sentence).
+
+    `covered` and `needed` are shares of the part's weight; `needed` is infinite where everyday words are all
+    that the bullet shares with a sentence.
+    """
+
+    part: int
+    covered: float
+    needed: float
+
+
+class Relevance(NamedTuple):
+    """The most relevant bullets of all indexes, unordered, and how each index was matched, in their order."""
+
+    hits: list[Hit]
+    matched: Sequence[Matched]
 
 
 def relevant(
     query: Query, indexes: Sequence[tuple[Index, bool]], semantic: Mapping[str, float], limit: int
-) -> list[Hit]:
-    """Return the `limit` most relevant bullets of each index (each with whether it is the base's), unordered.
+) -> Relevance:
+    """Return the `limit` most relevant bullets of each index (each with whether it is the base's).
 
     `semantic` are centred cosine similarities (0-1) by bullet id, of those that are nearest.
     """
-    hits = [
-        hit for index, of_base in indexes for hit in _hits(query, index, semantic, limit, of_base=of_base)
-    ]
-    return _blend(hits, semantic) if semantic and hits else hits
+    hits, matched = list[Hit](), list[Matched]()
+    for index, of_base in indexes:
+        best, each = _match(query, index, semantic, limit)
+        hits += [each.hit(key, of_base=of_base, near=semantic.get(key, 0.0)) for key in best]
+        matched.append(each)
+    return Relevance(_blend(hits, semantic) if semantic and hits else hits, matched)
 
 
-def _hits(
-    query: Query, index: Index, semantic: Mapping[str, float], limit: int, *, of_base: bool
-) -> list[Hit]:
+def _match(
+    query: Query, index: Index, semantic: Mapping[str, float], limit: int
+) -> tuple[Iterable[str], Matched]:
+    """Return the ids of the most relevant bullets of an index, and what all of its bullets cover."""
     held = _holders(query, index)
     covered = [_covered(part, held) for part in query.parts]
-    near = {key: cosine for key, cosine in semantic.items() if key in index.documents}
+    near = (key for key in semantic if key in index.documents)
     scores = _scores(chain(*covered, near), query.weights, held)
-    for key, lift in lifts(scores, index).items():
-        scores[key] = scores.get(key, 0.0) + lift
+    lifted = lifts(scores, index)
+    for key, lift in lifted.items():
+        scores[key] = scores.get(key, 0.0) + lift.score
     best: Iterable[str] = scores
     if len(scores) > limit:
         top = max(scores.values()) or 1.0
@@ -107,18 +135,18 @@ def _hits(
         best = _top(blended, limit)
     sentences = zip(covered[1:], query.parts[1:], strict=True)
     of_parts = [scores, *(_scores(met, part.weights, held) for met, part in sentences)]
-    matched = _Matched(query, held, covered, of_parts, index, bool(semantic))
-    return [matched.hit(key, of_base=of_base, near=near.get(key, 0.0)) for key in best]
+    return best, Matched(query, held, covered, of_parts, lifted, index, bool(semantic))
 
 
 @dataclass(frozen=True)
-class _Matched:
+class Matched:
     """What the bullets of an index cover of each part of a query, and their scores in it."""
 
     query: Query
     held: Mapping[str, _Holders]
     covered: Sequence[Mapping[str, float]]
     scores: Sequence[Mapping[str, float]]
+    lifted: Mapping[str, Lift]
     index: Index
     by_meaning: bool
 
@@ -141,6 +169,34 @@ class _Matched:
         evidence = near + min(reached, self._told(key)) if self.by_meaning else 0.0
         return Hit(key, of_base, min(1.0, reached), score, tuple(met), on_topic, near, evidence)
 
+    def shared(self, key: str) -> list[str]:
+        """Return the terms of the question that a bullet holds, in whichever way; the topic's among them."""
+        return [term for term in self.query.weights if self._holds(key, term)]
+
+    def holds_itself(self, key: str, term: str) -> bool:
+        """Whether a bullet has the term in its text or its labels."""
+        return key in self.held[term].fully
+
+    def compounds(self, key: str, term: str) -> list[str]:
+        """Return the bullet's terms that a term of the question is part of, or that are part of it."""
+        return [other for other in self.held[term].compounds if key in self.index.postings[other]]
+
+    def coverage(self, key: str) -> Coverage:
+        """Return how near a bullet comes to opening the gate, where it comes nearest.
+
+        Also of a bullet that was not matched, because it covers far less than the best.
+        """
+        held = {
+            term: _Holders(_only(key, holders.fully), _only(key, holders.partly))
+            for term, holders in self.held.items()
+        }
+        found = list[Coverage]()
+        for number, part in enumerate(self.query.parts):
+            total, shared = part.total or 1.0, [term for term in part.weights if self._holds(key, term)]
+            covered = _covered(part, held).get(key, 0.0)
+            found.append(Coverage(number, covered / total, _needed(self.query, part, shared) / total))
+        return max(found, key=lambda one: one.covered / one.needed if one.needed else 0.0)
+
     def _told(self, key: str) -> float:
         """Return the greatest share of a part that the bullet covers by words that tell of a subject."""
         told = 0.0
@@ -157,15 +213,24 @@ class _Matched:
         if not covered or (covered < part.alone - _EPSILON and covered < part.together - _EPSILON):
             return False
         shared = [term for term in part.weights if self._holds(key, term)]
-        if self.query.everyday.issuperset(shared):
-            if part is not self.query.parts[0]:
-                return False  # "Good morning!" says nothing of a subject, however much of it a bullet covers
-            covered /= _EVERYDAY_ONLY
-        return covered >= part.alone - _EPSILON or (covered >= part.together - _EPSILON and len(shared) > 1)
+        return covered >= _needed(self.query, part, shared) - _EPSILON
 
     def _holds(self, key: str, term: str) -> bool:
         holders = self.held.get(term)
         return holders is not None and (key in holders.fully or key in holders.partly)
+
+
+def _needed(query: Query, part: Part, shared: Collection[str]) -> float:
+    """Return the weight that a bullet that holds these terms must cover, to open the gate of the part."""
+    least = min(part.alone, part.together) if len(shared) > 1 else part.alone
+    if not query.everyday.issuperset(shared):
+        return least
+    # "Good morning!" says nothing of a subject, however much of it a bullet covers.
+    return least * _EVERYDAY_ONLY if part is query.parts[0] else inf
+
+
+def _only(key: str, postings: Mapping[str, float]) -> Mapping[str, float]:
+    return {key: postings[key]} if key in postings else _NONE
 
 
 def _holders(query: Query, index: Index) -> dict[str, _Holders]:
@@ -174,8 +239,10 @@ def _holders(query: Query, index: Index) -> dict[str, _Holders]:
     for term in query.weights:
         fully = index.postings.get(term, _NONE)
         partly: dict[str, float] = {}
+        compounds: Sequence[str] = ()
         if term in query.compounding:
-            for other in index.compounds(term):
+            compounds = index.compounds(term)
+            for other in compounds:
                 for key, weight in index.postings[other].items():
                     if key not in fully and weight * _PARTLY > partly.get(key, 0.0):
                         partly[key] = weight * _PARTLY
@@ -183,7 +250,7 @@ def _holders(query: Query, index: Index) -> dict[str, _Holders]:
             if key not in fully and weight * _PARTLY > partly.get(key, 0.0):
                 partly[key] = weight * _PARTLY
         if fully or partly:
-            found[term] = _Holders(fully, partly)
+            found[term] = _Holders(fully, partly, compounds)
     return found
 
 
@@ -223,7 +290,7 @@ def _scores(
     """Return the BM25 score of each of these bullets for terms of these weights."""
     scores = dict.fromkeys(keys, 0.0)
     for term, weight in weights.items():
-        for postings in held.get(term, ()):
+        for postings in held[term][:2] if term in held else ():
             if postings:
                 for key in scores.keys() & postings.keys():
                     scores[key] += weight * postings[key]

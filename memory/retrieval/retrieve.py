@@ -10,23 +10,23 @@ quarantined and weak bullets, is decided by `eligibility`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from operator import itemgetter
 
 from ace_graph.memory.bullet import Bullet, MemoryType
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.retrieval.cutoff import Retrievable, apply_cutoff
+from ace_graph.memory.retrieval.cutoff import Cutoff, Retrievable, apply_cutoff
 from ace_graph.memory.retrieval.eligibility import EligibleBullets, rank_in_core
-from ace_graph.memory.retrieval.query import parse_question
-from ace_graph.memory.retrieval.relevance import relevant
+from ace_graph.memory.retrieval.query import Query, parse_question
+from ace_graph.memory.retrieval.relevance import Relevance, relevant
 from ace_graph.memory.retrieval.selection import Candidate, Scored, Selection
 from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.snapshot import Access
 
-__all__ = ["Retrieval", "Scored", "estimate_tokens", "retrieve"]
+__all__ = ["Decisions", "Retrieval", "Scored", "estimate_tokens", "retrieve"]
 
 FRAME_TOKENS = 30
 """What headings and delimiters around the lines may cost, taken from the budget."""
@@ -42,12 +42,28 @@ _TYPE_BONUS: Mapping[MemoryType, float] = {"procedural": 1.02, "episodic": 1.01,
 
 
 @dataclass(frozen=True)
+class Decisions:
+    """What each step of a retrieval decided, from which `explain` reads why a bullet was or was not shown."""
+
+    scope: EligibleBullets
+    query: Query
+    relevance: Relevance
+    retrievable: Sequence[Retrievable]
+    cutoff: Cutoff
+    selection: Selection
+
+
+@dataclass(frozen=True)
 class Retrieval:
-    """What a prompt gets: the core, what was retrieved (best first), and the tokens they take at most."""
+    """What a prompt gets: the core, what was retrieved (best first), and the tokens they take at most.
+
+    `decisions` led to it; they don't count when two are compared.
+    """
 
     core: tuple[Scored, ...] = ()
     retrieved: tuple[Scored, ...] = ()
     tokens: int = 0
+    decisions: Decisions | None = field(default=None, compare=False, repr=False)
 
 
 def retrieve(
@@ -84,16 +100,18 @@ def retrieve(
     selection = Selection(room, policy.similarity, count_tokens, common=query.weights)
     core = selection.fill(scope.core(), room=selection.room // 2)
     taken = {candidate.scored.bullet.id for candidate in core}
-    hits = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
-    retrievable = scope.retrievable(hits, taken)
-    kept = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
-    retrieved = selection.fill(_ranked(kept, topic, scope), room=selection.room, limit=max_bullets)
+    relevance = relevant(query, scope.indexes(), semantic or {}, _SHORTLIST)
+    retrievable = scope.retrievable(relevance.hits, taken)
+    cutoff = apply_cutoff(retrievable, query, lambda hit: scope.asked(hit, query), scope.terms)
+    retrieved = selection.fill(_ranked(cutoff.kept, topic, scope), room=selection.room, limit=max_bullets)
+    decisions = Decisions(scope, query, relevance, retrievable, cutoff, selection)
     if not core and not retrieved:
-        return Retrieval()
+        return Retrieval(decisions=decisions)
     return Retrieval(
         core=tuple(candidate.scored for candidate in sorted(core, key=_place_in_core)),
         retrieved=tuple(candidate.scored for candidate in retrieved),
         tokens=max(0, budget_tokens - selection.room),
+        decisions=decisions,
     )
 
 
@@ -108,12 +126,12 @@ def _ranked(kept: Iterable[Retrievable], topic: str | None, scope: EligibleBulle
     wanted = None if topic is None else topic.casefold()
     found: list[tuple[float, datetime, Retrievable, float]] = []
     for item in sorted(kept, key=_key):
-        hit, bullet = item
+        hit, bullet, _ = item
         strength = scope.strength(bullet)
         score = hit.score * _worth_factor(bullet, strength, wanted)
         found.append((score, bullet.updated_at, item, strength))
     found.sort(key=itemgetter(0, 1), reverse=True)
-    for score, _, (hit, bullet), strength in found:
+    for score, _, (hit, bullet, _), strength in found:
         terms = scope.index(of_base=hit.of_base).documents[hit.key].content
         yield Candidate(Scored(bullet, score, hit.covered, strength), terms, hit.of_base)
 

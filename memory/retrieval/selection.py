@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -10,13 +10,16 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.search.prefix_filter import PrefixFilter
 from ace_graph.memory.similarity.compare import compare
 
-__all__ = ["Candidate", "Scored", "Selection", "line_tokens"]
+__all__ = ["Candidate", "Scored", "Selection", "Shortage", "line_tokens"]
 
 _NUMBERING_TOKENS = 5
 """For the number of a line, the point after it and the line break."""
 
 _ESCAPE_TOKENS = 3
 """For each character that a data block may have to escape."""
+
+Shortage = Literal["budget", "lines"]
+"""What was used up: the room in tokens, or the number of lines."""
 
 _MAX_MISSES = 20
 """How many candidates may not fit before the search ends."""
@@ -56,7 +59,11 @@ def line_tokens(bullet: Bullet, count_tokens: Callable[[str], int]) -> int:
 
 
 class Selection:
-    """The bullets of one prompt while they are chosen: within a token budget, and without rivals."""
+    """The bullets of one prompt while they are chosen: within a token budget, and without rivals.
+
+    `rivals` maps those that were left out for a rival to that one's id, `missed` those without room to what
+    was used up.
+    """
 
     def __init__(
         self, room: int, similarity: float, count_tokens: Callable[[str], int], common: Container[str] = ()
@@ -65,6 +72,8 @@ class Selection:
         self.room = room
         self._similarity = similarity
         self._count_tokens = count_tokens
+        self.rivals: dict[str, str] = {}
+        self.missed: dict[str, Shortage] = {}
         self._settled: dict[str, Candidate] = {}
         self._index = PrefixFilter(common)
 
@@ -82,30 +91,35 @@ class Selection:
             bullet = candidate.scored.bullet
             signature = self._index.signature(candidate.terms, bullet.slot)
             similar = self._index.candidates(candidate.terms, signature)
-            weaker = self._weaker_rivals(candidate, similar, chosen) if similar else []
-            if weaker is None:
+            stronger, weaker = self._rivals(candidate, similar, chosen) if similar else (None, ())
+            if stronger is not None:
+                self.rivals[bullet.id] = stronger
                 continue
             for key in weaker:
+                self.rivals[key] = bullet.id
                 room += chosen.pop(key)[1]
             tokens = line_tokens(bullet, self._count_tokens)
-            if tokens <= room and (limit is None or len(chosen) < limit):
+            lines_left = limit is None or len(chosen) < limit
+            if tokens <= room and lines_left:
                 chosen[bullet.id] = (candidate, tokens)
                 self._index.add(bullet.id, candidate.terms, signature)
                 room -= tokens
-            elif (misses := misses + 1) >= _MAX_MISSES:
-                break
+            else:
+                self.missed[bullet.id] = "budget" if lines_left else "lines"
+                if (misses := misses + 1) >= _MAX_MISSES:
+                    break
         self.room -= sum(tokens for _, tokens in chosen.values())
         taken = [candidate for candidate, _ in chosen.values()]
         self._settled.update((candidate.scored.bullet.id, candidate) for candidate in taken)
         return taken
 
-    def _weaker_rivals(
+    def _rivals(
         self, candidate: Candidate, similar: Iterable[str], chosen: Mapping[str, tuple[Candidate, int]]
-    ) -> list[str] | None:
-        """Return the chosen bullets that the candidate replaces, None where it is not chosen itself."""
-        settled = [self._settled[key] for key in similar if key in self._settled]
-        if any(self._relation(candidate, other) for other in settled):
-            return None
+    ) -> tuple[str | None, Sequence[str]]:
+        """Return the rival that the candidate is left out for, else the chosen ones that it replaces."""
+        for key in similar:
+            if key in self._settled and self._relation(candidate, self._settled[key]):
+                return key, ()
         weaker: list[str] = []
         for key in similar:
             other = chosen[key][0] if key in chosen else None
@@ -113,9 +127,9 @@ class Selection:
             if other is None or relation is None:
                 continue
             if candidate.base if relation == "same" else candidate.rank <= other.rank:
-                return None
+                return key, ()
             weaker.append(key)
-        return weaker
+        return None, weaker
 
     def _relation(self, a: Candidate, b: Candidate) -> Literal["same", "rival"] | None:
         """How two bullets exclude each other, None if not; two of one playbook that say the same don't."""

@@ -26,6 +26,7 @@ from ace_graph.cli.options import (
     Which,
     check_all,
 )
+from ace_graph.errors import UsageError
 
 if TYPE_CHECKING:
     from ace_graph.memory.bullet import MemoryType
@@ -131,11 +132,20 @@ def stats(
 
 @playbook.command()
 def search(
-    text: Annotated[str, typer.Argument(help="One or more words; a bullet must hold all of them.")],
+    text: Annotated[
+        str,
+        typer.Argument(help="One or more words; a bullet must hold all of them. With --explain: a question."),
+    ],
     learner: Learner = DEFAULT_LEARNER,
     named: Named = DEFAULT_NAME,
     tag: Tags = None,
     memory_type: Types = None,
+    explain: Annotated[
+        bool, typer.Option(help="Why a turn with this question would be shown each bullet, or not.")
+    ] = False,
+    bullet: Annotated[
+        str | None, typer.Option("--id", metavar="BULLET", help="With --explain: this bullet only.")
+    ] = None,
     as_json: Json = False,
     store: StoreUrl = None,
 ) -> None:
@@ -144,7 +154,19 @@ def search(
     \b
     ace-graph playbook search fraction
     ace-graph playbook search fraction --tag exam
+    ace-graph playbook search "How do I add 1/2 and 1/3?" --explain
+    ace-graph playbook search "How do I add 1/2 and 1/3?" --explain --id fra-00001
     """
+    if explain:
+        if tag:
+            raise UsageError("--explain takes no --tag: a turn's search does not look at tags; leave it out")
+        from ace_graph.cli.commands import playbook_explain
+
+        which = Which(learner, named)
+        playbook_explain.explain(store, which, text, _types(memory_type), bullet, as_json=as_json)
+        return
+    if bullet is not None:
+        raise UsageError("--id goes with --explain; playbook show lists every bullet")
     from ace_graph.cli.commands import playbook_view
     from ace_graph.memory.views.bullet_filter import BulletFilter
 

@@ -253,7 +253,7 @@ def test_of_many_relevant_bullets_the_shortlist_holds_the_best() -> None:
     query = parse_question(
         "Does adding fractions need a common denominator?", None, [(index, False)], Asked()
     )
-    assert sorted(hit.key for hit in relevant(query, [(index, False)], {}, 3)) == ["b1", "b3", "b5"]
+    assert sorted(hit.key for hit in relevant(query, [(index, False)], {}, 3).hits) == ["b1", "b3", "b5"]
 
 
 def test_the_strength_of_a_bullet_that_is_not_relevant_is_not_computed() -> None:
