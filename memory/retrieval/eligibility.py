@@ -59,21 +59,18 @@ class EligibleBullets:
 
     def barred(self, bullet: Bullet) -> Ineligible | None:
         """Why a prompt may not hold the bullet, whatever the question; None where it may."""
-        why = self._unwanted(bullet) or bullet.barred(self.now)
-        if why is None and bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned:
-            return "failing"
-        return why
+        if self.memory_types is not None and bullet.memory_type not in self.memory_types:
+            return "type"
+        if self.proven_only and not proven(bullet):
+            return "unproven"
+        if bullet.setbacks > self.policy.setbacks_allowed and not bullet.pinned:
+            return bullet.barred(self.now) or "failing"
+        return bullet.barred(self.now)
 
     def is_weak(self, bullet: Bullet) -> bool:
         """Whether the policy's threshold keeps the bullet out, which holds for none of the core."""
         threshold = self.policy.prune_threshold
         return bool(threshold) and not bullet.core and self.strength(bullet) < threshold
-
-    def _unwanted(self, bullet: Bullet) -> Literal["type", "unproven"] | None:
-        """Why the bullet is not asked for, however it did."""
-        if self.memory_types is not None and bullet.memory_type not in self.memory_types:
-            return "type"
-        return "unproven" if self.proven_only and not proven(bullet) else None
 
     def voted(self, key: str, *, of_base: bool) -> Bullet | None:
         """Return the bullet, with the learner's votes where it is one of the base; None if there is none."""
@@ -113,7 +110,7 @@ class EligibleBullets:
         One more failure hides it for good.
         """
         bullet = None if hit.of_base or hit.key in taken else self.voted(hit.key, of_base=False)
-        if bullet is None or self._unwanted(bullet) or bullet.barred(self.now) != "harmful":
+        if bullet is None or self.barred(bullet) != "harmful":
             return None
         behind = bullet.harmful - bullet.helpful == 1 and bullet.setbacks == 1
         return bullet if behind and self.policy.setbacks_allowed else None

@@ -290,7 +290,10 @@ def _scores(
     """Return the BM25 score of each of these bullets for terms of these weights."""
     scores = dict.fromkeys(keys, 0.0)
     for term, weight in weights.items():
-        for postings in held[term][:2] if term in held else ():
+        holders = held.get(term)
+        if holders is None:
+            continue
+        for postings in (holders.fully, holders.partly):
             if postings:
                 for key in scores.keys() & postings.keys():
                     scores[key] += weight * postings[key]
