@@ -149,6 +149,7 @@ class Attempt(TypedDict):
     answer_id: str
     reasoning: str
     injected: list[str]
+    why_shown: NotRequired[dict[str, dict[str, object]]]
     cited: list[str]
     arm: NotRequired[Arm | None]
     playbooks: NotRequired[list[list[str]]]
@@ -192,6 +193,8 @@ class First(TypedDict):
 class Result(TypedDict):
     """What the caller gets of the turn (document 000's generator output, and the critic's verdict).
 
+    `why_shown` says of each bullet in `injected` why it was in the prompt (memory.retrieval.reasons): its
+    `kind`, and words of the question, a neighbour's id, a similarity.
     `withheld`: unproven bullets were left out of this turn's prompt, to measure their effect (memory.trust).
     `playbooks` are the attached playbooks whose bullets were shown to the model, as `owner/name`.
     `words_only`: why the bullets were found by words alone, although there are embeddings; not there else.
@@ -202,6 +205,7 @@ class Result(TypedDict):
     reasoning: str
     bullet_ids: list[str]
     injected: list[str]
+    why_shown: dict[str, dict[str, object]]
     playbooks: list[str]
     withheld: bool
     verdict: Verdict

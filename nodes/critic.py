@@ -28,6 +28,7 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
         "reasoning": attempt["reasoning"],
         "bullet_ids": attempt["cited"],
         "injected": attempt["injected"],
+        "why_shown": attempt.get("why_shown", {}),
         "playbooks": attempt.get("consulted", []),
         "withheld": attempt.get("arm") == "without",
         "verdict": verdict,

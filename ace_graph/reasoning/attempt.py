@@ -82,6 +82,7 @@ def attempt_of(
         "answer_id": answer_id,
         "reasoning": solution.reasoning,
         "injected": list(injection.ids),
+        "why_shown": dict(injection.why_shown),
         "arm": injection.arm,
         "playbooks": [list(each) for each in injection.playbooks],
         "consulted": _consulted(solution, injection, earlier),

@@ -6,9 +6,10 @@ The snapshot travels in the state; `ServedContext` carries one whose loading beg
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 
 from anyio.to_thread import run_sync
 from langgraph.config import get_stream_writer
@@ -18,7 +19,9 @@ from ace_graph.embeddings.meaning import Similarities
 from ace_graph.errors import InvalidContext, StoreError
 from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.playbook import RecentInsight
+from ace_graph.memory.retrieval.explain import why_shown
 from ace_graph.memory.retrieval.query import languages_of
+from ace_graph.memory.retrieval.reasons import as_receipt
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
 from ace_graph.memory.search.word_list import read_lists, unread_lists
 from ace_graph.memory.snapshot import Snapshot
@@ -55,6 +58,7 @@ class Injection:
 
     `arm` says whether unproven bullets were shown or withheld, None where there were none. `playbooks` are
     the named ones that were searched. `words_only` says why embeddings, where there are any, had no part.
+    `why_shown` says of each id why it is in the prompt, as plain JSON.
     """
 
     text: str = ""
@@ -63,6 +67,7 @@ class Injection:
     arm: Arm | None = None
     playbooks: tuple[PlaybookRead, ...] = ()
     words_only: str | None = None
+    why_shown: Mapping[str, dict[str, object]] = field(default_factory=lambda: MappingProxyType({}))
 
 
 async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced: bool = True) -> Injection:
@@ -107,8 +112,9 @@ async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced:
         _stream_bullets(found, run)
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
-    ids = tuple(scored.bullet.id for scored in (*found.core, *found.retrieved))
-    return Injection(format_context(found), ids, tuple(insights), arm, loaded.playbooks, near.problem)
+    why = {key: as_receipt(reason) for key, reason in why_shown(found).items()}
+    text = format_context(found)
+    return Injection(text, tuple(why), tuple(insights), arm, loaded.playbooks, near.problem, why)
 
 
 def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | None:

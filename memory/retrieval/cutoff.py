@@ -69,11 +69,13 @@ class _Bar(NamedTuple):
     def reached_by(self, hit: Hit) -> bool:
         if hit.on_topic and hit.on_topic >= self.topic:
             return True
-        return any(score and score >= least for score, least in self.reaches(hit))
+        if self.by_meaning:
+            return hit.score >= self.least[0]
+        return any(met.score and met.score >= least for met, least in zip(hit.met, self.least, strict=True))
 
     def reaches(self, hit: Hit) -> Iterator[Reach]:
         scores = (hit.score,) if self.by_meaning else (met.score for met in hit.met)
-        yield from map(Reach, scores, self.least)
+        return map(Reach, scores, self.least)
 
 
 class Cutoff(NamedTuple):

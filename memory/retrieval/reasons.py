@@ -26,6 +26,7 @@ __all__ = [
     "Superseded",
     "Words",
     "as_json",
+    "as_receipt",
     "in_words",
     "is_shown",
 ]
@@ -205,6 +206,14 @@ def as_json(reason: Reason) -> dict[str, object]:
             found |= {each.name: None if isinf(value) else round(value, 3)} if value else {}
         elif value:
             found[each.name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
+    return found
+
+
+def as_receipt(reason: InCore | Retrieved) -> dict[str, object]:
+    """Return the reason as plain JSON that holds words of the question only, none of the bullet."""
+    found = as_json(reason)
+    if isinstance(reason, Retrieved) and reason.words.compounds:
+        found["compounds"] = list(reason.words.compounds)
     return found
 
 

@@ -82,6 +82,23 @@ async def test_the_relevant_bullet_is_in_the_prompt_of_the_answering_call_once(
     assert out["result"]["injected"] == ["mat-00001"]
 
 
+async def test_the_result_says_why_each_bullet_was_in_the_prompt(build: Build, store: CountingStore) -> None:
+    await store.seed(
+        "alice",
+        Add(content="Adding fractions: find a common denominator first", section="math"),
+        Add(content="Learner says: I prefer pictures", section="preferences"),
+        Add(content="Der Sauerteig braucht zwei Tage", section="math"),
+    )
+    model = ScriptedModel(["<final>x</final>"] * 2)
+    result = (await build(model).ainvoke(ask("How do I add fractions?"), context=ALICE))["result"]
+    assert list(result["why_shown"]) == result["injected"] == ["pre-00002", "mat-00001"]
+    assert result["why_shown"]["pre-00002"] == {"kind": "core", "by": "profile"}
+    retrieved = result["why_shown"]["mat-00001"]
+    assert (retrieved["kind"], set(retrieved["words"])) == ("retrieved", {"add", "fractions"})
+    result = (await build(model).ainvoke(ask("Was ist mit dem Teig?"), context=ALICE))["result"]
+    assert result["why_shown"]["mat-00003"]["compounds"] == ["teig"], "no word of the bullet"
+
+
 async def test_only_the_memory_types_that_were_asked_for_are_injected(
     build: Build, store: CountingStore
 ) -> None:
