@@ -195,25 +195,34 @@ class _Why:
     def _matched(self, *, of_base: bool) -> Matched:
         return self._made.relevance.matched[of_base]
 
+    @cached_property
+    def _named(self) -> Mapping[str, str]:
+        """The question's terms with the word of each, the weightiest first."""
+        query = self._made.query
+        named = dict[str, str]()
+        for term in sorted(query.weights, key=query.weights.__getitem__, reverse=True):
+            if term != query.topic:
+                named[term] = (term if is_spaceless(term) else query.words.get(term, term))[:_WORD_CHARS]
+        return named
+
     def _words(self, key: str, matched: Matched) -> Words:
-        held, source, compounds = list[str](), list[str](), dict[str, str]()
-        for term in matched.shared(key):
+        held, source, compounds = dict[str, None](), dict[str, None](), dict[str, str]()
+        for term, word in self._named.items():
+            if not matched.holds(key, term):
+                continue
             if matched.holds_itself(key, term):
-                held.append(term)
+                held[word] = None
                 continue
             if key in matched.index.source.get(term, ()):
-                source.append(term)
-            compounds |= {self._word(term): other for other in matched.compounds(key, term)[:1]}
-        return Words(self._said(held), dict(islice(compounds.items(), _WORDS)), self._said(source))
+                source[word] = None
+            if wholes := matched.compounds(key, term):
+                compounds[word] = wholes[0]
+        return Words(_first(held), dict(islice(compounds.items(), _WORDS)), _first(source))
 
     def _said(self, terms: Iterable[str]) -> tuple[str, ...]:
-        """Return the words of these terms as the question has them, the weightiest first."""
-        query = self._made.query
-        weighty = sorted(
-            (term for term in terms if term != query.topic), key=query.weights.__getitem__, reverse=True
-        )
-        return tuple(dict.fromkeys(map(self._word, weighty[:_WORDS])))
+        """Return the words of these terms as the question has them."""
+        return _first(dict.fromkeys(self._named[term] for term in terms if term in self._named))
 
-    def _word(self, term: str) -> str:
-        word = term if is_spaceless(term) else self._made.query.words.get(term, term)
-        return word[:_WORD_CHARS]
+
+def _first(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(islice(words, _WORDS))

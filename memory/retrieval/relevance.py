@@ -171,7 +171,7 @@ class Matched:
 
     def shared(self, key: str) -> list[str]:
         """Return the terms of the question that a bullet holds, in whichever way; the topic's among them."""
-        return [term for term in self.query.weights if self._holds(key, term)]
+        return [term for term in self.query.weights if self.holds(key, term)]
 
     def holds_itself(self, key: str, term: str) -> bool:
         """Whether a bullet has the term in its text or its labels."""
@@ -192,7 +192,7 @@ class Matched:
         }
         found = list[Coverage]()
         for number, part in enumerate(self.query.parts):
-            total, shared = part.total or 1.0, [term for term in part.weights if self._holds(key, term)]
+            total, shared = part.total or 1.0, [term for term in part.weights if self.holds(key, term)]
             covered = _covered(part, held).get(key, 0.0)
             found.append(Coverage(number, covered / total, _needed(self.query, part, shared) / total))
         return max(found, key=lambda one: one.covered / one.needed if one.needed else 0.0)
@@ -202,9 +202,7 @@ class Matched:
         told = 0.0
         for part, covered in zip(self.query.parts, self.covered, strict=True):
             share = covered.get(key, 0.0) / (part.total or 1.0)
-            if share > told and self.query.everyday.issuperset(
-                t for t in part.weights if self._holds(key, t)
-            ):
+            if share > told and self.query.everyday.issuperset(t for t in part.weights if self.holds(key, t)):
                 share = share / _EVERYDAY_ONLY if part is self.query.parts[0] else 0.0
             told = max(told, share)
         return told
@@ -212,10 +210,11 @@ class Matched:
     def _opens(self, key: str, part: Part, covered: float) -> bool:
         if not covered or (covered < part.alone - _EPSILON and covered < part.together - _EPSILON):
             return False
-        shared = [term for term in part.weights if self._holds(key, term)]
+        shared = [term for term in part.weights if self.holds(key, term)]
         return covered >= _needed(self.query, part, shared) - _EPSILON
 
-    def _holds(self, key: str, term: str) -> bool:
+    def holds(self, key: str, term: str) -> bool:
+        """Whether a bullet has a term of the question, in whichever way."""
         holders = self.held.get(term)
         return holders is not None and (key in holders.fully or key in holders.partly)
 
