@@ -11,7 +11,7 @@ text has keeps two texts apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -29,6 +29,7 @@ _CURRENCIES = frozenset("$€£¥")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 Mode = Literal["duty", "choice", "unreal"]
 _PERSONS = MappingProxyType({"he": "he", "him": "he", "she": "she", "her": "she"})
+_OWNERS = MappingProxyType({"my": "we", "our": "we", "his": "they", "her": "they", "their": "they"})
 _NUMBER_MARK = "#"
 _ORDINAL = ("st", "nd", "rd")
 
@@ -61,7 +62,8 @@ class Claim:
     `subject` is how many of the words belong to the subject for certain: those before the copula (is,
     means, =) where the text is `copular`, else the first one behind a leading article; and all that says
     when the rest holds, before a colon or behind "for", "when" or "if" before a comma. `subject_numbers`
-    counts the numbers before the copula. `persons` are "he" and "she" in their order. `exact` are roots
+    counts the numbers before the copula. `persons` are "he" and "she" in their order, `owners` tells whose
+    things are named: those of "we" (my, our) or of "they" (his, her, their). `exact` are roots
     that a typo can't explain: names, acronyms, codes; `opening` is the root of a capitalised first word,
     which may be a name or not. `particles` are words left out that have an opposite (up, in, better), and
     "then"; `modes` whether something is a "duty", a "choice", or "unreal", as what should have been done
@@ -77,6 +79,7 @@ class Claim:
     words: tuple[str, ...]
     surfaces: Mapping[str, str]
     persons: tuple[str, ...]
+    owners: frozenset[str]
     exact: frozenset[str]
     opening: str
     numbers: tuple[Quantity, ...]
@@ -117,6 +120,7 @@ class _Parser:
         self._surfaces: dict[str, str] = {}
         self._exact: set[str] = set()
         self._persons: list[str] = []
+        self._owners: set[str] = set()
         self._opening = ""
         self._numbers: list[Quantity] = []
         self._bound: list[tuple[str, str]] = []
@@ -174,6 +178,8 @@ class _Parser:
             self._take_number(number)
         elif word in self._lexicon.negations:
             self._waiting.append("not")
+        elif word in self._lexicon.seldom:
+            self._waiting.append("seldom")
         elif word == "or":
             self._lists.append(len(self._words))
             self._bound.append((word, ""))  # A or B is B or A
@@ -192,6 +198,8 @@ class _Parser:
                 self._particles.add(word)
             if word in _PERSONS:
                 self._persons.append(_PERSONS[word])
+            if word in _OWNERS:
+                self._owners.add(_OWNERS[word])
             self._take_mode(word)
             self._article = self._article or (self._first and word in ("a", "an", "the"))
             self._before = word if word in self._lexicon.places else self._before
@@ -277,10 +285,11 @@ class _Parser:
             words=tuple(self._words),
             surfaces=self._surfaces,
             persons=tuple(self._persons),
+            owners=frozenset(self._owners),
             exact=frozenset(self._exact),
             opening=self._opening,
             numbers=tuple(self._numbers),
-            negated=tuple(sorted(target for direction, target in bound if direction == "not")),
+            negated=tuple(sorted(_negated(bound))),
             bound=tuple(pair for pair in bound if pair[0] != "not"),
             symbols=tuple(sorted(self._symbols)),
             particles=frozenset(self._particles),
@@ -311,3 +320,12 @@ def canonical_number(number: str) -> str:
         return format(Decimal(plain).normalize(), "f")
     except InvalidOperation:
         return plain
+
+
+def _negated(bound: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield what is negated, and what is said to be seldom."""
+    for direction, target in bound:
+        if direction == "not":
+            yield target
+        elif direction == "seldom":
+            yield f"{direction} {target}"

@@ -33,7 +33,7 @@ _MIN_WORDS_REWORDED = 0.3
 _REWORDED = 0.95
 """The similarity of two sentences that say the same in other words."""
 
-_NEVER_REWORDED = frozenset({"number", "unit"})
+_NEVER_REWORDED = frozenset({"owner", "number", "unit"})
 
 
 @dataclass(frozen=True)

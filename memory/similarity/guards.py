@@ -1,7 +1,7 @@
 """The guards that keep two similar texts apart: same words, another claim.
 
 Each guard names what differs between two claims: number, unit, negation, antonym, words, subject, direction,
-symbol, modality or order. A guard that fires says whether the two are rivals (the same subject, another
+symbol, owner, modality or order. A guard that fires says whether the two are rivals (the same subject, another
 claim: one of them is wrong here) or simply different.
 """
 
@@ -64,6 +64,8 @@ def check_claims(a: Claim, b: Claim) -> Verdict:
         return Verdict("words")
     if a.particles - b.particles and b.particles - a.particles:
         return Verdict("words")
+    if a.owners and b.owners and a.owners.isdisjoint(b.owners):
+        return Verdict("owner")
     if _modes_differ(a, b):
         return Verdict("modality")
     if _sequence_differs(a, b):

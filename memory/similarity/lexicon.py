@@ -34,6 +34,7 @@ class Lexicon:
     articles: frozenset[str]
     fillers: frozenset[str]
     negations: frozenset[str]
+    seldom: frozenset[str]
     directions: frozenset[str]
     subordinate: frozenset[str]
     sequence: frozenset[str]

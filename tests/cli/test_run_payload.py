@@ -24,7 +24,7 @@ def _learning(**changed: object) -> Learning:
     nothing: Learning = {
         "turn_id": "t", "version": 1, "added": [], "updated": [], "tagged": [], "merged": [],
         "superseded": [], "removed": [], "quarantined": [], "rejected": [], "pending": None,
-        "feedback": None, "skipped": None, "error": None, "unsaved": None,
+        "feedback": None, "skipped": None, "error": None, "unsaved": None, "replay": None,
     }  # fmt: skip
     return {**nothing, **changed}  # type: ignore[typeddict-item]  # pyright: ignore  # a test's shorthand
 

@@ -28,7 +28,7 @@ yes question"""
 _FEEDBACK = """lead no thanks that very but because wrong should_be value tails again right not_this doubt
 sum_before sum_after"""
 TABLES = {
-    "claims.toml": frozenset(("negations", "ordering")),
+    "claims.toml": frozenset(("negations", "ordering", "seldom")),
     "feedback.toml": frozenset(_FEEDBACK.split()),
     "orders.toml": frozenset(("rule", "joined_words")),
     "persons.toml": frozenset(_PERSONS.split()),
@@ -72,6 +72,7 @@ LACKS = {
     "swedish": [
         "chat.txt",
         "claims.toml: negations",
+        "claims.toml: seldom",
         "feedback.toml",
         "orders.toml",
         "persons.toml",

@@ -194,3 +194,18 @@ def _calls(words: int) -> int:
 def test_the_work_grows_with_the_length_of_the_texts_not_its_square() -> None:
     _calls(20)  # reads the tables
     assert _calls(160) < 2.5 * _calls(80)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Never give aspirin to a small child", "Rarely give aspirin to a small child"),
+        ("He rarely calls his brother", "He calls his brother"),
+        ("Gib dem Hund nie Schokolade", "Gib dem Hund selten Schokolade"),
+        ("Our train was late in Geneva", "Their train was late in Geneva"),
+        ("My sister likes green tea", "Her sister likes green tea"),
+    ],
+)
+def test_seldom_is_not_never_and_what_is_ours_is_not_theirs(one: str, other: str) -> None:
+    assert outcome(one, other) != "same"
+    assert outcome(other, one) != "same"
