@@ -1,8 +1,8 @@
 """The guards that keep two similar texts apart: same words, another claim.
 
 Each guard names what differs between two claims: number, unit, negation, antonym, words, subject, direction,
-symbol, owner, modality or order. A guard that fires says whether the two are rivals (the same subject, another
-claim: one of them is wrong here) or simply different.
+symbol, owner, modality or order. A guard that fires says whether the two are rivals (the same subject,
+another claim: one of them is wrong here) or simply different.
 """
 
 from __future__ import annotations
