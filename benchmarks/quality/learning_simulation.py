@@ -65,7 +65,7 @@ def _quick() -> bool:
 
 
 def _variants() -> tuple[Variant, ...]:
-    return (*BASELINES, NO_CONTEST, NO_TRUST, OURS, WITH_REPLAY)
+    return (*BASELINES, NO_CONTEST, NO_TRUST, WITH_REPLAY, OURS)
 
 
 def _jobs(setting: Setting, variant: Variant, seeds: range) -> Iterator[Job]:
