@@ -5,6 +5,7 @@ VENV ?= .venv
 WORKERS ?= 4
 RESULTS ?= test-results
 DIST ?= dist
+SITE ?= build/site
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python $(if $(COVERAGE),-m coverage run) -m pytest
 RUN := sh dev/setup.sh run $(VENV)
@@ -22,7 +23,7 @@ test docs studio demo: export LANGSMITH_TRACING = false
 test docs studio: export LANGGRAPH_CLI_NO_ANALYTICS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test coverage lint format type bench bench-server bench-quality red-team faults mutants docs notebooks capabilities neo4j neo4j-stop postgres postgres-stop studio wheel clean
+.PHONY: help setup demo chat test coverage lint format type bench bench-server bench-quality red-team faults mutants docs site notebooks capabilities neo4j neo4j-stop postgres postgres-stop studio wheel release clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +104,10 @@ docs: ## run every example of README, docs/ and notebooks/, and check the capabi
 	@$(PYTEST) tests/docs $(ARGS)
 	@$(BIN)/python dev/check_capabilities.py
 
+site: ## build the documentation site into build/site/html: strict, with the notebooks' outputs and the API reference
+	@$(DEV)
+	@$(BIN)/python -m dev.site --run-notebooks --out $(SITE)
+
 capabilities: ## does the last test run prove every row that docs/capabilities.md claims?
 	@$(DEV)
 	@$(BIN)/python dev/check_capabilities.py --results $(RESULTS)/junit.xml
@@ -132,6 +137,10 @@ wheel: ## build the wheel and the source archive into dist/
 	@$(DEV)
 	@$(BIN)/python -m build --outdir $(DIST) . >/dev/null
 	@ls $(DIST)
+
+release: ## build twice, compare, install on every Python and with every extra, write dist/ with an SBOM; publishes nothing
+	@$(DEV)
+	@$(BIN)/python -m dev.release $(ARGS)
 
 clean: ## remove what was built and cached, the environment included
 	rm -rf $(VENV) $(RESULTS) build dist *.egg-info htmlcov .coverage .coverage.* \

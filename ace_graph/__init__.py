@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ace_graph.memory.stores.base import Store
     from ace_graph.memory.stores.memories import memories, remember
     from ace_graph.memory.stores.unsaved import commit_unsaved
+    from ace_graph.reasoning.playbook_retriever import PlaybookRetriever
+    from ace_graph.reasoning.store_view import PlaybookStoreView
     from ace_graph.settings import Settings
     from ace_graph.state import ACEInput, ACEOutput
     from ace_graph.stores import open_store
@@ -52,6 +54,8 @@ __all__ = [
     "Evidence",
     "PendingOutcome",
     "Playbook",
+    "PlaybookRetriever",
+    "PlaybookStoreView",
     "Policy",
     "Reported",
     "Settings",
@@ -88,6 +92,8 @@ _HOMES = {
     "ACEOutput": "ace_graph.state",
     "build_ace_graph": "ace_graph.graph",
     "make_graph": "ace_graph.graph",
+    "PlaybookRetriever": "ace_graph.reasoning.playbook_retriever",
+    "PlaybookStoreView": "ace_graph.reasoning.store_view",
     "Settings": "ace_graph.settings",
     "Store": "ace_graph.memory.stores.base",
     "commit_unsaved": "ace_graph.memory.stores.unsaved",

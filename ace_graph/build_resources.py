@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -19,28 +20,27 @@ from langchain_core.tools import BaseTool, tool
 from ace_graph.context import LearningMode
 from ace_graph.embeddings.meaning import Meaning
 from ace_graph.embeddings.static_vectors import INSTALL, find_static_vectors
+from ace_graph.embeddings.stored_rows import stored_rows
 from ace_graph.errors import ConfigurationError, FormatError, ModelNotConfigured, NewerFormat
 from ace_graph.memory.catalogue.foreign import read_only_bullets
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.formats.importing import as_playbook, read_text
-from ace_graph.memory.formats.registry import read_playbook
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.models import choose_model, make_model
-from ace_graph.playbooks.directory import Directory
 from ace_graph.prompts import Prompts
 from ace_graph.resources import Evaluator, LateTools, ModelRouter, Resources, check_learning
 from ace_graph.settings import Settings
 from ace_graph.stores import open_store
 from ace_graph.tables import PACKAGES, preload
 from ace_graph.tools.calculator import calculator
-from ace_graph.tools.mcp.config import read_servers
-from ace_graph.tools.mcp.tools import McpTools
 from ace_graph.tools.memory_tools import memory_tools
 from ace_graph.tools.playbook_tools import playbook_tools
 from ace_graph.tools.web_search import web_search
+
+if TYPE_CHECKING:
+    from ace_graph.playbooks.directory import Directory
 
 __all__ = ["build_resources", "offline_fallback", "read_base_playbook"]
 
@@ -65,13 +65,13 @@ def build_resources(
     clock: Callable[[], datetime] | None = None,
     new_id: Callable[[], str] | None = None,
     snapshots: SnapshotCache | None = None,
+    needs_model: bool = True,
 ) -> Resources:
     """Return the resources of one graph or worker; what is left out comes from the settings.
 
-    The arguments are those of `build_ace_graph`. Raises ConfigurationError naming what to set.
+    Arguments as of `build_ace_graph`; with `needs_model` a missing one raises now. Raises ConfigurationError.
     """
-    preload(PACKAGES)  # the first turn must not read files on the event loop
-    settings = _checked_settings(settings, model)
+    settings = _checked_settings(settings, needs_model=needs_model and model is None)
     opened = open_store(store, settings=settings) if store is None or isinstance(store, str) else store
     own = [made if isinstance(made, BaseTool) else tool(made) for made in tools]
     every = (calculator, web_search(settings), *memory_tools(opened), *playbook_tools(), *own)
@@ -84,7 +84,7 @@ def build_resources(
         tools=every,
         own_tool_names=tuple(made.name for made in own),
         late_tools=_late_tools(settings, [made.name for made in every]),
-        meaning=find_meaning(settings, embeddings),
+        meaning=find_meaning(settings, embeddings, opened),
         evaluator=evaluator,
         mode_router=mode_router,
         system_prompt=system_prompt,
@@ -105,22 +105,27 @@ def _checked(resources: Resources) -> Resources:
     return resources
 
 
-def _checked_settings(settings: Settings | None, model: BaseChatModel | None) -> Settings:
-    """Return the settings. Raises now what a missing model would raise in the first turn."""
+def _checked_settings(settings: Settings | None, *, needs_model: bool) -> Settings:
+    """Return the settings, with the tables read. Raises now what a missing model would in the first turn."""
+    preload(PACKAGES)  # the first turn must not read files on the event loop
     settings = settings or Settings.load()
-    if model is None:
+    if needs_model:
         choose_model(settings)
     return settings
 
 
-def find_meaning(settings: Settings, embeddings: Embeddings | None) -> Meaning | None:
+def find_meaning(
+    settings: Settings, embeddings: Embeddings | None, store: Store | None = None
+) -> Meaning | None:
     """Return what finds by the caller's embeddings, or else by the static vectors that are installed.
+
+    Vectors of the caller's embeddings are kept in the `store`.
 
     Raises ConfigurationError where the settings ask for static vectors and there are none. Files that are
     missing or damaged cost the meaning, not the graph; the log says so.
     """
     if embeddings is not None:
-        return Meaning(embeddings)
+        return Meaning(embeddings, stored=None if store is None else stored_rows(embeddings, store))
     if settings.embeddings == "off":
         return None
     try:
@@ -137,6 +142,9 @@ def _late_tools(settings: Settings, taken: Collection[str]) -> LateTools | None:
     """Return what starts the MCP servers of ACE_MCP_CONFIG at first use; they end with the process."""
     if settings.mcp_config is None:
         return None
+    from ace_graph.tools.mcp.config import read_servers
+    from ace_graph.tools.mcp.tools import McpTools
+
     return McpTools(read_servers(settings.mcp_config, os.environ), taken).ready
 
 
@@ -167,6 +175,9 @@ def read_base_playbook(source: Playbook | Path | str) -> Playbook:
 
 def _read(path: Path) -> Playbook:
     """Return the playbook in a file of any format. Refused bullets are logged, the others count."""
+    from ace_graph.memory.formats.importing import as_playbook, read_text
+    from ace_graph.memory.formats.registry import read_playbook
+
     try:
         reading = read_playbook(read_text(path))
     except OSError as error:

@@ -19,10 +19,19 @@ from ace_graph.memory.catalogue.name import wanted_refs
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import MAX_LEARNER_ID_CHARS, checked_learner_id
 
-__all__ = ["ACEContext", "LearningMode", "ReflectWhen", "ServedContext", "TurnListener", "check_names"]
+__all__ = [
+    "ACEContext",
+    "LearningMode",
+    "MemoryUse",
+    "ReflectWhen",
+    "ServedContext",
+    "TurnListener",
+    "check_names",
+]
 
 LearningMode = Literal["inline", "background", "off"]
 ReflectWhen = Literal["auto", "always", "evidence", "never"]
+MemoryUse = Literal["on", "off"]
 
 LearnerId = Annotated[
     str, AfterValidator(checked_learner_id), Field(min_length=1, max_length=MAX_LEARNER_ID_CHARS)
@@ -62,6 +71,11 @@ class ACEContext(BaseModel):
         default=None, description="The trajectory that this run is a part of; kept in the turn's record."
     )
     task_type: ShortText | None = Field(default=None, description="What kind of task this is; kept likewise.")
+    memory: MemoryUse = Field(
+        default="on",
+        description="off: a temporary chat. Nothing of the learner is read or written: no memory, no "
+        "playbooks, no record of the turn.",
+    )
     learning: LearningMode | None = Field(
         default=None,
         description="inline: learn before the run ends. background: store the turn, a worker learns from it. "
@@ -146,6 +160,12 @@ class ACEContext(BaseModel):
     def _bounds_in_order(self) -> Self:
         if self.window_min > self.window_max:
             raise ValueError(f"window_min {self.window_min} is above window_max {self.window_max}: swap them")
+        return self
+
+    @model_validator(mode="after")
+    def _temporary_reads_nothing(self) -> Self:
+        if self.memory == "off" and self.playbooks:
+            raise ValueError('with memory="off" no playbooks are read: leave them out')
         return self
 
 

@@ -26,12 +26,6 @@ from ace_graph.context import ACEContext, LearningMode, check_names
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.cache import SnapshotCache
-from ace_graph.nodes.ace_learning import ace_learning
-from ace_graph.nodes.critic import after_critic, critic
-from ace_graph.nodes.planner import planner
-from ace_graph.nodes.router import router
-from ace_graph.nodes.solver import solver
-from ace_graph.playbooks.directory import Directory
 from ace_graph.resources import Evaluator, ModelRouter, Resources
 from ace_graph.runtime import bind
 from ace_graph.settings import Settings, export_others
@@ -40,13 +34,25 @@ from ace_graph.state import ACEInput, ACEOutput, ACEState
 if TYPE_CHECKING:
     from langgraph_sdk.runtime import ServerRuntime  # the server finds it by its name
 
+    from ace_graph.playbooks.directory import Directory
+
 __all__ = ["ACEGraph", "build_ace_graph", "make_graph"]
 
 ACEGraph: TypeAlias = CompiledStateGraph[ACEState, ACEContext, ACEInput, ACEOutput]
 
 
 def draw(resources: Resources) -> StateGraph[ACEState, ACEContext, ACEInput, ACEOutput]:
-    """Return the graph, not yet compiled."""
+    """Return the graph, not yet compiled.
+
+    The nodes, and with them all of learning, are loaded here: not by whoever only names `build_ace_graph`,
+    and not in the first turn, whose event loop they would block.
+    """
+    from ace_graph.nodes.ace_learning import ace_learning
+    from ace_graph.nodes.critic import after_critic, critic
+    from ace_graph.nodes.planner import planner
+    from ace_graph.nodes.router import router
+    from ace_graph.nodes.solver import solver
+
     graph = StateGraph(ACEState, context_schema=ACEContext, input_schema=ACEInput, output_schema=ACEOutput)
     graph.add_node("router", bind(router, resources))
     graph.add_node("planner", bind(planner, resources))

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -22,9 +23,11 @@ from ace_graph.memory.search.token_count import estimate_tokens
 from ace_graph.memory.stores.base import Store, keeps_pending
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.models.structured import Schemas
-from ace_graph.playbooks.directory import Directory
 from ace_graph.prompts import Prompts
 from ace_graph.settings import Settings
+
+if TYPE_CHECKING:
+    from ace_graph.playbooks.directory import Directory
 
 __all__ = ["Evaluator", "LateTools", "MakeModel", "ModelRouter", "Resources", "check_learning", "random_id"]
 

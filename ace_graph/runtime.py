@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any, Generic, TypeVar, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
@@ -25,7 +26,7 @@ from ace_graph.resources import Resources, check_learning, random_id
 from ace_graph.state import ACEState, Turn
 from ace_graph.telemetry import span_maker
 
-__all__ = ["BoundNode", "Run", "bind", "current_run", "log_text", "logger"]
+__all__ = ["BoundNode", "Run", "bind", "current_run", "log_text", "logger", "run_for"]
 
 
 logger = logging.getLogger("ace_graph")
@@ -74,6 +75,10 @@ class Run:
         in_a_row = self.step == turn.get("step", self.step) + _STEPS_TO_ANSWER * number
         return self._id_of(f"{turn['turn_id']}\n{number}" if in_a_row else self._task())
 
+    def new_try_id(self) -> str:
+        """Return the id of this step of a host's agent: the same when it is repeated, another in a fork."""
+        return self._id_of(self._task())
+
     def _task(self) -> str:
         step = self.runtime.execution_info
         return random_id() if step is None else f"{step.thread_id}\n{step.task_id}"
@@ -89,14 +94,22 @@ class Run:
 
 
 def current_run(resources: Resources) -> Run:
-    """Return the run that is executing. Raises InvalidContext when another learner's memory is asked for.
-
-    Under a LangGraph server with authentication the authenticated user is the learner.
-    """
+    """Return the run that is executing. Raises InvalidContext when another learner's memory is asked for."""
     runtime = get_runtime(ACEContext)
     # Embedded without a context it is None, whatever the annotation says.
     context = cast("ACEContext | None", runtime.context) or ACEContext()
-    learner_id = _identity(context)
+    return run_for(resources, context, runtime)
+
+
+def run_for(resources: Resources, context: ACEContext, runtime: Runtime[ACEContext]) -> Run:
+    """Return a run with this context, of the graph or of another agent.
+
+    Under a LangGraph server with authentication the authenticated user is the learner. A run with
+    `memory="off"` has no learner, so that nothing in it can reach what is stored about one. Raises
+    InvalidContext when another learner's memory is asked for.
+    """
+    authenticated = _identity(context)
+    learner_id = authenticated if context.memory == "on" else None
     # Tools read the learner from the context, so the authenticated one must be in it.
     if context is not runtime.context or context.learner_id != learner_id:
         context = context.model_copy(update={"learner_id": learner_id})
@@ -107,7 +120,7 @@ def current_run(resources: Resources) -> Run:
 
 
 def _identity(context: ACEContext) -> str | None:
-    configurable: Mapping[str, object] = get_config().get("configurable", {})
+    configurable: Mapping[str, object] = (var_child_runnable_config.get() or {}).get("configurable", {})
     user = configurable.get("langgraph_auth_user")
     if user is None:
         return context.learner_id

@@ -127,7 +127,7 @@ class Settings(BaseSettings):
     curator_similarity: float = Field(default=0.9, ge=0, le=1)
     embeddings: Literal["auto", "static", "off"] = "auto"
     max_bullets: int = Field(default=1000, ge=1)
-    replay: bool = False
+    replay: bool = True
     sensitive_facts: Literal["keep", "ask", "drop"] = "ask"
     holdout_rate: float = Field(default=0.05, ge=0, le=0.5)
     decay_semantic: Rate = 0.01
@@ -140,6 +140,7 @@ class Settings(BaseSettings):
     jwks: str | None = None
     jwt_audience: str | None = None
     jwt_teams_claim: str | None = None
+    jwt_operator_claim: str | None = None
     conversations: str | None = Field(default=None, repr=False)
     conversation_days: Days = 0.0
     conversations_kept: int = Field(default=0, ge=0)
@@ -151,6 +152,8 @@ class Settings(BaseSettings):
     server_turns: int = Field(default=256, ge=1)
     server_body_bytes: int = Field(default=1_048_576, ge=1_024)
     server_origins: Names = ()
+    server_page: bool = True
+    page_token_header: str | None = None
 
     tavily_api_key: SecretStr | None = Field(default=None, validation_alias="TAVILY_API_KEY")
 

@@ -195,6 +195,7 @@ class Result(TypedDict):
 
     `why_shown` says of each bullet in `injected` why it was in the prompt (memory.retrieval.reasons): its
     `kind`, and words of the question, a neighbour's id, a similarity.
+    `memory`: "off" in a temporary chat, which reads and stores nothing of the learner.
     `withheld`: unproven bullets were left out of this turn's prompt, to measure their effect (memory.trust).
     `playbooks` are the attached playbooks whose bullets were shown to the model, as `owner/name`.
     `words_only`: why the bullets were found by words alone, although there are embeddings; not there else.
@@ -206,6 +207,7 @@ class Result(TypedDict):
     bullet_ids: list[str]
     injected: list[str]
     why_shown: dict[str, dict[str, object]]
+    memory: Literal["on", "off"]
     playbooks: list[str]
     withheld: bool
     verdict: Verdict

@@ -13,8 +13,6 @@ from ace_graph.errors import ConfigurationError, StoreUnavailable, StoreUrlError
 from ace_graph.memory.policy import DecayRates, Policy, VersionRetention
 from ace_graph.memory.screening.secrets import redact_query
 from ace_graph.memory.stores.base import PendingStore, Store
-from ace_graph.memory.stores.in_memory.store import InMemoryStore
-from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.settings import Settings
 
 __all__ = ["PROBE_LEARNER", "check_store", "open_store", "policy_of", "redacted_url"]
@@ -45,8 +43,12 @@ def open_store(
     address = known.store_url if url is None else url
     scheme, separator, rest = address.partition("://")
     if separator and scheme == "memory" and not rest.strip("/"):
+        from ace_graph.memory.stores.in_memory.store import InMemoryStore
+
         return InMemoryStore(limits)
     if separator and scheme == "sqlite":
+        from ace_graph.memory.stores.sqlite.store import SQLiteStore
+
         return SQLiteStore(_path(rest), limits, make_folder=url is None and _is_default(known))
     if separator and scheme in _NEO4J:
         return _neo4j(address, limits, known)

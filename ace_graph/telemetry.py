@@ -15,7 +15,16 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Literal
 
-__all__ = ["SharingAction", "SpanMaker", "audit", "audit_sharing", "shown_learner", "span_maker"]
+__all__ = [
+    "SharingAction",
+    "SpanMaker",
+    "audit",
+    "audit_operator",
+    "audit_sharing",
+    "shown_learner",
+    "span_maker",
+    "turn_attributes",
+]
 
 
 SpanMaker = Callable[[str, Mapping[str, str]], AbstractContextManager[None]]
@@ -50,12 +59,23 @@ def span_maker() -> SpanMaker:
     return span
 
 
+def turn_attributes(run_id: str, conversation_id: str | None) -> Mapping[str, str]:
+    """Return the attributes of a turn's span: ours, and those of OpenTelemetry's conventions for agents."""
+    known = {
+        "ace.run_id": run_id,
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "ace_graph",
+    }
+    return known if conversation_id is None else {**known, "gen_ai.conversation.id": conversation_id}
+
+
 def _no_span(_name: str, _attributes: Mapping[str, str]) -> AbstractContextManager[None]:
     return nullcontext()
 
 
 logger = logging.getLogger("ace_graph")
 
+_MOST_LOGGED = 300
 _PLAIN = re.compile(r"[A-Za-z0-9_.@:+-]+")
 
 
@@ -68,6 +88,20 @@ def audit(
         action,
         _quoted(learner_id),
         str(found).lower(),
+        request_id or "-",
+    )
+
+
+def audit_operator(
+    operator: str, learner_id: str, *, allowed: bool, asked: str, request_id: str | None
+) -> None:
+    """Log that an operator reached a learner's memory, or was refused. `asked` is the method and the path."""
+    logger.info(
+        "[ACE Audit] action=operate operator=%s learner=%s allowed=%s asked=%s request=%s",
+        _quoted(operator),
+        _quoted(learner_id[:_MOST_LOGGED]),
+        str(allowed).lower(),
+        _quoted(asked[:_MOST_LOGGED]),
         request_id or "-",
     )
 

@@ -39,8 +39,12 @@ class Learner:
             raise RuntimeError(f"this turn did not do what it was to do: {learned}")
 
 
-def with_graph(store: Store, learner_id: str) -> Learner:
-    """Return the learner with a new graph, whose snapshot cache is empty."""
-    settings = Settings.model_construct()  # nothing of this machine's environment
+def with_graph(store: Store, learner_id: str, *, by_meaning: bool = False) -> Learner:
+    """Return the learner with a new graph, whose snapshot cache is empty.
+
+    It finds by meaning only where that is asked for, whatever is installed.
+    """
+    # nothing of this machine's environment
+    settings = Settings.model_construct(embeddings="static" if by_meaning else "off")
     graph = build_ace_graph(model=StubModel(), store=store, settings=settings)
     return Learner(graph, store, learner_id)

@@ -9,9 +9,11 @@ The stub model answers at once in both graphs, so no time of a model is counted.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 
 from langchain_core.messages import HumanMessage
 
+from ace_graph.embeddings.static_vectors import find_static_vectors
 from ace_graph.memory.policy import Policy
 from benchmarks.available_stores import ROOMY, Place, Places, seeded
 from benchmarks.corpus import lessons, questions
@@ -30,6 +32,9 @@ UNCHANGED, ADDED, AT_CAP, ELSEWHERE = (
     "one added at the cap",
     "unchanged here, changed by another process",
 )
+BY_MEANING = ", by meaning"
+"""The same with the extra `embeddings`: its goals are those of the turn without."""
+
 _SERVERS = {UNCHANGED: 12.0, ADDED: 16.0, ELSEWHERE: 16.0}
 _GOALS = {
     "SQLite": {UNCHANGED: 7.0, ADDED: 9.0, ELSEWHERE: 9.0},
@@ -45,10 +50,11 @@ async def measure_turns(plan: Plan, found: Places, findings: Findings) -> None:
     for size in plan.sizes:
         names, jobs, opened = ["bare graph"], [Job(_bare(plan))], list[Learner]()
         for place in found.all:
-            for what, job, made in await _scenarios(place, size, plan):
-                names.append(f"{place.name}, {what}")
-                jobs.append(job)
-                opened += made
+            for by_meaning in (False, True) if find_static_vectors() is not None else (False,):
+                for what, job, made in await _scenarios(place, size, plan, by_meaning=by_meaning):
+                    names.append(f"{place.name}, {what}{BY_MEANING if by_meaning else ''}")
+                    jobs.append(job)
+                    opened += made
         times = await timed_async(plan.turns, jobs)
         findings.tables.append(_table(size, names, times))
         findings.goals += _goals(size, names, times)
@@ -62,26 +68,31 @@ def _bare(plan: Plan) -> Callable[[int], Awaitable[object]]:
     return lambda n: graph.ainvoke({"messages": [HumanMessage(asked[n])], "plan": {}, "verdict": ""})
 
 
-async def _scenarios(place: Place, size: int, plan: Plan) -> list[tuple[str, Job, list[Learner]]]:
+async def _scenarios(
+    place: Place, size: int, plan: Plan, *, by_meaning: bool
+) -> list[tuple[str, Job, list[Learner]]]:
     asked, new = questions(plan.questions), iter(lessons(4 * (plan.turns + 10)))
-    plain, adding = await _opened(place, size), await _opened(place, size)
-    capped = await _opened(place, size, Policy(max_bullets=size))
+    opened = partial(_opened, place, size, by_meaning=by_meaning)
+    plain, adding, capped = await opened(), await opened(), await opened(Policy(max_bullets=size))
     scenarios = [
         (UNCHANGED, Job(lambda n: plain.turn(asked[n], None)), [plain]),
         (ADDED, Job(lambda n: adding.turn(asked[n], next(new))), [adding]),
         (AT_CAP, Job(lambda n: capped.turn(asked[n], next(new))), [capped]),
     ]
     if place.url != "memory://":
-        reader = await _opened(place, size)
+        reader = await opened()
         writer = with_graph(place.open(), reader.learner_id)
         job = Job(lambda n: reader.turn(asked[n], None), prepare=lambda n: writer.turn(asked[n], next(new)))
         scenarios.append((ELSEWHERE, job, [reader, writer]))
     return scenarios
 
 
-async def _opened(place: Place, size: int, policy: Policy = ROOMY) -> Learner:
+async def _opened(place: Place, size: int, policy: Policy = ROOMY, *, by_meaning: bool) -> Learner:
     store = place.open(policy)
-    return with_graph(store, await seeded(store, size))
+    learner = with_graph(store, await seeded(store, size), by_meaning=by_meaning)
+    if by_meaning:  # the vectors of a playbook are made once in a process
+        await learner.turn(questions(1)[0], None)
+    return learner
 
 
 def _table(size: int, names: list[str], times: list[Times]) -> Table:
@@ -90,14 +101,17 @@ def _table(size: int, names: list[str], times: list[Times]) -> Table:
         more = own.over(times[0])
         rows.append((name, own.told(), more.told(), number(own.cpu_p50), number(more.cpu_p50)))
     columns = ("turn", "p50 / p95", "our own work p50 / p95", "cpu", "our own")
-    note = "Milliseconds. Our own work is what a turn takes longer than the bare graph's in the same round."
+    note = (
+        "Milliseconds. Our own work is what a turn takes longer than the bare graph's in the same round. "
+        "`By meaning`: with the extra `embeddings`."
+    )
     return Table(f"A turn at {size:,} bullets", columns, rows, note)
 
 
 def _goals(size: int, names: list[str], times: list[Times]) -> Iterator[Goal]:
     for name, own in zip(names, times, strict=True):
         place, _, what = name.partition(", ")
-        limit = _GOALS.get(place, {}).get(what)
+        limit = _GOALS.get(place, {}).get(what.removesuffix(BY_MEANING))
         if limit is not None and size in _FACTORS:
             what = f"our own work in a turn, {name}, {size:,} bullets"
             yield Goal(what, own.over(times[0]).p50, limit * _FACTORS[size])

@@ -8,8 +8,8 @@ noticed. Once it is clear that they help, a tenth of the share is enough. The co
     shown ("with") or withheld ("without")  ->  verdicts of those turns  ->  Trial  ->  share of later turns
 
 Whether they do harm is asked of the turns whose verdict was a vote on a bullet: there the answer followed
-advice, so the advice was right or wrong, and not the model alone. A dozen such turns are enough to tell a
-reflector that lies. The lift is that of all turns.
+advice, so the advice was right or wrong, and not the model alone; and of lessons that were tried on their own
+question. A dozen of both are enough to tell a reflector that lies. The lift is that of all turns.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ Below it all of them count: some models never name a bullet.
 class Trial(NamedTuple):
     """Judged turns with unproven bullets: right and wrong where they were shown, and where withheld.
 
-    `followed_right` and `followed_wrong` are those of the first in which a bullet got a vote.
+    `followed_right` and `followed_wrong` are those of the first in which a bullet got a vote, and the replays
+    that kept or refused lessons.
     """
 
     with_right: int = 0
@@ -122,8 +123,15 @@ def share_withheld(trial: Trial, rate: float, clock: int = GRACE) -> float:
 
 
 def counted(turn: RecentTurn | None) -> Trial:
-    """Return the counts of one turn: nothing without an arm, or without a success or failure."""
-    if turn is None or turn.arm is None or turn.verdict not in ("success", "failure"):
+    """Return the counts of one turn: of its replay, and of its answer if that has an arm and was judged."""
+    if turn is None:
+        return Trial()
+    replay = Trial(followed_right=turn.replay == "kept", followed_wrong=turn.replay == "refused")
+    return pooled((replay, _answered(turn)))
+
+
+def _answered(turn: RecentTurn) -> Trial:
+    if turn.arm is None or turn.verdict not in ("success", "failure"):
         return Trial()
     right = turn.verdict == "success"
     wrong, followed = not right, turn.followed

@@ -25,6 +25,7 @@ __all__ = [
     "PlaybookRead",
     "RecentTurn",
     "ReflectedLesson",
+    "Replay",
     "Share",
     "Step",
     "StepKind",
@@ -140,6 +141,9 @@ GRAPH_AGENT = "ace_graph"
 Arm = Literal["with", "without"]
 """Whether a turn showed its unproven bullets or withheld them (trust.py)."""
 
+Replay = Literal["kept", "refused"]
+"""What came of trying a failed turn's lessons on its question again (reasoning/replay.py)."""
+
 TurnStatus = Literal["in_progress", "success", "failure", "partial"]
 Amount = Annotated[int, Field(ge=0)]
 Ids = tuple[Text, ...]
@@ -154,7 +158,7 @@ class RecentTurn(BaseModel):
     """The part of a turn that the access part keeps, for later feedback.
 
     `analyzed`: a reflector has read it, and it is counted as such. `followed`: a bullet got a vote for it, so
-    its outcome says something about what it was shown.
+    its outcome says something about what it was shown. `replay`: so does that of its lessons.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -167,6 +171,7 @@ class RecentTurn(BaseModel):
     arm: Arm | None = None
     analyzed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
     followed: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    replay: Annotated[Replay | None, Field(exclude_if=lambda value: value is None)] = None
 
 
 class PlaybookRead(NamedTuple):
@@ -214,6 +219,7 @@ class TurnRecord(BaseModel):
     injected: Ids = ()
     cited: Ids = ()
     arm: Arm | None = None
+    replay: Annotated[Replay | None, Field(exclude_if=lambda value: value is None)] = None
     playbooks: Annotated[tuple[PlaybookRead, ...], Field(exclude_if=lambda value: not value)] = ()
     evidence: tuple[Evidence, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -234,4 +240,5 @@ class TurnRecord(BaseModel):
             cited=self.cited,
             verdict=self.verdict,
             arm=self.arm,
+            replay=self.replay,
         )

@@ -22,16 +22,26 @@ from ace_graph.memory.delta.operations import Delta
 from ace_graph.memory.stores.base import commit_turn
 from ace_graph.models.usage import add_usage, total_usage
 from ace_graph.off_loop import read_text
-from ace_graph.reasoning.attempt import answer_again
+from ace_graph.reasoning.attempt import AnswerAgain, answer_again
 from ace_graph.reasoning.recall import ensure_memory
 from ace_graph.runtime import Run, logger
 from ace_graph.state import ACEState, LearningUpdate
 
-__all__ = ["ace_learning"]
+__all__ = ["ace_learning", "learn_from_turn"]
 
 
 async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     """Learn from the turn and store it. Raises nothing that the model or the store may raise."""
+    attempt = state["attempt"]
+    retry = None if attempt is None else partial(answer_again, state, attempt, run)
+    return await learn_from_turn(state, run, retry)
+
+
+async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain | None) -> LearningUpdate:
+    """Learn from a finished turn, of the graph or of another agent, and store it in one commit.
+
+    `answer_again` tries lessons on the turn's question. Raises nothing that the model or the store may raise.
+    """
     turn_id, mode, attempt = state["turn"]["turn_id"], state["plan"]["mode"], state["attempt"]
     memory = await ensure_memory(state, run) if run.learning != "off" else None
     if memory is None or memory.snapshot is None or attempt is None:
@@ -46,8 +56,7 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
     if run.learning == "background":
         result, pending = await defer(tasks, turn_id, op_ids("learn"), run)
     else:
-        retry = partial(answer_again, state, attempt, run)
-        result, pending = await learn_now(tasks, base, run, attempt["attempt_id"], retry), None
+        result, pending = await learn_now(tasks, base, run, attempt["attempt_id"], answer_again), None
     usage = state["usage"]
     for role, cost in result.usage.items():
         usage = add_usage(usage, role, cost)
@@ -61,7 +70,9 @@ async def ace_learning(state: ACEState, run: Run) -> LearningUpdate:
         origin="turn",
     )
     spent = total_usage(usage)
-    record = await read_text(text_length, make_record, state, attempt, run, spent, result.reflections)
+    record = await read_text(
+        text_length, make_record, state, attempt, run, spent, result.reflections, result.replay
+    )
     newest = run.resources.cache.newest(learner_id, base)
     try:
         commit = await commit_turn(run.resources.store, learner_id, delta, newest, record, pending)

@@ -29,6 +29,7 @@ async def critic(state: ACEState, run: Run) -> CriticUpdate:
         "bullet_ids": attempt["cited"],
         "injected": attempt["injected"],
         "why_shown": attempt.get("why_shown", {}),
+        "memory": run.context.memory,
         "playbooks": attempt.get("consulted", []),
         "withheld": attempt.get("arm") == "without",
         "verdict": verdict,

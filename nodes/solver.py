@@ -49,7 +49,7 @@ async def solver(state: ACEState, run: Run) -> SolverUpdate:
         session.push_text(own)
         solution = Solution(answer=own, reasoning="", used=(), raw=own)
     attempt_id = run.new_attempt_id(turn, earlier["number"] + 1 if earlier else 1)
-    attempt = attempt_of(solution, injection, session, attempt_id, answer_id, earlier)
+    attempt = attempt_of(solution, injection, run, attempt_id, answer_id, earlier, streamed=session.streamed)
     if asked:
         attempt["asked"] = asked
     attempt["first"] = _first(earlier, state.get("result")) if earlier else None

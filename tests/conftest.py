@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 pytest_plugins = [
+    "tests.plugins.browser",
     "tests.plugins.collected_once",
     "tests.plugins.heavy_first",
     "tests.plugins.hypothesis_profiles",
@@ -13,5 +14,6 @@ pytest_plugins = [
     "tests.plugins.postgres_server",
     "tests.plugins.pgbouncer",  # imports the one above
     "tests.plugins.shared_data",
+    "tests.plugins.standard_suites",
     "tests.plugins.warm_python",
 ]

@@ -9,7 +9,6 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
-from typing import TextIO
 
 from ace_graph.cli.terminal import printable
 from ace_graph.settings import LogFormat, LogLevel, Settings
@@ -68,16 +67,25 @@ class _JsonLine(logging.Formatter):
         return json.dumps(fields, ensure_ascii=True)
 
 
-class _Handler(logging.StreamHandler[TextIO]):
-    """Ours, so that installing twice replaces it."""
+class _Handler(logging.Handler):
+    """Ours, so that installing twice replaces it.
+
+    It writes to the stderr of the moment, which is another one while a prompt waits for a question.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            print(self.format(record), file=sys.stderr, flush=True)
+        except Exception:
+            self.handleError(record)
 
 
 def install_logging(level: LogLevel, log_format: LogFormat, *, debug: bool = False) -> None:
-    """Send this project's records of `level` and above to the current stderr."""
+    """Send this project's records of `level` and above to stderr."""
     logger = logging.getLogger(_NAME)
     for old in [each for each in logger.handlers if isinstance(each, _Handler)]:
         logger.removeHandler(old)
-    handler = _Handler(sys.stderr)
+    handler = _Handler()
     handler.setFormatter(_JsonLine(debug=debug) if log_format == "json" else _OneLine(debug=debug))
     logger.addHandler(handler)
     logger.setLevel(level)

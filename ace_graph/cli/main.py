@@ -93,6 +93,9 @@ def chat(
         list[str] | None,
         typer.Option("--playbook", metavar="NAME", help="Read this named playbook, too; may be repeated."),
     ] = None,
+    temporary: Annotated[
+        bool, typer.Option("--temporary", help="Read and store nothing of the learner in this chat.")
+    ] = False,
     base: Base = None,
     store: StoreUrl = None,
 ) -> None:
@@ -110,9 +113,9 @@ def chat(
     The log stays below WARNING here unless ACE_LOG_LEVEL is set: ACE_LOG_LEVEL=INFO shows what is
     retrieved and learned.
     """
-    from ace_graph.cli.commands.chat import run_chat
+    from ace_graph.cli.commands.chat import ChatOptions, run_chat
 
-    run_chat(store, learner, mode, tuple(named or ()), base, debug=debugging(ctx))
+    run_chat(ChatOptions(store, learner, mode, tuple(named or ()), base, temporary, debugging(ctx)))
 
 
 @app.command()
@@ -156,6 +159,28 @@ def serve(
     from ace_graph.cli.commands.serve import run_server
 
     raise typer.Exit(run_server(host, port, base))
+
+
+@app.command()
+def mcp(
+    learner: Learner = DEFAULT_LEARNER,
+    store: StoreUrl = None,
+    http: Annotated[bool, typer.Option("--http", help="Streamable HTTP at /mcp instead of stdio.")] = False,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="--http: the address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="--http: the port; 0: a free one.")] = 8001,
+) -> None:
+    """Serve the memory to an MCP client, which starts this command and speaks with it over stdio.
+
+    \b
+    {"mcpServers": {"memory": {"command": "ace-graph", "args": ["mcp", "--learner", "ada"]}}}
+
+    Its tools reach the memory of --learner alone; with --http that of the bearer token's subject, as in
+    `ace-graph serve`. It needs pip install 'ace-graph\\[mcp]'. The log is at WARNING, or at
+    ACE_LOG_LEVEL.
+    """
+    from ace_graph.cli.commands.mcp import run_mcp
+
+    run_mcp(learner, store, http, host, port)
 
 
 @app.command()

@@ -72,6 +72,11 @@ class ChatSession:
         return self.context.learner_id or ""
 
     @property
+    def temporary(self) -> bool:
+        """Whether the conversation reads and stores nothing of the learner."""
+        return self.context.memory == "off"
+
+    @property
     def last_answer(self) -> str:
         """The text of the last answer; '' before the first."""
         return self._last["messages"][-1].text if self._last else ""
@@ -118,8 +123,10 @@ class ChatSession:
         """Commit the learner's judgement of the last answer: a vote on the bullets that it cites.
 
         A later judgement of the same answer replaces this one. Raises ChangeRefused when there is
-        no answer yet.
+        no answer yet, and in a temporary chat.
         """
+        if self.temporary:
+            raise ChangeRefused("a temporary chat keeps nothing, not even a vote: chat without --temporary")
         result = self._last.get("result") if self._last else None
         learning = self._last.get("learning") if self._last else None
         if result is None or learning is None:

@@ -292,7 +292,7 @@ def _lessons(
 ) -> list[Add]:
     # A lesson about the form alone contests what was cited, although that gets no vote.
     failed = votes if task.blames else _votes(task.model_copy(update={"blames": True}), reflected)
-    return lessons_to_operations(
+    adds = lessons_to_operations(
         [*task.found, *(reflected.lessons if reflected else ())],
         question=task.subject.question,
         topic=task.subject.topic,
@@ -301,3 +301,5 @@ def _lessons(
         start=first_ref,
         contests=failed_advice(failed, task.known),
     )
+    helped = reflected.helped if reflected else ()
+    return [add.model_copy(update={"helpful": 1}) if add.content in helped else add for add in adds]

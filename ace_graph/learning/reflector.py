@@ -73,7 +73,8 @@ class Revision:
 class ReflectionResult:
     """What came of a reflection; `insight` is '' for none, `problems` say what was left out and why.
 
-    `replay` is None where nothing was to be tried again.
+    `replay` is None where nothing was to be tried again; `helped` are the texts of lessons with which the
+    answer got better.
     """
 
     reflection: Reflection
@@ -81,6 +82,7 @@ class ReflectionResult:
     lessons: tuple[Lesson, ...]
     problems: tuple[str, ...]
     replay: ReplayOutcome | None = None
+    helped: tuple[str, ...] = ()
 
 
 OnRoleUsage = Callable[[str, Usage], None]
@@ -185,7 +187,7 @@ def _replayed(found: ReflectionResult, evidence: Sequence[Evidence], retry: Retr
     if better is None or retry is None:
         return replace(found, replay="not tried")
     if better:
-        return replace(found, replay="kept")
+        return replace(found, replay="kept", helped=retry.shown)
     why = [f"replay: the answer with it is no better: {preview(text, 60)}" for text in retry.shown]
     stay = tuple(lesson for lesson in found.lessons if lesson.content not in retry.shown)
     return replace(found, insight="", lessons=stay, problems=(*found.problems, *why), replay="refused")

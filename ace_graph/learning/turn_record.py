@@ -33,6 +33,7 @@ from ace_graph.models import Usage
 from ace_graph.prices import cost_of
 from ace_graph.prompts import preview
 from ace_graph.reasoning.prompt import last_question
+from ace_graph.reasoning.replay import ReplayOutcome
 from ace_graph.runtime import Run
 from ace_graph.state import ACEState, Attempt, Result
 
@@ -143,18 +144,19 @@ _SCORES = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 
 
 def make_record(
-    state: ACEState, attempt: Attempt, run: Run, usage: Usage, reflections: Sequence[TurnReflection] = ()
+    state: ACEState,
+    attempt: Attempt,
+    run: Run,
+    usage: Usage,
+    reflections: Sequence[TurnReflection] = (),
+    replay: ReplayOutcome | None = None,
 ) -> TurnRecord:
     """Return the record of this turn. Its verdict is the one on the first answer, which counts."""
-    turn, result, first = state["turn"], state["result"], attempt.get("first")
+    turn, result = state["turn"], state["result"]
     question = last_question(state["messages"])
     attachments = describe_attachments(question.content) if question else ""
     started, completed = datetime.fromisoformat(turn["started_at"]), run.resources.clock()
-    # Of a revised answer the evidence on both answers, the newest last.
-    evidence = (
-        *from_json(first["evidence"] if first else ()),
-        *from_json(result["evidence"] if result else ()),
-    )
+    evidence = _evidence(attempt, result)
     steps, left_out = bounded_steps(steps_of(state, attempt))
     model, prices = model_name(run), run.resources.settings.prices
     record = TurnRecord(
@@ -181,6 +183,7 @@ def make_record(
         injected=tuple(attempt["injected"]),
         cited=tuple(attempt["cited"]),
         arm=attempt.get("arm"),
+        replay=None if replay == "not tried" else replay,
         playbooks=tuple(PlaybookRead(*each) for each in attempt.get("playbooks", ())),
         evidence=evidence,
         steps=steps,
@@ -190,6 +193,15 @@ def make_record(
         completed_at=completed,
     )
     return sampled(record, run.resources.settings.tracing)
+
+
+def _evidence(attempt: Attempt, result: Result | None) -> tuple[Evidence, ...]:
+    """The evidence on the answer; of a revised one that on both answers, the newest last."""
+    first = attempt.get("first")
+    return (
+        *from_json(first["evidence"] if first else ()),
+        *from_json(result["evidence"] if result else ()),
+    )
 
 
 def _score(evidence: Sequence[Evidence]) -> float | None:

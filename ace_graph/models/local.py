@@ -16,7 +16,7 @@ from typing import Any, TypedDict, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.exceptions import OutputParserException
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel, LangSmithParams, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
@@ -139,6 +139,16 @@ class LocalModel(BaseChatModel):
     def reply(self, call: ModelCall) -> AIMessage:
         """Return the whole reply to `call`; usage and finish reason are added where they are missing."""
 
+    def _get_ls_params(
+        self,
+        stop: list[str] | None = None,
+        **kwargs: Any,  # LangChain's signature
+    ) -> LangSmithParams:
+        """Return what traces say of the model: its name is the kind of model that it is."""
+        known = super()._get_ls_params(stop=stop, **kwargs)
+        known["ls_model_name"] = str(kwargs.get("model") or self._llm_type)
+        return known
+
     def pieces(self, text: str) -> list[str]:
         """Return `text` in the pieces in which it streams: words, by default."""
         return _WORD.findall(text)
@@ -253,14 +263,14 @@ class LocalModel(BaseChatModel):
             yield chunk
 
     def _whole(self, call: ModelCall) -> AIMessage:
-        return _completed(self.reply(call), call)
+        return _completed(self.reply(call), call, self._llm_type)
 
     def _chunks(self, call: ModelCall) -> Iterator[ChatGenerationChunk]:
         return self.chunks_of(self.reply(call), call)
 
     def chunks_of(self, message: AIMessage, call: ModelCall) -> Iterator[ChatGenerationChunk]:
         """Yield `message`, a reply to `call`, in pieces; what is no text comes with the last one."""
-        message = _completed(message, call)
+        message = _completed(message, call, self._llm_type)
         for piece in self.pieces(message.text):
             yield _chunk(AIMessageChunk(content=piece))
         yield _chunk(
@@ -295,8 +305,8 @@ def _call_of(messages: Sequence[BaseMessage], kwargs: dict[str, Any]) -> ModelCa
     )
 
 
-def _completed(message: AIMessage, call: ModelCall) -> AIMessage:
-    metadata = {"finish_reason": "STOP", **message.response_metadata}
+def _completed(message: AIMessage, call: ModelCall, model_name: str) -> AIMessage:
+    metadata = {"finish_reason": "STOP", "model_name": model_name, **message.response_metadata}
     usage = message.usage_metadata or _words(call, message)
     return message.model_copy(update={"response_metadata": metadata, "usage_metadata": usage})
 

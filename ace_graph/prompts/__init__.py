@@ -25,6 +25,7 @@ PROMPT_VARIABLES: Mapping[str, frozenset[str]] = {
     "base": frozenset(),
     "answer": frozenset(),
     "critique": frozenset({"critique"}),
+    "host": frozenset(),
     "memory_changes": frozenset({"changes"}),
     "objection": frozenset({"check"}),
     "retry": frozenset({"lessons"}),

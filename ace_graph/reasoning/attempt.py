@@ -67,10 +67,12 @@ REASONING: dict[Mode, Reason] = {"cot": cot, "tot": tot, "react": react}
 def attempt_of(
     solution: Solution,
     injection: Injection,
-    session: ModelSession,
+    run: Run,
     attempt_id: str,
     answer_id: str,
     earlier: Attempt | None,
+    *,
+    streamed: bool,
 ) -> Attempt:
     """Return the attempt as the state keeps it; the tool messages of an `earlier` one stay in its trace."""
     shown = set(injection.ids)
@@ -90,12 +92,12 @@ def attempt_of(
         "trace": [*earlier["trace"], *trace] if earlier else trace,
         "tool_evidence": to_json(solution.tool_evidence),
         "problem": solution.problem,
-        "streamed": session.streamed,
+        "streamed": streamed,
         "tool_calls": [*earlier["tool_calls"], *calls] if earlier else calls,
     }
     if injection.words_only is not None:
         attempt["words_only"] = injection.words_only
-    if session.run.context.raw_reply:
+    if run.context.raw_reply:
         attempt["raw"] = truncate(solution.raw, MAX_RAW_CHARS, show_length=True)
     return attempt
 
@@ -110,10 +112,14 @@ def _consulted(solution: Solution, injection: Injection, earlier: Attempt | None
 async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Sequence[str]) -> Retry:
     """Answer the turn's question once more with `lessons` in the prompt, and judge it by the same evidence.
 
-    The solver never sees the ground truth, so a lesson that holds it is left out. Raises ModelError.
+    The bullets that the failed answer followed are left out, or else what a lesson corrects would stand
+    beside it. The solver never sees the ground truth, so a lesson that holds it is left out, too. Raises
+    ModelError.
     """
     memory = await ensure_memory(state, run)
-    injection = await inject(state["turn"], state["plan"], memory, run, announced=False)
+    injection = await inject(
+        state["turn"], state["plan"], memory, run, announced=False, without=frozenset(attempt["cited"])
+    )
     model = await run.resources.ready_model(run.context)
     session = ModelSession(run, model, attempt["answer_id"], memory, hold=True, role="retry")
     truth = run.context.ground_truth
@@ -122,6 +128,8 @@ async def answer_again(state: ACEState, attempt: Attempt, run: Run, lessons: Seq
     instructions = run.resources.prompts.render("retry", lessons=noted)
     prompt = await read_text(len(state["turn"]["question"]), prompt_for, state, injection, run, instructions)
     solution = await REASONING[state["plan"]["mode"]](prompt, state["plan"], session)
-    tried = attempt_of(solution, injection, session, attempt["attempt_id"], attempt["answer_id"], None)
+    tried = attempt_of(
+        solution, injection, run, attempt["attempt_id"], attempt["answer_id"], None, streamed=session.streamed
+    )
     evidence = await gather_evidence(state["turn"]["question"], tried, run)
     return Retry(solution.answer, tuple(evidence), session.usage, tuple(shown))

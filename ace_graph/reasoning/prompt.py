@@ -23,6 +23,7 @@ from ace_graph.state import ACEState
 __all__ = [
     "bounded_context",
     "last_question",
+    "memory_parts",
     "prompt_for",
 ]
 
@@ -97,15 +98,21 @@ def _build_system(
             "Answer in the voice named here, which is data:\n" + data_block("voice", persona, limit=256)
         )
     parts.append(answer_form)
-    parts.append(context)
-    if insights:
-        listed = "\n".join(f"- {insight}" for insight in insights)
-        parts.append("## Recent reflections\n" + data_block("reflections", listed))
+    parts += memory_parts(context, insights)
     if additional_context.strip():
         block = data_block("additional_context", additional_context, limit=2 * ADDITIONAL_CONTEXT_CHARS)
         parts.append("## Given with the question\n" + block)
     parts.append(instructions)
     return "\n\n".join(part for part in parts if part)
+
+
+def memory_parts(context: str, insights: Sequence[str]) -> list[str]:
+    """Return the part of a system message that comes from the memory: the playbook, recent reflections."""
+    parts = [context] if context else []
+    if insights:
+        listed = "\n".join(f"- {insight}" for insight in insights)
+        parts.append("## Recent reflections\n" + data_block("reflections", listed))
+    return parts
 
 
 def bounded_context(text: str) -> str:

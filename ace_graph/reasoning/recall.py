@@ -6,30 +6,28 @@ The snapshot travels in the state; `ServedContext` carries one whose loading beg
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 
-from anyio.to_thread import run_sync
 from langgraph.config import get_stream_writer
 
 from ace_graph.context import ServedContext
 from ace_graph.embeddings.meaning import Similarities
 from ace_graph.errors import InvalidContext, StoreError
 from ace_graph.memory.catalogue.name import wanted_refs
-from ace_graph.memory.playbook import RecentInsight
+from ace_graph.memory.playbook import Playbook, RecentInsight
 from ace_graph.memory.retrieval.explain import why_shown
-from ace_graph.memory.retrieval.query import languages_of
 from ace_graph.memory.retrieval.reasons import as_receipt
 from ace_graph.memory.retrieval.retrieve import Retrieval, Scored, retrieve
-from ace_graph.memory.search.word_list import read_lists, unread_lists
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.trust import arm_of
 from ace_graph.memory.turn import Arm, PlaybookRead
 from ace_graph.off_loop import read_text
 from ace_graph.prompts import data_block
 from ace_graph.reasoning.attached import load_attached
+from ace_graph.reasoning.find_bullets import read_word_lists, search_query
 from ace_graph.runtime import Run, log_text
 from ace_graph.state import ACEState, Memory, Plan, Turn
 from ace_graph.telemetry import shown_learner
@@ -41,15 +39,14 @@ __all__ = [
     "inject",
     "load_memory",
     "recent_insights",
-    "search_query",
 ]
 
 
 logger = logging.getLogger("ace_graph")
 
+MEMORY_OFF = "memory is off: nothing is read or kept in a temporary chat"
+"""Why a turn with `memory="off"` learned nothing."""
 REFLECTION_TOKENS = 300
-MAX_QUERY_CHARS = 4_000
-"""Of a longer question the beginning and the end are the search query."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +67,21 @@ class Injection:
     why_shown: Mapping[str, dict[str, object]] = field(default_factory=lambda: MappingProxyType({}))
 
 
-async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced: bool = True) -> Injection:
+async def inject(
+    turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced: bool = True, without: Collection[str] = ()
+) -> Injection:
     """Retrieve bullets for the turn's question, within the plan's token budget.
 
     On some turns unproven bullets are withheld (memory.trust); the turn's id decides. With `announced` the
-    bullets are logged and streamed to the caller. Without a learner only the base playbook, if there is one,
-    is searched.
+    bullets are logged and streamed to the caller. Those named in `without` are left out. Without a learner
+    only the base playbook, if there is one, is searched.
     """
-    resources, read_only = run.resources, loaded.read_only
-    question, turn_id = turn["question"], turn["turn_id"]
+    resources, read_only, question = run.resources, loaded.read_only, turn["question"]
     if loaded.snapshot is None and read_only is None:
         return Injection()
     memory, query = loaded.snapshot or Snapshot(), search_query(question)
-    if unread := unread_lists(languages_of(query)):
-        await run_sync(read_lists, unread)
-    near = Similarities()
-    if resources.meaning is not None:
-        near = await resources.meaning.similarities(query, run.learner_id, memory.playbook, read_only)
+    await read_word_lists(query)
+    near = await _similarities(query, memory, read_only, run)
     search = partial(
         retrieve,
         query,
@@ -103,18 +98,28 @@ async def inject(turn: Turn, plan: Plan, loaded: Memory, run: Run, *, announced:
         semantic=near.by_id,
     )
     found = await read_text(len(question), search)
-    arm = _arm(found, memory, turn_id, run)
+    arm = _arm(found, memory, turn["turn_id"], run)
     if arm == "without":
         logger.info("[ACE Memory][Inject] unproven bullets are withheld in this turn, to measure their worth")
         found = await read_text(len(question), search, proven_only=True)
+    found = found.without(without)
     if announced:
         _log(question, found, run)
         _stream_bullets(found, run)
     room = plan["retrieval_budget_tokens"] - found.tokens
     insights = recent_insights(memory.playbook.reflections, plan["topic"], room, resources.count_tokens)
     why = {key: as_receipt(reason) for key, reason in why_shown(found).items()}
-    text = format_context(found)
-    return Injection(text, tuple(why), tuple(insights), arm, loaded.playbooks, near.problem, why)
+    return Injection(
+        format_context(found), tuple(why), tuple(insights), arm, loaded.playbooks, near.problem, why
+    )
+
+
+async def _similarities(query: str, memory: Snapshot, read_only: Playbook | None, run: Run) -> Similarities:
+    meaning = run.resources.meaning
+    if meaning is None:
+        return Similarities()
+    epoch = memory.version.epoch
+    return await meaning.similarities(query, run.learner_id, memory.playbook, read_only, epoch=epoch)
 
 
 def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | None:
@@ -124,14 +129,6 @@ def _arm(found: Retrieval, memory: Snapshot, turn_id: str, run: Run) -> Arm | No
     rate, access = run.resources.store.policy.holdout_rate, memory.access
     bullets = [scored.bullet for scored in found.retrieved]
     return arm_of(bullets, access.trial, access.access_clock, turn_id, rate)
-
-
-def search_query(question: str) -> str:
-    """Return what bullets are searched by: the question, of a long one the beginning and the end."""
-    if len(question) <= MAX_QUERY_CHARS:
-        return question
-    half = MAX_QUERY_CHARS // 2
-    return f"{question[:half]} {question[-half:]}"
 
 
 def _stream_bullets(found: Retrieval, run: Run) -> None:
@@ -166,7 +163,7 @@ def _described(item: Scored, run: Run) -> str:
 
 
 async def load_memory(run: Run) -> Memory:
-    """Return the learner's memory. Without a learner id there is none, and a log line says so.
+    """Return the learner's memory. Without a learner id, or with memory off, there is none; the log says so.
 
     The playbooks that the context names come with it, in the same read. Raises StoreError when it can't be
     read and `on_memory_error` is `fail`; with `answer` the turn goes on without memory and without learning,
@@ -176,6 +173,9 @@ async def load_memory(run: Run) -> Memory:
     wanted = wanted_refs(run.context.playbooks, learner_id)
     if wanted and learner_id is None:
         raise InvalidContext("playbooks are read for a learner: set learner_id, or leave them out")
+    if run.context.memory == "off":
+        logger.info("[ACE Memory] memory is off: this turn reads and stores nothing of the learner")
+        return Memory(problem=MEMORY_OFF, read_only=base)
     if learner_id is None:
         logger.warning(
             "[ACE Memory] no learner_id in the context: this turn has no memory and stores nothing"

@@ -6,8 +6,9 @@ app = create_app(settings)          # uvicorn module:app serves it; `ace-graph s
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -21,6 +22,7 @@ from ace_graph.errors import AceError, RequestRefused
 from ace_graph.server.auth import make_authenticator
 from ace_graph.server.clock import Clock, SystemClock
 from ace_graph.server.cors import allow_origins
+from ace_graph.server.dependencies import Services
 from ace_graph.server.errors import (
     error_response,
     http_error_for,
@@ -33,6 +35,7 @@ from ace_graph.server.middleware.access_control import AccessControl
 from ace_graph.server.middleware.access_log import AccessLogMiddleware
 from ace_graph.server.middleware.body_limit import body_too_large
 from ace_graph.server.middleware.rate_limit import TokenBucket
+from ace_graph.server.page.mount import mount_page
 from ace_graph.server.routes import (
     batch_reflection,
     chat,
@@ -51,6 +54,7 @@ from ace_graph.server.routes.playbooks import (
     curation,
     history,
     proposals,
+    search,
     sharing,
     templates,
 )
@@ -61,9 +65,9 @@ __all__ = ["create_app"]
 # A fixed name comes before an id in its place.
 _ROUTERS: tuple[APIRouter, ...] = (
     *(chat.routes, conversations.routes),
-    *(history.own, catalogue.own, curation.own, bullets.own),
+    *(search.own, history.own, catalogue.own, curation.own, bullets.own),
     *(catalogue.routes, catalogue.named, content.named),
-    *(history.named, curation.named, bullets.named),
+    *(search.named, history.named, curation.named, bullets.named),
     *(consolidation.routes, sharing.routes, templates.routes),
     *(proposals.routes, proposals.own),
     *(trajectory_recording.routes, trajectories.routes, batch_reflection.routes),
@@ -79,36 +83,31 @@ _NO_TELEMETRY: TelemetryConfig = {
 }
 _DESCRIPTION = (
     "An agent that gets better at helping each learner. The learner is the subject of the bearer token, and "
-    "can reach only their own memory and conversations."
+    "can reach only their own memory and conversations. A token with the operator claim reaches another "
+    "learner's memory by the header `X-ACE-Learner`."
 )
 
 
 def create_app(
-    settings: Settings, overrides: Overrides | None = None, *, clock: Clock | None = None
+    settings: Settings,
+    overrides: Overrides | None = None,
+    *,
+    clock: Clock | None = None,
+    page: bool = True,
+    page_templates: Path | None = None,
 ) -> FastAPI:
     """Return the application. What `overrides` leaves out is made from the settings.
 
-    Its services are opened when the server starts it and closed when it stops. Raises ConfigurationError
-    for settings that can't be used.
+    Its services are opened when the server starts it and closed when it stops. With `page` it also serves the
+    page for people under /page; `page_templates` is a folder whose templates are taken instead of ours.
+    Raises ConfigurationError for settings that can't be used, and where a file of the page is missing.
     """
     own_clock, metrics = clock or SystemClock(), Metrics()
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with AsyncExitStack() as stack:
-            try:
-                services = open_services(settings, overrides or Overrides(), metrics, own_clock)
-                app.state.services = await stack.enter_async_context(services)
-            except AceError as error:
-                app.state.startup_error = error
-                raise
-            yield
-
     app = FastAPI(
         title="ace-graph",
         version=version("ace-graph"),
         description=_DESCRIPTION,
-        lifespan=lifespan,
+        lifespan=_lifespan(lambda: open_services(settings, overrides or Overrides(), metrics, own_clock)),
         docs_url=None,
         redoc_url=None,
         telemetry=_NO_TELEMETRY,
@@ -124,10 +123,28 @@ def create_app(
     app.add_middleware(
         AccessControl, authenticator=authenticator, rate=rate, max_bytes=settings.server_body_bytes
     )
+    if page:
+        mount_page(app, settings, authenticator, rate, templates=page_templates)
     allow_origins(app, settings.server_origins)
     app.add_middleware(AccessLogMiddleware, clock=own_clock, observer=metrics)
     app.openapi = _openapi_with_token(app)  # type: ignore[method-assign]  # FastAPI's own way
     return app
+
+
+def _lifespan(
+    opened: Callable[[], AbstractAsyncContextManager[Services]],
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            try:
+                app.state.services = await stack.enter_async_context(opened())
+            except AceError as error:
+                app.state.startup_error = error
+                raise
+            yield
+
+    return lifespan
 
 
 def _add_error_handlers(app: FastAPI, max_bytes: int) -> None:

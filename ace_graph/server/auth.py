@@ -1,5 +1,7 @@
 """Authentication: the learner is the subject of a bearer token; the learner's teams may be a claim of it.
 
+A token with the operator claim may also name another learner, whose memory the request is then about.
+
 The algorithm is pinned by the server's key, never chosen by the token. A token must have a subject and an
 expiry, and our audience if it names one. The server issues no tokens.
 """
@@ -19,22 +21,59 @@ from ace_graph.server.clock import Clock
 from ace_graph.server.jwks import KeySet
 from ace_graph.settings import Settings
 
-__all__ = ["DEVELOPMENT_LEARNER", "Authenticator", "Identity", "make_authenticator"]
+__all__ = ["DEVELOPMENT_LEARNER", "LEARNER_AUTHOR", "Authenticator", "Identity", "make_authenticator"]
 
 logger = logging.getLogger("ace_graph")
 
 DEVELOPMENT_LEARNER = "local"
 MAX_TOKEN_CHARS = 8_192
+LEARNER_AUTHOR = "learner"
+_OPERATOR_AUTHOR = "operator:"
+_MAX_AUTHOR_CHARS = 128
+"""The longest author that a commit takes (Delta.author)."""
 MIN_SECRET_BYTES = 32
 """For HS256 (RFC 7518, 3.2)."""
 _REQUIRED_CLAIMS = ("exp", "sub")
 
 
 class Identity(NamedTuple):
-    """Who sends a request. `teams` are those of the token's claim; None: the store's table is asked."""
+    """Whose memory a request is about, and who sends it: the learner, or an operator in the learner's place.
+
+    `teams` are those of the token's claim; None: the store's table is asked. `may_operate`: the token has the
+    operator claim. `operator` is the subject of the token where the learner is another one that it names.
+    """
 
     learner: str
     teams: frozenset[str] | None = None
+    may_operate: bool = False
+    operator: str | None = None
+
+    @property
+    def author(self) -> str:
+        """Who is the author of what the request changes, in the history."""
+        return LEARNER_AUTHOR if self.operator is None else f"{_OPERATOR_AUTHOR}{self.operator}"
+
+    def operating_on(self, learner_id: str) -> Identity:
+        """Return the identity of an operator's request about this learner.
+
+        The learner's teams are not in the operator's token, so by teams of tokens nothing is reached. Raises
+        RequestRefused: 403 without the operator claim, 422 for what is no id of a learner.
+        """
+        if not self.may_operate:
+            raise RequestRefused(
+                403, "forbidden", "this token is no operator's: leave out the header X-ACE-Learner"
+            )
+        if len(_OPERATOR_AUTHOR) + len(self.learner) > _MAX_AUTHOR_CHARS:
+            raise RequestRefused(
+                403,
+                "forbidden",
+                f"an operator's subject may have {_MAX_AUTHOR_CHARS - len(_OPERATOR_AUTHOR)} characters",
+            )
+        try:
+            learner = checked_learner_id(learner_id)
+        except InvalidContext as error:
+            raise RequestRefused(422, "invalid", "the header X-ACE-Learner holds no learner's id") from error
+        return Identity(learner, None if self.teams is None else frozenset(), operator=self.learner)
 
 
 class Authenticator(Protocol):
@@ -51,10 +90,11 @@ class Authenticator(Protocol):
 
 
 class Accepted(NamedTuple):
-    """The audience that a token must name where it names one, and the claim that lists the teams."""
+    """The audience that a token must name where it names one, and the claims of teams and of operators."""
 
     audience: str | None
     teams_claim: str | None
+    operator_claim: str | None
 
 
 class DevelopmentAuthenticator:
@@ -105,7 +145,7 @@ class KeySetAuthenticator:
 
 def make_authenticator(settings: Settings, clock: Clock) -> Authenticator:
     """Return the authenticator of these settings. Raises ConfigurationError for a weak secret."""
-    accepted = Accepted(settings.jwt_audience, settings.jwt_teams_claim)
+    accepted = Accepted(settings.jwt_audience, settings.jwt_teams_claim, settings.jwt_operator_claim)
     if settings.jwks is not None:
         return KeySetAuthenticator(KeySet(settings.jwks, clock), accepted)
     if settings.jwt_secret is None:
@@ -142,7 +182,8 @@ def _identity(token: str, key: object, algorithm: str, accepted: Accepted) -> Id
         name = accepted.teams_claim
         # A token without the claim, or with another value than a list of names, is of nobody's team.
         teams = None if name is None else listed_teams(claims.get(name))
-        return Identity(checked_learner_id(claims["sub"]), teams)
+        operates = accepted.operator_claim is not None and claims.get(accepted.operator_claim) is True
+        return Identity(checked_learner_id(claims["sub"]), teams, may_operate=operates)
     except jwt.ExpiredSignatureError as error:
         raise _unauthorized("expired_token", "the token has expired") from error
     except (jwt.PyJWTError, InvalidContext, ValueError) as error:

@@ -13,15 +13,16 @@ from ace_graph.memory.sharing.asked import Caller
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.stores.cache import SnapshotCache
 from ace_graph.resources import Resources
+from ace_graph.server.auth import Identity
 from ace_graph.server.clock import Clock
 from ace_graph.server.conversations.repository import Conversations
 from ace_graph.server.metrics import Metrics
-from ace_graph.server.middleware.access_control import learner_of, teams_of, user_of
+from ace_graph.server.middleware.access_control import identity_of, learner_of, teams_of, user_of
 from ace_graph.server.routes.learner_export import Exports
 from ace_graph.server.turns.manager import Turns
 from ace_graph.settings import Settings
 
-__all__ = ["ClaimedTeams", "Learner", "Services", "ServicesDep", "User"]
+__all__ = ["ClaimedTeams", "Learner", "Sender", "Services", "ServicesDep", "User"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,10 @@ ServicesDep = Annotated[Services, Depends(_services)]
 """The services, as an argument of a route."""
 
 Learner = Annotated[str, Depends(learner_of)]
-"""The learner of the request, as an argument of a route."""
+"""The learner that the request is about, as an argument of a route."""
+
+Sender = Annotated[Identity, Depends(identity_of)]
+"""The learner that the request is about, and who sends it, as an argument of a route."""
 
 ClaimedTeams = Annotated[frozenset[str] | None, Depends(teams_of)]
 """The teams that the request's token names, as an argument of a route; None: the table is to be asked."""

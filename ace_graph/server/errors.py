@@ -185,7 +185,8 @@ _BY_STATUS = {
 }
 _MEANING = {
     401: "No token, or none that is valid.",
-    403: "The playbook may be read, and not used like this; or, without a secret, it is another machine.",
+    403: "The playbook may be read, and not used like this; or an operator may not do this, or the token is "
+    "no operator's; or, without a secret, it is another machine.",
     404: "There is no such thing of this learner.",
     408: "The body took too long to arrive.",
     409: "It can't be done now: a turn is under way, or the state has changed.",

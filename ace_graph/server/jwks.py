@@ -4,7 +4,7 @@ The algorithm belongs to the key: the one in the set, else the one of its type a
 set are ignored, so that nobody can sign a token with a public key as if it were a secret.
 
 `jwt.PyJWKClient` is not used: it knows no files, keys without an id or redirects, and forgets its keys when
-the issuer is down for longer than their lifespan (docs/decisions.md).
+the issuer is down for longer than their lifespan (docs/decisions/access.md).
 """
 
 from __future__ import annotations

@@ -19,8 +19,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.errors import StoreError
 from ace_graph.memory.catalogue.name import DEFAULT
+from ace_graph.server.auth import LEARNER_AUTHOR
 from ace_graph.server.conversations.replies import KeyedRequest, Replies, StoredReply
-from ace_graph.server.dependencies import Learner, ServicesDep
+from ace_graph.server.dependencies import Sender, ServicesDep
 from ace_graph.server.errors import error_responses
 
 __all__ = ["IdempotencyKey", "KeyedRoute", "key_of", "op_id_of", "request_id_of"]
@@ -50,14 +51,14 @@ class _Repeated(Exception):
 
 
 async def _begin(
-    request: Request, learner: Learner, services: ServicesDep, idempotency_key: IdempotencyKey = None
+    request: Request, sender: Sender, services: ServicesDep, idempotency_key: IdempotencyKey = None
 ) -> None:
     """Note a request with a key. Raises _Repeated, and RequestRefused for the key of another request."""
-    key = key_of(idempotency_key, learner)
+    key = key_of(idempotency_key, sender.learner, sender.author)
     if key is None:
         return
     replies = Replies(services.conversations.database, services.clock)
-    asked = KeyedRequest(learner, f"{key} {_what(request)}", await request_id_of(request))
+    asked = KeyedRequest(sender.learner, f"{key} {_what(request)}", await request_id_of(request))
     if (reply := await replies.begin(asked)) is not None:
         raise _Repeated(reply)
     request.scope[_SCOPE] = (replies, asked)
@@ -104,11 +105,12 @@ class KeyedRoute(APIRoute):
         return handle_once
 
 
-def key_of(idempotency_key: str | None, learner: str) -> str | None:
-    """Return the beginning of all op ids under this key of a learner, None without one."""
+def key_of(idempotency_key: str | None, learner: str, author: str = LEARNER_AUTHOR) -> str | None:
+    """Return the beginning of all op ids under this key, None without one. An operator's keys are apart."""
     if idempotency_key is None:
         return None
-    return f"http-{_digest(json.dumps([learner, idempotency_key]).encode())}"
+    whose = [learner, idempotency_key] if author == LEARNER_AUTHOR else [learner, idempotency_key, author]
+    return f"http-{_digest(json.dumps(whose).encode())}"
 
 
 async def request_id_of(request: Request) -> str:

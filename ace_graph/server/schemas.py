@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
-from ace_graph.context import MAX_PLAYBOOKS
+from ace_graph.context import MAX_PLAYBOOKS, MemoryUse
 from ace_graph.learning.report import ace_delta
+from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.evidence import Verdict
 from ace_graph.memory.text import without_surrogates
 from ace_graph.playbooks.versions import version_from
@@ -22,10 +33,12 @@ __all__ = [
     "ChatReply",
     "ChatRequest",
     "HistoryMessage",
+    "Learned",
     "Text",
     "VersionName",
     "WholeNumber",
     "history_messages",
+    "learned_from",
     "reply_of",
 ]
 
@@ -107,6 +120,10 @@ class ChatRequest(BaseModel):
     Without `conversationId` a new conversation begins; send the id of the answer to continue it. The server
     keeps the messages, so `conversationHistory` is used only when a conversation begins. The learner is the
     token's subject. Fields that are not listed here are ignored.
+
+    With `memory: "off"` it is a message of a temporary chat: nothing of the learner is read or stored, not
+    the conversation either, so `conversationHistory` is all that is known of it. A `conversationId` and
+    `playbooks` are refused then.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
@@ -149,6 +166,23 @@ class ChatRequest(BaseModel):
             examples=[["api_client"]],
         ),
     ] = ()
+    memory: Annotated[
+        MemoryUse, Field(description="off: read and store nothing of the learner, a temporary chat.")
+    ] = "on"
+
+    @property
+    def temporary(self) -> bool:
+        """Whether nothing of the learner may be read or stored."""
+        return self.memory == "off"
+
+    @model_validator(mode="after")
+    def _temporary_names_nothing_kept(self) -> Self:
+        if self.temporary and (self.conversation_id is not None or self.playbooks):
+            raise ValueError(
+                "a temporary chat has no stored conversation and no playbooks: leave out conversationId and "
+                "playbooks, and send the messages so far as conversationHistory"
+            )
+        return self
 
 
 def history_messages(request: ChatRequest) -> list[AnyMessage]:
@@ -190,33 +224,86 @@ class Scratch(BaseModel):
     pending: bool = Field(default=False, description="Whether the turn is learned from after the answer.")
 
 
+MAX_LEARNED = 100
+
+
+class PairReply(_Reply):
+    """The bullet that stays, and the one that went into it or that it replaces."""
+
+    kept: str
+    gone: str
+
+
+class Learned(_Reply):
+    """What the turn's own commit changed in the memory, in ids: at most 100 in each list.
+
+    What a worker learns after the answer is in `GET /api/playbook/history`, under the turn's id as `source`.
+    """
+
+    added: list[str] = []
+    updated: list[str] = []
+    tagged: list[str] = []
+    merged: list[PairReply] = []
+    superseded: list[PairReply] = []
+    removed: list[str] = []
+    quarantined: list[str] = []
+
+
+def learned_from(reports: Sequence[Report]) -> Learned:
+    """Return what several commits changed, from their reports, in the order of the commits."""
+    found = {name: list[str]() for name in ("added", "updated", "tagged", "removed", "quarantined")}
+    merged, superseded = list[PairReply](), list[PairReply]()
+    for report in reports:
+        found["added"] += report.added
+        found["updated"] += (*report.updated, *report.reinforced, *report.restored, *report.released)
+        found["tagged"] += report.tagged
+        found["removed"] += (*report.removed, *(pruned.id for pruned in report.pruned))
+        found["quarantined"] += report.quarantined
+        merged += [PairReply(kept=pair.kept, gone=pair.gone) for pair in report.merged]
+        superseded += [PairReply(kept=pair.kept, gone=pair.gone) for pair in report.superseded]
+    ids = {name: list(dict.fromkeys(each))[:MAX_LEARNED] for name, each in found.items()}
+    return Learned(**ids, merged=merged[:MAX_LEARNED], superseded=superseded[:MAX_LEARNED])
+
+
 class Metadata(_Reply):
     """What comes with the answer. Bullets are given by id, see GET /api/playbook."""
 
     scratch: Scratch
     injected: Annotated[list[str], Field(description="Bullets that were in the prompt.")] = []
     cited: Annotated[list[str], Field(description="Those of them that the answer used.")] = []
+    why_shown: Annotated[
+        dict[str, dict[str, JsonValue]],
+        Field(
+            description="Why each bullet of `injected` was in the prompt, by id: `kind` is `core` (always "
+            "shown, `by` says why) or `retrieved`, with the words of the question that led to it."
+        ),
+    ] = {}
+    learned: Learned = Learned()
     playbooks: Annotated[
         list[str],
         Field(description="Attached playbooks whose bullets were shown, in the prompt or by a tool."),
     ] = []
+    memory: Annotated[MemoryUse, Field(description="off: the answer of a temporary chat.")] = "on"
     verdict: Verdict = "unknown"
     version: Annotated[int | None, Field(description="The playbook's version after the turn.")] = None
     usage: Annotated[dict[str, UsageJSON], Field(description="Calls and tokens per role.")] = {}
 
 
 class ChatReply(_Reply):
-    """The answer to one message. Feedback refers to it by `turnId`."""
+    """The answer to one message. Feedback refers to it by `turnId`.
+
+    In a temporary chat there is no `conversationId`, and no feedback can be given.
+    """
 
     answer: str
     mode: Mode
-    conversation_id: str
+    conversation_id: str | None = None
     turn_id: str
     metadata: Metadata
 
 
-def reply_of(out: ACEOutput, conversation_id: str) -> ChatReply:
-    """Return the reply to a finished run."""
+def reply_of(out: ACEOutput, conversation_id: str | None) -> ChatReply:
+    """Return the reply to a finished run; without a conversation it was a turn of a temporary chat."""
     plan, result, learning = out.get("plan"), out.get("result"), out.get("learning")
     if plan is None or result is None or learning is None:
         raise ValueError("the run ended without a result")
@@ -236,8 +323,23 @@ def _metadata(out: ACEOutput, result: Result, learning: Learning) -> Metadata:
         scratch=Scratch(ace_delta=counts, learning_error=error, pending=bool(learning["pending"])),
         injected=result["injected"],
         cited=result["bullet_ids"],
+        why_shown=cast("dict[str, dict[str, JsonValue]]", result["why_shown"]),
+        learned=Learned() if learning["unsaved"] else _learned(learning),
         playbooks=result["playbooks"],
+        memory=result["memory"],
         verdict=result["verdict"],
         version=learning["version"],
         usage=dict(out.get("usage", {})),
+    )
+
+
+def _learned(learning: Learning) -> Learned:
+    return Learned(
+        added=learning["added"][:MAX_LEARNED],
+        updated=learning["updated"][:MAX_LEARNED],
+        tagged=learning["tagged"][:MAX_LEARNED],
+        merged=[PairReply(**pair) for pair in learning["merged"][:MAX_LEARNED]],
+        superseded=[PairReply(**pair) for pair in learning["superseded"][:MAX_LEARNED]],
+        removed=learning["removed"][:MAX_LEARNED],
+        quarantined=learning["quarantined"][:MAX_LEARNED],
     )

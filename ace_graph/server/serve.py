@@ -58,7 +58,7 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
             f"without ACE_JWT_SECRET or ACE_JWKS the server listens on 127.0.0.1 only, not on {host}: "
             "set one of them"
         )
-    app = create_app(settings, Overrides(base_playbook=base))
+    app = create_app(settings, Overrides(base_playbook=base), page=settings.server_page)
     web_server = logging.getLogger("uvicorn.error")
     _use_our_handlers(web_server)
     _use_our_handlers(logging.getLogger("psycopg.pool"))

@@ -14,7 +14,7 @@ from ace_graph.memory.delta.operations import Delta, Touch
 from ace_graph.memory.evidence import Evidence, Verdict
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.turn import Arm, TurnRecord
+from ace_graph.memory.turn import Arm, Replay, TurnRecord
 from benchmarks.quality.solver import Outcome, solve
 from benchmarks.quality.transcript_log import TranscriptLog
 from benchmarks.quality.world import Lesson, Task, World
@@ -55,8 +55,11 @@ class LearnerMemory:
             verdict = "success" if outcome.success else "failure"
         share = setting.reflect_on_success if outcome.success else setting.reflect_on_failure
         reflected = task.lessons if dice.reflected < share else ()
-        if self.replays and verdict == "failure" and not self._helps(task, reflected, injected):
-            reflected = ()
+        replay: Replay | None = None
+        if self.replays and verdict == "failure" and reflected:
+            uncited = [key for key in injected if key not in outcome.cited]
+            replay = "kept" if self._helps(task, reflected, uncited) else "refused"
+            reflected = reflected if replay == "kept" else ()
         self.written.extend(reflected)
         self.lessons.update((lesson.text, lesson) for lesson in reflected)
         self.transcripts.add(task, success=outcome.success, verdict=verdict, reflected=reflected)
@@ -71,12 +74,14 @@ class LearnerMemory:
             source=turn,
             contests=failed_advice(votes, evidence) if self.contests else (),
         )
+        if replay == "kept":
+            adds = [add.model_copy(update={"helpful": 1}) for add in adds]
         votes = credit_lessons(votes, adds)
         blame = [vote for vote in votes if vote.verdict != "success"]
         credit = [vote for vote in votes if vote.verdict == "success"]
         now = self.now(task)
         delta = Delta(op_id=turn, now=now, operations=(Touch(bullet_ids=injected), *blame, *adds, *credit))
-        record = self._record(turn, task, injected, verdict, arm)
+        record = self._record(turn, task, injected, verdict, arm, replay)
         self.snapshot = plan(self.snapshot, delta, self.policy, record, lambda: "token").snapshot
 
     def _helps(self, task: Task, lessons: Sequence[Lesson], injected: Sequence[str]) -> bool:
@@ -95,7 +100,13 @@ class LearnerMemory:
         return START + timedelta(hours=task.number)
 
     def _record(
-        self, turn: str, task: Task, injected: tuple[str, ...], verdict: Verdict, arm: Arm | None
+        self,
+        turn: str,
+        task: Task,
+        injected: tuple[str, ...],
+        verdict: Verdict,
+        arm: Arm | None,
+        replay: Replay | None,
     ) -> TurnRecord:
         return TurnRecord(
             turn_id=turn,
@@ -106,5 +117,6 @@ class LearnerMemory:
             verdict=verdict,
             injected=injected,
             arm=arm,
+            replay=replay,
             started_at=self.now(task),
         )

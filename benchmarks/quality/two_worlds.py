@@ -39,6 +39,7 @@ OURS = Variant("ours")
 VARIANTS = (
     *CONTROLS,
     Variant("ours without trust", policy=Policy(holdout_rate=0)),
+    Variant("ours with replay", replays=True),
     OURS,
     Variant("ceiling: told the truth", "ceiling: told the truth", contests=False),
 )

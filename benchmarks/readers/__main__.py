@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.readers.hard_texts import hard_texts
-from benchmarks.readers.table import READERS, Reader
+from benchmarks.readers.reader import Reader
+from benchmarks.readers.table import READERS
 from benchmarks.readers.timing import longest_call, time_reader
 
 __all__ = ["main"]

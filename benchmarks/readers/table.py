@@ -7,22 +7,19 @@ by none. `of_message` are those that read a learner's message in the course of o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache, partial
 from types import SimpleNamespace
 from typing import cast
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from ace_graph.cli.commands.chat import is_praise
+from ace_graph.cli.commands.chat_conversation import is_praise
 from ace_graph.cli.commands.run_payload import parse_request
 from ace_graph.cli.terminal import printable
 from ace_graph.context import ACEContext
-from ace_graph.errors import AceError
 from ace_graph.evaluation.tasks import labels_of
 from ace_graph.evidence import matches_ground_truth, quotes_truth
 from ace_graph.learning.calculations import calculation_in, correction_of_sum
@@ -40,7 +37,6 @@ from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.classify import infer_memory_type, infer_topic
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.formats.registry import FORMATS, read_playbook
 from ace_graph.memory.playbook import Playbook, id_number
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retrieval.retrieve import retrieve
@@ -71,25 +67,13 @@ from ace_graph.server.schemas import ChatRequest, VersionName
 from ace_graph.state import Turn
 from ace_graph.tools.calculator import calculate
 from ace_graph.tools.mcp.config import parse_servers
+from benchmarks.readers.files import readers_of_files
+from benchmarks.readers.reader import Reader, refused
 
-__all__ = ["READERS", "Reader"]
+__all__ = ["READERS"]
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _BULLET_CHARS = 2_000
-
-
-@dataclass(frozen=True)
-class Reader:
-    """A function of a text, under a name; `modules` are those of the package whose rules it runs.
-
-    `of_message`: it reads a learner's message in a turn. `most` is how long a text it is ever given.
-    """
-
-    name: str
-    read: Callable[[str], object]
-    modules: tuple[str, ...] = ()
-    of_message: bool = False
-    most: int | None = None
 
 
 def _reader(
@@ -236,17 +220,6 @@ def _kinds_of(text: str) -> object:
     return list(kinds_of(text)), list(kinds_of(f"python {text}"))
 
 
-def _refused(read: Callable[[str], object]) -> Callable[[str], object]:
-    """The same, where refusing the text is as good as reading it."""
-
-    def reader(text: str) -> object:
-        with suppress(AceError, ValidationError, ValueError):
-            return read(text)
-        return None
-
-    return reader
-
-
 def _reflection(text: str) -> object:
     reply = json.dumps({"lessons": [{"content": text, "tags": [text]}], "reasoning": text})
     found = find_json_object(f"Here it is: {reply}")
@@ -284,19 +257,6 @@ def _resolve(text: str) -> object:
     return resolve(Snapshot(_playbook()), delta, Policy())
 
 
-def _formats() -> Iterator[Reader]:
-    """Every format of a playbook as a file, and the text within each."""
-    for each in FORMATS:
-        read = _refused(partial(read_playbook, name=each.name))
-        yield Reader(f"format {each.name}", read, (type(each).__module__,))
-    yield Reader("format detected", _refused(read_playbook), ("ace_graph.memory.formats.lines",))
-
-    def bullets(text: str) -> object:
-        return read_playbook(json.dumps({"bullets": [{"id": "b-1", "section": text, "content": text}]}))
-
-    yield Reader("a bullet in a file", _refused(bullets), ("ace_graph.memory.formats.base",))
-
-
 _TUTOR_MODULES = (
     *("answer", "parser", "preferences", "prompt_reader"),
     *("reflect", "small_talk", "solver", "teaching", "tutor"),
@@ -330,7 +290,11 @@ READERS: tuple[Reader, ...] = (
     Reader("learner_facts", _learner_facts, ("ace_graph.languages.detection",), of_message=True),
     Reader("calculation_in", calculation_in, ("ace_graph.learning.calculations",), of_message=True),
     _reader(correction_of_sum, of_message=True),
-    Reader("/feedback in the chat", lambda text: is_praise(text, "5/6"), ("ace_graph.cli.commands.chat",)),
+    Reader(
+        "/feedback in the chat",
+        lambda text: is_praise(text, "5/6"),
+        ("ace_graph.cli.commands.chat_conversation",),
+    ),
     Reader("check_objection", _check_objection, ("ace_graph.learning.objection",)),
     Reader(
         "read_feedback",
@@ -368,8 +332,8 @@ READERS: tuple[Reader, ...] = (
     _reader(parse_number),
     Reader("copies", _copies, ("ace_graph.learning.reflection",)),
     _reader(says_nothing),
-    Reader("a reflection", _refused(_reflection)),
-    Reader("read_work", _refused(read_work), ("ace_graph.learning.tasks",)),
+    Reader("a reflection", refused(_reflection)),
+    Reader("read_work", refused(read_work), ("ace_graph.learning.tasks",)),
     Reader("kinds_of", _kinds_of, ("ace_graph.learning.shell_commands",)),
     _reader(parse_answer),
     Reader("a reply as it comes", _reply_as_it_comes),
@@ -381,13 +345,13 @@ READERS: tuple[Reader, ...] = (
     _reader(redacted),
     _reader(labels_of),
     Reader("calculate", calculate, ("ace_graph.tools.calculator", "ace_graph.arithmetic")),
-    Reader("parse_servers", _refused(_mcp_servers), ("ace_graph.tools.mcp.config",)),
-    Reader("a chat request", _refused(_chat_request)),
-    Reader("the name of a version", _refused(_version_name), ("ace_graph.server.schemas",)),
-    Reader("ace-graph run's request", _refused(_run_request)),
+    Reader("parse_servers", refused(_mcp_servers), ("ace_graph.tools.mcp.config",)),
+    Reader("a chat request", refused(_chat_request)),
+    Reader("the name of a version", refused(_version_name), ("ace_graph.server.schemas",)),
+    Reader("ace-graph run's request", refused(_run_request)),
     _reader(request_id_of),
     _reader(printable),
-    *_formats(),
+    *readers_of_files(),
     _reader(normalized_tokens, most=_BULLET_CHARS),
     Reader("screen", screen, _SCREEN, most=_BULLET_CHARS),
     Reader(
@@ -396,5 +360,5 @@ READERS: tuple[Reader, ...] = (
         (*_COMPARISON, "ace_graph.memory.similarity.parts", "ace_graph.memory.similarity.statement"),
         most=_BULLET_CHARS,
     ),
-    Reader("resolve", _refused(_resolve), ("ace_graph.memory.delta.draft",), most=_BULLET_CHARS),
+    Reader("resolve", refused(_resolve), ("ace_graph.memory.delta.draft",), most=_BULLET_CHARS),
 )

@@ -50,7 +50,7 @@ def add(draft: Draft, operation: Add) -> None:
 def _arriving(draft: Draft, operation: Add) -> Bullet:
     given = operation.model_dump(exclude=_OWN_FIELDS)
     given["content"] = checked_text(operation.content)
-    given["source_words"] = screened_source_words(operation)
+    given["source_words"] = screened_source_words(draft, operation)
     kept_back = operation.status == "quarantined"
     given["quarantine_reason"] = bounded_reason(operation.quarantine_reason) if kept_back else None
     given |= _evidence(draft, operation)

@@ -116,6 +116,13 @@ class Draft:
         self._pairs: dict[str, list[Merged]] = {"merged": [], "superseded": []}
         self._pruned: list[Pruned] = []
         self._rejected: list[Rejection] = []
+        self._refused: dict[str, bool] = {}
+
+    def refuses(self, text: str) -> bool:
+        """Whether the screen finds something in a text. Read once: a turn's adds share a source."""
+        if text not in self._refused:
+            self._refused[text] = screen(text) is not None
+        return self._refused[text]
 
     @property
     def entries(self) -> Mapping[str, Bullet]:

@@ -55,16 +55,16 @@ def screen_bullet(bullet: Bullet, vouched: Collection[Danger] = ()) -> str | Non
     return next((reason for reason in reasons if reason is not None), None)
 
 
-def screened_source_words(operation: Add) -> tuple[str, ...]:
+def screened_source_words(draft: Draft, operation: Add) -> tuple[str, ...]:
     """Return the words of an Add's source text that its bullet keeps, and those that were given.
 
     The screen refuses sentences of the text, and the given words if it finds something in them together.
     """
     words = (
-        source_words(operation.source_text, operation.content, is_refused) if operation.source_text else ()
+        source_words(operation.source_text, operation.content, draft.refuses) if operation.source_text else ()
     )
     given = kept_words(operation.source_words)
-    if given and not is_refused(" ".join(given)):
+    if given and not draft.refuses(" ".join(given)):
         words = words_besides((*words, *given), operation.content)
     return words
 

@@ -17,6 +17,7 @@ from ace_graph.memory.classify import infer_memory_type
 from ace_graph.memory.delta.effect import Report
 from ace_graph.memory.delta.operations import Add
 from ace_graph.memory.formats.base import Reading, Refusal
+from ace_graph.memory.formats.skill_folder import checked_skill_folder
 from ace_graph.memory.playbook import Playbook, id_number, mint_id
 
 __all__ = [
@@ -44,7 +45,12 @@ _OTHER_MARKS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16", co
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, without its byte order mark. Raises FormatError, OSError."""
+    """Return the text of a file, or of the SKILL.md in a folder, without its byte order mark.
+
+    Raises FormatError, OSError.
+    """
+    if path.is_dir():
+        path = checked_skill_folder(path).file
     with path.open("rb") as file:
         return read_stream(file)
 

@@ -28,6 +28,7 @@ __all__ = [
     "active_by_section",
     "fit_for_brackets",
     "is_ace_line",
+    "is_counted_item",
     "is_counted_line",
     "is_markdown_line",
     "lines_of",
@@ -50,10 +51,10 @@ def active_by_section(playbook: Playbook) -> dict[str, list[Bullet]]:
     return found
 
 
-def written_by_section(playbook: Playbook, line: Callable[[Bullet], str]) -> str:
+def written_by_section(playbook: Playbook, line: Callable[[Bullet], str], heading: str = "##") -> str:
     """Return `## section` blocks with one line per bullet; nothing to write gives an empty text."""
     blocks = [
-        "\n".join([f"## {section}", *map(line, bullets)])
+        "\n".join([f"{heading} {section}", *map(line, bullets)])
         for section, bullets in active_by_section(playbook).items()
     ]
     return "\n\n".join(blocks) + "\n" if blocks else ""
@@ -86,6 +87,11 @@ def is_ace_line(line: str) -> bool:
 def is_counted_line(line: str) -> bool:
     """Whether a line is a bullet as ace-agent writes it, with counters."""
     return _ACE_COUNTED.fullmatch(line) is not None
+
+
+def is_counted_item(text: str) -> bool:
+    """Whether the text of a list item ends with votes, so that it is read as having them."""
+    return _MARKDOWN_COUNTED.fullmatch(text) is not None
 
 
 def is_markdown_line(line: str) -> bool:

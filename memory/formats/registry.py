@@ -6,22 +6,25 @@ from typing import Literal
 
 from ace_graph.errors import FormatError
 from ace_graph.memory.formats.ace_agent import AceFormat
+from ace_graph.memory.formats.agents import AgentsFormat
 from ace_graph.memory.formats.base import Document, Format, Reading
 from ace_graph.memory.formats.json import JsonFormat
 from ace_graph.memory.formats.kayba import KaybaFormat, KaybaV1Format
 from ace_graph.memory.formats.lmb import LmbFormat
+from ace_graph.memory.formats.skill import SkillFormat
 from ace_graph.memory.formats.text import TextFormat
 
 __all__ = ["FORMATS", "FormatName", "detected", "format_named", "read_bullets", "read_playbook"]
 
 _KAYBA, _KAYBA_V1, _LMB, _JSON = KaybaFormat(), KaybaV1Format(), LmbFormat(), JsonFormat()
+_SKILL, _AGENTS = SkillFormat(), AgentsFormat()
 _ACE, _ACE_PLAIN, _TEXT = AceFormat(), AceFormat(counters=False), TextFormat()
 
-FormatName = Literal["json", "text", "ace", "ace-plain", "kayba", "kayba-v1", "lmb"]
+FormatName = Literal["json", "text", "ace", "ace-plain", "kayba", "kayba-v1", "lmb", "skill", "agents"]
 """The names of FORMATS, as a type for the schema of the HTTP routes."""
 
-FORMATS: tuple[Format, ...] = (_JSON, _TEXT, _ACE, _ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB)
-_STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _ACE, _TEXT)
+FORMATS: tuple[Format, ...] = (_JSON, _TEXT, _ACE, _ACE_PLAIN, _KAYBA, _KAYBA_V1, _LMB, _SKILL, _AGENTS)
+_STRICTEST_FIRST: tuple[Format, ...] = (_KAYBA, _KAYBA_V1, _LMB, _JSON, _SKILL, _AGENTS, _ACE, _TEXT)
 
 
 def format_named(name: str) -> Format:

@@ -210,7 +210,16 @@ class Matched:
     def _opens(self, key: str, part: Part, covered: float) -> bool:
         if not covered or (covered < part.alone - _EPSILON and covered < part.together - _EPSILON):
             return False
-        shared = [term for term in part.weights if self.holds(key, term)]
+        if part is self.query.parts[0] and covered >= part.alone * _EVERYDAY_ONLY:
+            return True  # whatever words they are
+        held, everyday = self.held, self.query.everyday
+        shared = list[str]()
+        for term in part.weights:
+            holders = held.get(term)
+            if holders is not None and (key in holders.fully or key in holders.partly):
+                shared.append(term)
+                if len(shared) > 1 and not (shared[0] in everyday and term in everyday):
+                    break  # more of them change nothing
         return covered >= _needed(self.query, part, shared) - _EPSILON
 
     def holds(self, key: str, term: str) -> bool:

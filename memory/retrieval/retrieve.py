@@ -11,7 +11,7 @@ quarantined and weak bullets, is decided by `eligibility`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import itemgetter
 
@@ -64,6 +64,16 @@ class Retrieval:
     retrieved: tuple[Scored, ...] = ()
     tokens: int = 0
     decisions: Decisions | None = field(default=None, compare=False, repr=False)
+
+    def without(self, ids: Collection[str]) -> Retrieval:
+        """Return the same without these bullets; nothing takes their place."""
+        if not ids:
+            return self
+        core, retrieved = (
+            tuple(scored for scored in part if scored.bullet.id not in ids)
+            for part in (self.core, self.retrieved)
+        )
+        return replace(self, core=core, retrieved=retrieved)
 
 
 def retrieve(

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, Self, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, TypeGuard, runtime_checkable
 from uuid import uuid4
 
 from ace_graph.errors import InvalidContext
-from ace_graph.memory.catalogue.entry import PlaybookEntry
-from ace_graph.memory.commit import Commit, History
-from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.retention import START, Cleaned, Cutoffs, Place
-from ace_graph.memory.sharing.grant import Grant
-from ace_graph.memory.sharing.proposal import Proposal
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
+
+if TYPE_CHECKING:
+    from ace_graph.memory.catalogue.entry import PlaybookEntry
+    from ace_graph.memory.commit import Commit, History
+    from ace_graph.memory.delta.operations import Delta
+    from ace_graph.memory.pending import Amend, Pending, PendingCounts, PendingItem
+    from ace_graph.memory.sharing.grant import Grant
+    from ace_graph.memory.sharing.proposal import Proposal
+    from ace_graph.memory.trajectory import TrajectoryFilter
 
 __all__ = [
     "MAX_LEARNER_ID_CHARS",

@@ -26,6 +26,7 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "ace_deltas": "ace_named_deltas",
         "ace_turns": "ace_named_turns",
         "ace_pending": "ace_named_pending",
+        "ace_vectors": "ace_named_vectors",
         "ace_duties": "ace_named_duties",
         "ace_memory_duties": "ace_named_memory_duties",
     }

@@ -66,7 +66,9 @@ async def test_the_epoch_that_validates_best_is_kept_and_tested(tmp_path: Path) 
         return "<final>?</final>" if wrong else None
 
     data = samples(12)
-    adapter = OfflineAdapter(exact, options(Apprentice(spoiled), concurrency=1), epochs=2)
+    once = Settings().model_copy(update={"replay": False})
+    asked = options(Apprentice(spoiled), concurrency=1, settings=once)
+    adapter = OfflineAdapter(exact, asked, epochs=2)
     adapted = await adapter.run(data[:6], validation=data[6:9], test=data[9:], out=tmp_path / "run")
     assert [e.validated.correct for e in adapted.epochs if e.validated] == [3, 1]
     assert adapted.best_epoch == 1

@@ -41,7 +41,7 @@ async def test_every_step_says_what_was_answered_learned_and_paid() -> None:
     assert set(steps[3].cited) <= set(steps[3].injected)
     assert steps[0].usage["reflector"].calls == steps[0].usage["solver"].calls == 1
     helpful = {b.content: b.helpful for b in adapted.playbook.bullets()}
-    assert set(helpful.values()) == {1}, "one vote a turn, on evidence"
+    assert set(helpful.values()) == {2}, "its replay, and the turn that followed it"
 
 
 async def test_the_first_answer_counts_also_where_a_revision_is_right() -> None:
@@ -54,11 +54,11 @@ async def test_the_first_answer_counts_also_where_a_revision_is_right() -> None:
     adapted = await OnlineAdapter(exact, asked).run(samples(3))
     steps = [step for step in adapted.steps() if step.phase == "online"]
     assert [(step.answer, step.attempts, step.correct) for step in steps] == [
-        ("0", 2, False),
-        ("1", 2, False),
-        ("2", 2, False),
+        ("0", 3, False),
+        ("1", 3, False),
+        ("2", 3, False),
     ]
-    assert adapted.measured.correct == 0
+    assert adapted.measured.correct == 0, "neither a revision nor a replay"
     assert all(each.correct == 0 for each in adapted.controls.values()), "controls are not revised"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.readers.hard_texts import hard_texts
-from benchmarks.readers.table import READERS, Reader
+from benchmarks.readers.reader import Reader
+from benchmarks.readers.table import READERS
 from benchmarks.readers.timing import longest_call, time_reader
 from dev.regexes.found import modules_of, patterns_of
 

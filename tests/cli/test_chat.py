@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from ace_graph.cli.commands.chat import ask_while_opening
+from ace_graph.cli.commands.chat_conversation import Conversation
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
 from tests.cli.commands import Commands
@@ -207,12 +210,37 @@ def test_a_failed_question_is_reported_without_the_key(
 
 def test_at_a_terminal_it_prompts_answers_and_leaves_on_ctrl_d(ace: Commands) -> None:
     with ace.terminal("chat") as terminal:
-        assert "0 bullets remembered (offline, SQLite)" in terminal.expect("you>")
+        terminal.expect("you>")
+        terminal.expect("0 bullets remembered (offline, SQLite)")
         terminal.type("What is 1/2 + 1/3?\r")
         terminal.expect("The answer is 5/6.")
         terminal.expect("you>")
         terminal.type("\x04")
         assert terminal.end() == 0
+
+
+def test_what_can_not_be_opened_ends_the_first_prompt(ace: Commands) -> None:
+    with ace.terminal("chat", "--playbook", "nope") as terminal:
+        terminal.expect("there is no playbook 'nope'")
+        assert terminal.end() == 1
+
+
+async def test_the_prompt_stands_before_the_conversation_is_open() -> None:
+    asked, may_answer = asyncio.Event(), asyncio.Event()
+    conversation = cast(Conversation, object())
+
+    async def ask() -> str:
+        asked.set()
+        await may_answer.wait()
+        return "What is 2+2?"
+
+    async def opened() -> Conversation:
+        async with asyncio.timeout(LIMIT):
+            await asked.wait()
+        may_answer.set()
+        return conversation
+
+    assert await ask_while_opening(ask, opened) == (conversation, "What is 2+2?")
 
 
 def test_ctrl_c_clears_a_line_that_was_begun(ace: Commands) -> None:
@@ -293,3 +321,16 @@ def test_words_after_feedback_are_understood_or_said_not_to_be(ace: Commands, wo
     said = _chat(ace, "What is 2+2?", f"/feedback {words}")
     assert told in said
     assert "/playbook" not in said, "not the help"
+
+
+def test_a_temporary_chat_keeps_nothing_and_says_so(ace: Commands) -> None:
+    _chat(ace, "Call me Ann.")
+    lines = "Remember that I like pictures.\nWhat is 1/2 + 1/3?\n/feedback good\n"
+    ran = ace("chat", "--temporary", stdin=lines)
+    assert "nothing is kept in a temporary chat" in ran.out
+    assert "Ann" not in ran.out
+    assert "Temporary chat" in ran.err
+    assert "not even a vote" in ran.err
+    assert [each["content"] for each in ace.bullets()] == ["Learner says: Call me Ann"]
+    refused = ace("chat", "--temporary", "--playbook", "api", stdin="hi\n")
+    assert (refused.code, "reads no playbooks" in refused.err) == (2, True)

@@ -79,8 +79,7 @@ def model(ace: Commands, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 def nodes() -> Iterator[RayNodes]:
     """Two nodes, for the tests of this file.
 
-    Only two of them are not `long`, neighbours at the head of what one pytest-xdist worker is given: so the
-    suite starts these nodes once.
+    Only one of them is not `long`: it has the bytes of one process, too, though a node is killed in it.
     """
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install 'ace-graph[ray]'")
@@ -108,7 +107,7 @@ def written(folder: Path) -> tuple[Json, list[Json]]:
     return found, steps
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_two_nodes_give_the_results_of_one_process(ace: Commands, model: Held, nodes: RayNodes) -> None:
     write_rows(ace.folder / "rows.jsonl", ROWS)
     here = ace.ok(*adapting("run"))

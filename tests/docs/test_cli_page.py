@@ -1,4 +1,4 @@
-"""docs/cli.md lists every command of `ace-graph` once, with options that exist."""
+"""docs/cli.md and the pages below it list every command of `ace-graph` once, with options that exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typer.main import get_command
 
 from ace_graph.cli.main import app
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = [DOCS / "cli.md", *sorted((DOCS / "cli").glob("*.md"))]
+PAGE = "".join(path.read_text(encoding="utf-8") for path in PAGES)
 ROWS = re.findall(r"^\| `ace-graph ([a-z0-9 -]+)` \| (.*) \|$", PAGE, re.MULTILINE)
 
 

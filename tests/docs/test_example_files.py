@@ -67,6 +67,13 @@ def test_a_playbook_is_shared_and_taken_back(tmp_path: Path, warm_python: WarmPy
     assert _printed("sharing.py", tmp_path, warm_python) == _shown()["sharing.py"]
 
 
+@pytest.mark.parametrize(
+    "name", ["tool_agent.py", "retrieval_agent.py", "pydantic_ai_agent.py", "openai_agent.py"]
+)
+def test_an_agent_of_another_kind_remembers(name: str, tmp_path: Path, warm_python: WarmPython) -> None:
+    assert _printed(name, tmp_path, warm_python) == _shown()[name]
+
+
 @pytest.mark.parametrize("name", sorted(_shown()))
 def test_an_example_is_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= 100

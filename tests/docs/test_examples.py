@@ -12,7 +12,7 @@ from tests.docs.blocks import OTHER_NAMES, RUNNABLE, Block, read_blocks, run_blo
 from tests.plugins.warm_python import WarmPython
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+RUN = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 LINKED = [*RUN, ROOT / "examples" / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 _LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?!https?:|mailto:)([^)#\s]*)(#[^)\s]*)?\)")
 
@@ -26,7 +26,7 @@ def _anchors(markdown: str) -> set[str]:
 def _examples() -> list[ParameterSet]:
     """Every block that is run, named by its place. Each runs in an empty folder of its own."""
     return [
-        pytest.param(block, id=f"{document.name}:{block.line}")
+        pytest.param(block, id=f"{document.relative_to(ROOT)}:{block.line}")
         for document in RUN
         for block in read_blocks(document.read_text(encoding="utf-8"))
         if block.language in RUNNABLE and block.not_run is None
@@ -39,7 +39,7 @@ def test_every_example_runs(block: Block, tmp_path: Path, warm_python: WarmPytho
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", RUN, ids=lambda path: str(path.relative_to(ROOT)))
 def test_an_example_that_is_not_run_says_why(document: Path) -> None:
     blocks = read_blocks(document.read_text(encoding="utf-8"))
     assert [block.line for block in blocks if block.not_run is not None and len(block.not_run) < 5] == []

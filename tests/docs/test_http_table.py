@@ -1,4 +1,4 @@
-"""The table in docs/deploy.md: no command about memory without a route, or a reason why there is none."""
+"""The table in docs/deploy/commands.md: no command about memory without a route, or the reason for that."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from ace_graph.server import create_app
 from tests.docs.test_cli_page import all_commands
 from tests.server.serving import settings_for
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploy.md").read_text(encoding="utf-8")
-HEADING = "### The command line over HTTP"
-ROWS = re.findall(
-    r"^\| (`[^|]*`) \| (.*) \|$", PAGE.partition(HEADING)[2].partition("\n## ")[0], re.MULTILINE
-)
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploy" / "commands.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| (`[^|]*`) \| (.*) \|$", PAGE, re.MULTILINE)
 
 
 def _names(cell: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What docs/deploy.md shows of PostgreSQL alone works, its backup and restore among it."""
+"""What docs/deploy shows of PostgreSQL alone works, its backup and restore among it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from pathlib import Path
 from tests.docs.blocks import read_blocks, run_block
 from tests.plugins.warm_python import WarmPython
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "deploy.md").read_text(encoding="utf-8")
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "deploy"
 URL = "postgresql://ace@127.0.0.1:5433/postgres"
+
+
+def _page(name: str) -> str:
+    return (PAGES / name).read_text(encoding="utf-8")
 
 
 def test_everything_in_postgresql_is_backed_up_and_restored(
     tmp_path: Path, warm_python: WarmPython, empty_postgres: str
 ) -> None:
-    [block] = [block for block in read_blocks(PAGE) if f"ACE_STORE={URL}" in block.text]
+    [block] = [block for block in read_blocks(_page("postgresql.md")) if f"ACE_STORE={URL}" in block.text]
     there = replace(block, text=block.text.replace(URL, empty_postgres))
     done = run_block(there, tmp_path, warm_python)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -25,7 +29,7 @@ def test_everything_in_postgresql_is_backed_up_and_restored(
 def test_a_memory_moves_to_postgresql_as_shown(
     tmp_path: Path, warm_python: WarmPython, empty_postgres: str
 ) -> None:
-    [block] = [block for block in read_blocks(PAGE) if f" TO={URL}" in block.text]
+    [block] = [block for block in read_blocks(_page("moving.md")) if f" TO={URL}" in block.text]
     there = replace(block, text=block.text.replace(URL, empty_postgres))
     done = run_block(there, tmp_path, warm_python)
     assert done.returncode == 0, done.stdout + done.stderr

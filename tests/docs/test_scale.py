@@ -1,4 +1,4 @@
-"""The list for Citus in docs/scale.md names every table of the database, by the first column of its keys."""
+"""The list for Citus in docs/scale/postgresql.md names every table, by the first column of its keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import psycopg
 from ace_graph.memory.stores.postgres.store import PostgresStore
 from tests.packaging.repository import ROOT
 
-PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "scale" / "postgresql.md").read_text(encoding="utf-8")
 DISTRIBUTED = dict(re.findall(r"create_distributed_table\('(\w+)', '(\w+)'", PAGE))
 REFERENCE = set(re.findall(r"create_reference_table\('(\w+)'\)", PAGE))
 _KEYS = """

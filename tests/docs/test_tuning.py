@@ -1,4 +1,4 @@
-"""docs/tuning.md names every knob there is, with its default."""
+"""docs/tuning.md and the pages below it name every knob there is, with its default."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from ace_graph.memory import DecayRates
 from ace_graph.prompts import PROMPT_VARIABLES
 from ace_graph.settings import Settings, variable_names
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tuning.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = [DOCS / "tuning.md", *sorted((DOCS / "tuning").glob("*.md"))]
+PAGE = "".join(path.read_text(encoding="utf-8") for path in PAGES)
 ROWS = {
     name: default.strip().strip("`")
     for name, default in re.findall(r"^\| `(\w+)` \|([^|]*)\| .* \|$", PAGE, re.MULTILINE)

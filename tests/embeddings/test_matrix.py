@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from operator import mul
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ace_graph.embeddings.matrix import centred, quantised
+from ace_graph.embeddings.matrix import Matrix, centred, quantised
+from ace_graph.embeddings.matrix_arrays import Arrays
+from ace_graph.embeddings.matrix_lists import Lists
 
 Vectors = list[list[float]]
 NUMBERS = st.floats(-1e3, 1e3, width=32)
@@ -28,10 +33,77 @@ def _nearest(vectors: Vectors, question: Sequence[float], limit: int) -> Mapping
 def test_without_numpy_the_result_is_the_same(vectors: Vectors, question: list[float]) -> None:
     with_it = _nearest(vectors, question, 100)
     with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, "ace_graph.embeddings.matrix_arrays", raising=False)
         patch.setitem(sys.modules, "numpy", None)
         without = _nearest(vectors, question, 100)
     for key in with_it.keys() | without.keys():
         assert with_it.get(key, 0.0) == pytest.approx(without.get(key, 0.0), abs=1e-3)
+
+
+STEPS = st.lists(
+    st.tuples(st.sets(st.integers(0, 40), max_size=8), st.lists(st.integers(0, 40), max_size=8, unique=True)),
+    max_size=8,
+)
+"""What is removed and what is added (or replaced) in each step."""
+
+
+@given(VECTORS, STEPS, st.lists(NUMBERS, min_size=3, max_size=3), st.booleans())
+def test_a_changed_matrix_finds_what_a_new_one_finds(
+    vectors: Vectors, steps: list[tuple[set[int], list[int]]], question: list[float], numpy: bool
+) -> None:
+    """Also from a version that others were made of, and each version finds the same again afterwards."""
+    made = quantised(vectors)
+    kinds: list[Callable[[Mapping[str, bytes], int], Matrix]] = [Lists.of, Arrays.of]
+    of, few = kinds[numpy], 20
+    rows = {f"{n}": row for n, row in enumerate(made)}
+    versions: list[tuple[Mapping[str, bytes], Matrix]] = [(rows, of(rows, few))]
+    for n, (gone, new) in enumerate(steps):
+        before, matrix = versions[-1 if n % 3 else 0]
+        added = {f"{key}": made[(key + n) % len(made)] for key in new}
+        removed = [key for key in before if int(key) in gone or key in added]
+        after = {key: row for key, row in before.items() if key not in removed} | added
+        versions.append((after, matrix.changed(removed, added)))
+    for expected, matrix in versions:
+        found = matrix.nearest(question, 100)
+        whole = of(expected, few).nearest(question, 100) if expected else dict[str, float]()
+        assert len(matrix) == len(expected)
+        for key in found.keys() | whole.keys():
+            assert found.get(key, 0.0) == pytest.approx(whole.get(key, 0.0), abs=1e-3)
+
+
+@pytest.mark.parametrize("of", [Lists.of, Arrays.of])
+def test_after_many_changes_the_cosines_are_those_of_centred_rows(
+    of: Callable[[Mapping[str, bytes], int], Matrix],
+) -> None:
+    random = Random(7)
+    vectors = [[1.0 + random.gauss(0, 1) for _ in range(16)] for _ in range(400)]
+    rows = {str(n): row for n, row in enumerate(quantised(vectors))}
+    kept = dict(list(rows.items())[300:])
+    matrix = of(dict(list(rows.items())[:100]), 20)
+    for n in range(300):
+        matrix = matrix.changed([str(n)], {str(n + 100): rows[str(n + 100)]})
+    question = vectors[350]
+    expected = _by_definition(kept, question, 20)
+    found = matrix.nearest(question, 10)
+    assert sorted(found, key=found.__getitem__, reverse=True) == list(expected)[:10]
+    assert found == pytest.approx(dict(list(expected.items())[:10]), abs=1e-5)
+
+
+def _by_definition(rows: Mapping[str, bytes], question: Sequence[float], few: int) -> dict[str, float]:
+    """The cosines of the centred vectors, best first."""
+    units = {key: _unit(list(array("b", row))) for key, row in rows.items()}
+    mean = [sum(column) / (len(rows) + few) for column in zip(*units.values(), strict=True)]
+    asked = _unit([a - m for a, m in zip(_unit(question), mean, strict=True)])
+    found = {
+        key: sum(map(mul, asked, _unit([v - m for v, m in zip(unit, mean, strict=True)])))
+        for key, unit in units.items()
+    }
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def _unit(vector: Sequence[float]) -> list[float]:
+    length = math.hypot(*vector)
+    return [value / length for value in vector]
 
 
 def test_what_all_bullets_share_tells_nothing() -> None:

@@ -54,7 +54,7 @@ async def test_the_learner_gets_the_first_answer_and_it_counts(build: Build, sto
     shown = [cast("tuple[AIMessage, object]", event)[0] for event in events]
     assert "".join(message.text for message in shown) == "2/5"
     [bullet] = (await store.now("alice")).playbook.bullets()
-    assert (bullet.helpful, bullet.harmful) == (0, 0), "a retry is no evidence"
+    assert (bullet.helpful, bullet.harmful) == (1, 0), "the answer with it was right"
     [record] = store.calls.records
     assert record is not None
     assert (record.answer, record.verdict, record.calls) == ("2/5", "failure", 3)

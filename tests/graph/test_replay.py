@@ -11,7 +11,7 @@ from ace_graph.memory.delta.operations import Add
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
 
-TRIED = Settings().model_copy(update={"replay": True})
+TRIED, UNTRIED = Settings(), Settings().model_copy(update={"replay": False})
 FAILED = ACEContext(learner_id="alice", ground_truth="5/6")
 RIGHT = "Give both fractions one denominator before adding the tops"
 WRONG = "Add the tops of fractions, and add the bottoms"
@@ -30,11 +30,19 @@ async def texts(store: CountingStore) -> list[str]:
     return [bullet.content for bullet in (await store.now("alice")).playbook.bullets()]
 
 
+async def measured(store: CountingStore) -> tuple[int, int]:
+    """How often advice was followed, or a lesson tried, and the answer was right or wrong."""
+    trial = (await store.now("alice")).access.trial
+    return trial.followed_right, trial.followed_wrong
+
+
 async def test_a_lesson_that_helps_is_kept(build: Build, store: CountingStore) -> None:
     with model(RIGHT) as scripted:
         out = await build(scripted, settings=TRIED).ainvoke(ask(), context=FAILED)
-    assert await texts(store) == [RIGHT]
+    [bullet] = (await store.now("alice")).playbook.bullets()
+    assert (bullet.content, bullet.helpful) == (RIGHT, 1), "its first success"
     assert (out["learning"]["replay"], out["usage"]["retry"]["calls"]) == ("kept", 1)
+    assert await measured(store) == (1, 0)
     assert f"<lessons>\n- {RIGHT}\n</lessons>" in scripted.calls_of("retry")[0].messages[0].text
     assert out["messages"][-1].content == "2/5", "the learner sees the first answer alone"
 
@@ -57,6 +65,9 @@ async def test_a_lesson_that_does_not_help_is_refused_with_the_reason(
     assert out["learning"]["replay"] == "refused"
     why = f"replay: the answer with it is no better: {WRONG}"
     assert {"op": "lesson", "id": "", "why": why} in out["learning"]["rejected"]
+    assert await measured(store) == (0, 1), "the replay"
+    asked, again = (scripted.calls_of(role)[0].messages[0].text for role in ("solver", "retry"))
+    assert (known in asked, known in again) == (True, False), "what the failed answer followed is left out"
     playbook = (await store.now("alice")).playbook
     assert playbook.reflections == (), "an insight of refused lessons reaches no prompt either"
     assert [(b.helpful, b.harmful) for b in playbook.bullets()] == [(0, 1)], "the failure still counts"
@@ -102,15 +113,13 @@ async def test_only_lessons_that_were_tried_are_refused(build: Build, store: Cou
 
 
 @pytest.mark.parametrize(
-    ("settings", "answer"), [({}, "2/5"), ({"replay": True}, "5/6")], ids=["off", "it was right"]
+    ("settings", "answer"), [(UNTRIED, "2/5"), (TRIED, "5/6")], ids=["off", "it was right"]
 )
 async def test_nothing_is_tried_without_need(
-    build: Build, store: CountingStore, settings: dict[str, object], answer: str
+    build: Build, store: CountingStore, settings: Settings, answer: str
 ) -> None:
     scripted = ScriptedModel(solver=[f"<final>{answer}</final>"], reflector=[reply(RIGHT)])
     with scripted:
-        out = await build(scripted, settings=Settings().model_copy(update=settings)).ainvoke(
-            ask(), context=FAILED
-        )
+        out = await build(scripted, settings=settings).ainvoke(ask(), context=FAILED)
     assert await texts(store) == [RIGHT]
     assert (out["learning"]["replay"], "retry" in out["usage"]) == (None, False)

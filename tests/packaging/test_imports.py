@@ -15,6 +15,7 @@ HEAVY = ("langgraph", "langchain", "langchain_core", "langchain_google_genai")
 # What reads a clock, draws lots, waits, or touches a disk or a net: the stores do, and two that serve them.
 IMPURE = {"asyncio", "neo4j", "os", "pathlib", "random", "socket", "sqlite3", "threading", "time"}
 SERVING_STORES = {"portal.py", "cache.py"}
+LOADED_MODULES = "import sys; print(*sys.modules)"
 LOADED = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
 
 
@@ -91,6 +92,28 @@ def test_help_answers_without_loading_langgraph_or_langchain(tmp_path: Path) -> 
         "    assert not end.code, end.code"
     )
     assert _modules_after(run, tmp_path).isdisjoint({*HEAVY, "pydantic", "pydantic_settings"})
+
+
+def test_the_chat_prompts_without_having_loaded_the_graph(tmp_path: Path) -> None:
+    prompts = "import ace_graph.cli.main, ace_graph.cli.commands.chat, prompt_toolkit.patch_stdout"
+    assert _modules_after(prompts, tmp_path).isdisjoint({*HEAVY, "pydantic", "pydantic_settings"})
+
+
+def test_naming_the_graph_does_not_load_what_building_it_needs(tmp_path: Path) -> None:
+    """What learns, commits, stores and reads files is loaded when a graph is built, or when it is used."""
+    loaded = _run(["-c", f"from ace_graph import build_ace_graph\n{LOADED_MODULES}"], tmp_path).stdout.split()
+    late = ("delta.resolve", "formats", "similarity", "stores.sqlite", "stores.in_memory", "consolidation")
+    places = (
+        "learning",
+        "playbooks",
+        "background",
+        "nodes",
+        "tools.mcp",
+        *(f"memory.{each}" for each in late),
+    )
+    assert "ace_graph.graph" in loaded
+    assert [each for each in loaded if each.startswith(tuple(f"ace_graph.{place}" for place in places))] == []
+    assert {"yaml", "rapidfuzz", "sqlite3", "neo4j", "langchain_google_genai"}.isdisjoint(loaded)
 
 
 def test_a_users_own_memory_and_nodes_do_not_clash_with_ours(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ FORBIDDEN = {
 }
 # Tests that show how a lesson with a secret in it is held back need a secret that is plainly none.
 MADE_UP = re.compile(r"EXAMPLE|0123456789|abcdef|xxxx", re.I)
-BINARY = frozenset({".png", ".jpg", ".gz", ".db", ".zip"})
+BINARY = frozenset({".mo", ".png", ".jpg", ".gz", ".db", ".zip"})
 
 
 def _python(*tops: str) -> Iterator[tuple[Path, str]]:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import jwt
@@ -23,6 +23,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import PrivateAttr, SecretStr
+from starlette.types import ASGIApp
 
 from ace_graph.server import Overrides, create_app
 from ace_graph.server.clock import Clock
@@ -161,28 +162,38 @@ async def serving(
 ) -> AsyncGenerator[Served]:
     """Serve on a free port of this machine until the block ends; with `limits`, as `ace-graph serve` does."""
     app = create_app(settings, overrides, clock=clock)
+    async with (
+        listening(app, limits) as (server, url),
+        httpx.AsyncClient(base_url=url, headers=bearer(), timeout=30, trust_env=False) as client,
+    ):
+        yield Served(app, server, client)
+
+
+@asynccontextmanager
+async def listening(
+    app: ASGIApp, limits: SocketLimits | None = None, lifespan: Literal["auto", "off"] = "auto"
+) -> AsyncGenerator[tuple[uvicorn.Server, str]]:
+    """Serve an application on a free port of this machine; yield the server and its address."""
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=5,
+        lifespan=lifespan,
         http="auto" if limits is None else bounded_protocol(limits),
     )
     server = _Server(config)
     # With the protocol named, asyncio sends each event at once; with 0, the default, it takes 40 ms.
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        running = asyncio.create_task(server.serve([listening]))
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        running = asyncio.create_task(server.serve([listener]))
         await server.ready(running)
-        url = f"http://127.0.0.1:{port}"
-        async with httpx.AsyncClient(base_url=url, headers=bearer(), timeout=30, trust_env=False) as client:
-            try:
-                yield Served(app, server, client)
-            finally:
-                await client.aclose()
-                server.should_exit = True
-                await running
+        try:
+            yield server, f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            await running
 
 
 class _Server(uvicorn.Server):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -44,6 +45,22 @@ async def test_the_reply_to_a_message_lists_its_changes() -> None:
     assert delta == {"num_new_bullets": 1, "num_updates": 0, "num_removals": 0}
     assert told["metadata"]["version"] == kept["version"] == 1
     assert [b["content"] for b in kept["bullets"]] == ["Convert both fractions to sixths before adding"]
+
+
+async def test_the_reply_says_why_a_bullet_was_shown_and_what_was_learned() -> None:
+    scripted = model("5/6", "7/12", lesson=LESSON)
+    async with serving(settings_for(), Overrides(model=scripted)) as served:
+        first = (await served.ask("What is 1/2 + 1/3?", "first"))["metadata"]
+        (added,) = first["learned"]["added"]
+        body = {"message": "How do I go about adding fractions such as 1/3 + 1/4?"}
+        events = (await served.client.post("/api/ai/chat/stream", json=body)).text
+    assert first["whyShown"] == {}
+    result = json.loads(events.partition("event: result")[2].partition("data: ")[2].partition("\n")[0])
+    second = result["metadata"]
+    assert list(second["whyShown"]) == second["injected"] == [added]
+    assert second["whyShown"][added]["kind"] == "retrieved"
+    assert {"adding", "fractions"} <= set(second["whyShown"][added]["words"])
+    assert second["learned"]["updated"] == [added], "the same lesson again strengthens it"
 
 
 async def test_a_turn_reads_the_memory_once_in_new_and_old_conversations() -> None:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
+from ace_graph.memory.commit import History, HistoryEntry
+from ace_graph.memory.delta.effect import Report
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.trajectory import TrajectoryFilter
+from ace_graph.memory.turn import TurnRecord, answer_hash
 from ace_graph.server import Overrides
 from ace_graph.server.conversations.managing import MAX_PAGE_CHARS, page_of, title_of
+from ace_graph.server.conversations.receipts import TurnsOfConversation, receipts
 from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import CountingStore
 from tests.server.serving import HandClock, HeldModel, Json, Served, bearer, serving, settings_for
-from tests.server.test_chat import model
+from tests.server.test_chat import LESSON, model
 from tests.server.test_conversations import (
     place,  # pyright: ignore[reportUnusedImport]  # noqa: F401  a fixture
 )
@@ -150,3 +158,72 @@ def test_a_page_has_a_bounded_length(size: int, count: int) -> None:
 def test_a_title_is_the_beginning_of_the_first_message() -> None:
     assert title_of("  What\n is 1/2?  ") == "What is 1/2?"
     assert title_of("word " * 100_000) == "word " * 15 + "word…"
+
+
+async def test_an_answer_has_its_turn_and_a_receipt() -> None:
+    store = CountingStore()
+    scripted = model("5/6", "5/6", "7/12", lesson=LESSON)
+    async with serving(settings_for(), Overrides(model=scripted, store=store)) as served:
+        turns = [
+            await served.ask("What is 1/2 + 1/3?", "a"),
+            await served.ask("What is 1/3 + 1/2?", "a"),
+            await served.ask("How do I go about adding fractions such as 1/3 + 1/4?", "b"),
+        ]
+        first, second = await get(served, "/a"), await get(served, "/b")
+        newest = await get(served, "/a", limit=2)
+        older = await get(served, "/a", limit=2, before=newest["next"])
+        operated = await served.client.delete(f"/api/trajectories/{turns[2]['turnId']}")
+        gone = await get(served, "/b")
+    (added,) = turns[0]["metadata"]["learned"]["added"]
+    answers = [each for each in first["messages"] if each["role"] == "assistant"]
+    assert [each["turnId"] for each in answers] == [turn["turnId"] for turn in turns[:2]]
+    assert [each["receipt"]["learned"]["added"] for each in answers] == [[added], []]
+    assert [each["turnId"] for each in (older["messages"][1], newest["messages"][1])] == [
+        turn["turnId"] for turn in turns[:2]
+    ], "of equal answers the newest belongs to the newest turn, on every page"
+    receipt = second["messages"][1]["receipt"]
+    assert receipt["injected"] == turns[2]["metadata"]["injected"] == [added]
+    assert receipt["learned"]["updated"] == turns[2]["metadata"]["learned"]["updated"] == [added]
+    assert {name for each in first["messages"][::2] for name in ("turnId", "receipt") if each[name]} == set()
+    assert operated.status_code == 204
+    assert (gone["messages"][1]["turnId"], gone["messages"][1]["receipt"]) == (None, None)
+
+
+async def test_receipts_take_two_reads_however_long_the_conversation_is() -> None:
+    reads = list[str]()
+
+    class Watched(CountingStore):
+        async def find_turns(
+            self, learner_id: str, wanted: TrajectoryFilter, *, limit: int = 100, skip: int = 0
+        ) -> tuple[TurnRecord, ...]:
+            reads.append("turns")
+            return await super().find_turns(learner_id, wanted, limit=limit, skip=skip)
+
+        async def history(self, learner_id: str) -> History:
+            reads.append("history")
+            return await super().history(learner_id)
+
+    scripted = model(*"abcdef")
+    async with serving(settings_for(), Overrides(model=scripted, store=Watched())) as served:
+        for number in range(6):
+            await served.ask(f"What is {number}?", "a")
+        reads.clear()
+        found = await get(served, "/a")
+    assert len(found["messages"]) == 12
+    assert all(each["turnId"] for each in found["messages"][1::2])
+    assert reads == ["turns", "history"]
+
+
+def test_a_turn_before_the_kept_changes_does_not_say_that_nothing_was_learned() -> None:
+    old, new = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 3))
+    turns = tuple(
+        TurnRecord(
+            turn_id=name, attempt_id="1", task="t", mode="cot", status="success", started_at=at,
+            completed_at=at, answer_hash=answer_hash(name), conversation_id="a",
+        )
+        for name, at in (("new", new), ("old", old))
+    )  # fmt: skip
+    entry = HistoryEntry(7, "op", datetime(2026, 1, 2, tzinfo=UTC), "", "", "x", Report(), None)
+    messages = [AIMessage(name, id=name) for name in ("old", "new", "unknown")]
+    found = receipts(messages, TurnsOfConversation(turns, History(6, Playbook(), (entry,))))
+    assert {name: each.reports for name, each in found.items()} == {"old": None, "new": ()}

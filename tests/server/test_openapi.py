@@ -32,7 +32,7 @@ Document = dict[str, Any]  # Any: an OpenAPI document
 OPEN = {"/healthz", "/readyz", "/metrics"}
 PLAYBOOK = ("/api/playbook", "/api/playbooks/{playbook_id}")
 BULLETS = ("/api/playbook", "/api/playbooks/{playbook_id}/bullets")
-READINGS = ("history", "diff", "archived", "versions")
+READINGS = ("history", "diff", "archived", "versions", "search")
 RECORDING = ("steps", "complete", "reflect")
 SHARED = {"If-Match", "Idempotency-Key"}
 CURATIONS = ("restore", "supersede", "tag", "quarantine", "release")
@@ -73,6 +73,7 @@ ROUTES = {
     "/api/conversations/{conversation_id}": {"get", "patch", "delete"},
     "/api/feedback": {"post"},
     "/api/learner/export": {"get"},
+    "/api/learner/stats": {"get"},
     "/api/learner": {"delete"},
     **{path: {"get"} for path in OPEN},
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import re
@@ -82,25 +81,25 @@ async def test_every_response_has_a_request_id_and_keeps_the_clients() -> None:
 
 
 @pytest.fixture
-def json_log() -> Iterator[io.StringIO]:
-    """What the server's handler writes."""
-    logger, written = logging.getLogger("ace_graph"), io.StringIO()
+def json_log(capsys: pytest.CaptureFixture[str]) -> Iterator[pytest.CaptureFixture[str]]:
+    """The server's handler, which writes to stderr."""
+    logger = logging.getLogger("ace_graph")
     before = (list(logger.handlers), logger.level, logger.propagate)
     install_logging("INFO", "json")
     for handler in logger.handlers:
-        assert isinstance(handler, logging.StreamHandler)
-        handler.setStream(written)
         handler.addFilter(RequestIds())
-    yield written
+    yield capsys
     logger.handlers, logger.level, logger.propagate = before
 
 
-async def test_log_lines_are_json_with_the_requests_id_and_without_content(json_log: io.StringIO) -> None:
+async def test_log_lines_are_json_with_the_requests_id_and_without_content(
+    json_log: pytest.CaptureFixture[str],
+) -> None:
     async with serving(settings_for(), Overrides(model=model("the zebra answer"))) as served:
         headers = {**bearer(), "X-Request-Id": "r-1"}
         asked = {"message": "Remember that I like zebras."}
         await served.client.post("/api/ai/chat?x=zebra", json=asked, headers=headers)
-    lines = [json.loads(line) for line in json_log.getvalue().splitlines()]
+    lines = [json.loads(line) for line in json_log.readouterr().err.splitlines()]
     mine = [line for line in lines if line.get("request_id") == "r-1"]
     told = [line["message"] for line in mine]
     assert any(text.startswith("[ACE Server] POST /api/ai/chat 200") for text in told)

@@ -1,4 +1,4 @@
-"""Every route of a playbook against a table: what somebody else may do with it, right by right."""
+"""Every route against tables: what each right to a playbook allows, and what an operator may do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ace_graph.memory.sharing.right import Right
 from ace_graph.server import Overrides, create_app
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
-from tests.server.serving import Json, Served, bearer, serving, settings_for
+from tests.server.serving import Json, Served, bearer, serving, settings_for, token
 
 BELONGS = Right.OWN + 1
 """More than a right that can be granted: only whose playbook it is."""
@@ -29,6 +29,7 @@ TABLE: dict[tuple[str, str], tuple[int, Json | None]] = {
     ("GET", "/history"): (Right.READ, None),
     ("GET", "/diff?from=0&to=1"): (Right.READ, None),
     ("GET", "/archived"): (Right.READ, None),
+    ("GET", "/search?words=Use&explain=true"): (Right.READ, None),
     ("GET", "/bullets"): (Right.READ, None),
     ("GET", f"/bullets/{FIRST}"): (Right.READ, None),
     ("GET", "/proposals"): (Right.READ, None),
@@ -62,6 +63,31 @@ TABLE: dict[tuple[str, str], tuple[int, Json | None]] = {
     ("POST", "/distinct"): (BELONGS, {"ids": [FIRST, SECOND]}),
     ("GET", "/consolidations/x"): (BELONGS, None),
     ("POST", "/consolidate/undo"): (BELONGS, {}),
+}
+
+CLOSED_TO_OPERATORS = {
+    "/api/ai/chat": {"POST"},
+    "/api/ai/chat/stream": {"POST"},
+    "/api/ai/chat/stream/{stream_id}": {"GET"},
+    "/api/conversations/{conversation_id}": {"PATCH", "DELETE"},
+    "/api/feedback": {"POST"},
+    UNDER: {"PATCH", "DELETE"},
+    f"{UNDER}/consolidate": {"POST"},
+    f"{UNDER}/consolidate/undo": {"POST"},
+    f"{UNDER}/grants": {"POST", "DELETE"},
+    f"{UNDER}/leave": {"POST"},
+    f"{UNDER}/proposals": {"POST"},
+    f"{UNDER}/proposals/collect": {"POST"},
+    f"{UNDER}/proposals/{{proposal_id}}/accept": {"POST"},
+    f"{UNDER}/proposals/{{proposal_id}}/refuse": {"POST"},
+    f"{UNDER}/withdraw": {"POST"},
+    "/api/trajectories": {"POST"},
+    "/api/trajectories/reflect": {"POST"},
+    "/api/trajectories/trim": {"POST"},
+    "/api/trajectories/{trajectory_id}": {"DELETE"},
+    "/api/trajectories/{trajectory_id}/complete": {"POST"},
+    "/api/trajectories/{trajectory_id}/reflect": {"POST"},
+    "/api/trajectories/{trajectory_id}/steps": {"POST"},
 }
 
 Giving = Callable[[CountingStore, str], Awaitable[object]]
@@ -166,3 +192,40 @@ async def test_a_route_does_what_the_right_allows(subject: str) -> None:
             if not right:
                 wrong[method, path] = f"{reply.status_code} {said}"
     assert wrong == {}
+
+
+OPERATOR = {"Authorization": f"Bearer {token('root', staff=True)}", "X-ACE-Learner": "alice"}
+
+
+async def test_an_operator_reads_all_and_changes_what_bears_a_name() -> None:
+    async with serving(
+        settings_for(jwt_operator_claim="staff"), Overrides(model=ScriptedModel([]), store=CountingStore())
+    ) as served:
+        refused = dict[str, set[str]]()
+        for path, operations in served.app.openapi()["paths"].items():
+            for method in sorted(operations) if path.startswith("/api/") else ():
+                where = path.replace("{playbook_id}", "default").replace("{", "").replace("}", "")
+                body: Json | None = None if method in {"get", "delete"} else {}
+                reply = await served.client.request(method, where, json=body, headers=OPERATOR)
+                assert reply.status_code != 500, (method, path, reply.text)
+                if reply.status_code == 403:
+                    refused.setdefault(path, set()).add(method.upper())
+    assert refused == CLOSED_TO_OPERATORS
+
+
+async def test_every_change_of_an_operator_names_the_operator() -> None:
+    store, made = CountingStore(), dict[tuple[str, str], set[str]]()
+    async with serving(
+        settings_for(jwt_operator_claim="staff"), Overrides(model=ScriptedModel([]), store=store)
+    ) as served:
+        for number, ((method, path), (_, body)) in enumerate(TABLE.items()):
+            if method == "GET":
+                continue
+            texts = ["Use /v1", "Use gzip for large bodies"]
+            playbook_id = await playbooks.create(store, f"api {number}", texts, owner="alice")
+            where = f"/api/playbooks/{playbook_id}"
+            await served.client.request(method, f"{where}{path}", json=body, headers=OPERATOR)
+            versions = (await served.client.get(f"{where}/versions")).json()["versions"]
+            made[method, path] = {each["author"] for each in versions[:-1]}
+    assert set().union(*made.values()) == {"operator:root"}
+    assert sum(map(bool, made.values())) >= 10

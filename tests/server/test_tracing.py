@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
 from ace_graph.errors import ConfigurationError
 from ace_graph.server.telemetry import exported_spans
@@ -66,6 +67,12 @@ def test_a_turn_adds_a_span_per_node_without_content(warm_python: WarmPython) ->
     failed = [span["name"] for span in spans if span["status"]["status_code"] == "ERROR"]
     assert failed == ["ace_graph.solver", "ace_graph.turn"]
     assert "zebra" not in done.stdout
+    said = spans[5]["attributes"]
+    assert said["gen_ai.operation.name"] == "invoke_agent"
+    assert said["gen_ai.agent.name"] == "ace_graph"
+    assert said["gen_ai.conversation.id"]
+    published = {value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI_")}
+    assert {name for span in spans for name in span["attributes"] if name.startswith("gen_ai.")} <= published
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
     )
     assert (settings.neo4j_username, settings.neo4j_database) == ("neo4j", None)
     assert (settings.log_format, settings.log_level, settings.log_content) == ("text", "INFO", None)
-    assert (settings.learning, settings.allowed_models, settings.replay) == (None, (), False)
+    assert (settings.learning, settings.allowed_models, settings.replay) == (None, (), True)
 
 
 def test_importing_reads_nothing_and_a_wrong_value_is_no_error_until_load() -> None:

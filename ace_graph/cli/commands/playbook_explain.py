@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
-from functools import partial
+from collections.abc import Collection
 
 from rich.table import Table
 from rich.text import Text
@@ -14,18 +13,12 @@ from ace_graph.cli.environment import load_settings
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import on_playbook
 from ace_graph.cli.terminal import console, counted, print_json, printable
-from ace_graph.embeddings.meaning import Similarities
 from ace_graph.errors import UsageError
 from ace_graph.memory.bullet import MemoryType
-from ace_graph.memory.classify import infer_topic
 from ace_graph.memory.clock import utc_now
-from ace_graph.memory.playbook import Playbook
-from ace_graph.memory.retrieval import Reason, in_words, is_shown, reasons
-from ace_graph.memory.retrieval import explain as explain_retrieval
-from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.target import Target
-from ace_graph.reasoning.recall import search_query
+from ace_graph.reasoning.explained_search import ExplainedBullet, ExplainedSearch, explain_search
 
 __all__ = ["explain"]
 
@@ -40,76 +33,54 @@ def explain(
     as_json: bool,
 ) -> None:
     """Print why a turn with this question would be shown the bullets, or not; those that are shown first."""
-    query = search_query(question)
     meaning = find_meaning(load_settings(), None)
 
-    async def job(store: Store, target: Target) -> tuple[Snapshot, Mapping[str, Reason], str | None]:
-        snapshot = await target.store.load(target.key)
-        near = Similarities()
-        if meaning is not None:
-            near = await meaning.similarities(query, which.learner, snapshot.playbook)
-        found = explain_retrieval(
-            query,
-            snapshot.playbook,
-            snapshot.access,
+    async def job(store: Store, target: Target) -> ExplainedSearch:
+        return await explain_search(
+            target,
+            which.learner,
+            question,
             store.policy,
             now=utc_now(),
+            meaning=meaning,
             bullet_id=bullet_id,
-            topic=infer_topic(question),
-            memory_types=memory_types or None,
-            semantic=near.by_id,
+            memory_types=memory_types,
         )
-        return snapshot, found, near.problem
 
-    snapshot, found, words_only = on_playbook(url, which, job)
-    if bullet_id is not None and not found:
+    found = on_playbook(url, which, job)
+    if bullet_id is not None and not found.reasons:
         raise UsageError(f"no bullet {bullet_id} in the memory of {which}: playbook show lists the ids")
-    if words_only is not None:
-        console(error=True).print(f"By words alone: {printable(words_only)}")
+    if found.words_only is not None:
+        console(error=True).print(f"By words alone: {printable(found.words_only)}")
     if as_json:
-        print_json(_json(snapshot, found))
+        print_json({"version": found.version, "bullets": [each._asdict() for each in found.bullets()]})
     else:
-        _print(snapshot.playbook, found, whole=bullet_id is not None)
+        _print(found, whole=bullet_id is not None)
 
 
-def _json(snapshot: Snapshot, found: Mapping[str, Reason]) -> dict[str, object]:
-    bullets = [
-        {
-            "id": key,
-            "content": snapshot.playbook.entries[key].content,
-            "shown": is_shown(reason),
-            "why": reasons.as_json(reason),
-            "reason": in_words(reason),
-        }
-        for key, reason in found.items()
-    ]
-    return {"version": None if snapshot.absent else snapshot.version.n, "bullets": bullets}
-
-
-def _print(playbook: Playbook, found: Mapping[str, Reason], *, whole: bool) -> None:
+def _print(found: ExplainedSearch, *, whole: bool) -> None:
     """Print a table on a terminal, one bullet a line elsewhere; those that share no word are counted."""
-    told = {key: why for key, why in found.items() if whole or not isinstance(why, reasons.NoSharedWord)}
-    row = partial(_row, playbook)
+    told = found.bullets(without_words=whole)
     if sys.stdout.isatty():
         table = Table()
         table.add_column("id", no_wrap=True)
         table.add_column("shown")
         table.add_column("why", ratio=1, overflow="fold")
         table.add_column("content", ratio=1, overflow="fold")
-        for key, reason in told.items():
-            table.add_row(*map(Text, row(key, reason)))
+        for bullet in told:
+            table.add_row(*map(Text, _row(bullet)))
         console().print(table)
     else:
-        for key, reason in told.items():
-            name, shown, why, content = row(key, reason)
+        for bullet in told:
+            name, shown, why, content = _row(bullet)
             print(f"[{name}] {'shown' if shown == 'yes' else 'not shown'}: {why}: {content}")
-    left = len(found) - len(told)
+    left = len(found.reasons) - len(told)
     if left:
         console(error=True).print(f"{counted(left, 'more bullet')}: no word shared with the question")
-    elif not found:
+    elif not found.reasons:
         console(error=True).print("There are no bullets.")
 
 
-def _row(playbook: Playbook, key: str, reason: Reason) -> tuple[str, str, str, str]:
-    shown = "yes" if is_shown(reason) else "no"
-    return printable(key), shown, printable(in_words(reason)), printable(playbook.entries[key].content)
+def _row(bullet: ExplainedBullet) -> tuple[str, str, str, str]:
+    shown = "yes" if bullet.shown else "no"
+    return printable(bullet.id), shown, printable(bullet.reason), printable(bullet.content)

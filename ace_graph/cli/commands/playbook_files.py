@@ -12,19 +12,25 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ace_graph.cli.app import print_notice
+from ace_graph.cli.commands.playbook_documents import write_agents_section, write_skill, write_text
 from ace_graph.cli.options import Which
 from ace_graph.cli.store_access import by_command, on_playbook
 from ace_graph.cli.terminal import console, counted, print_json, printable
 from ace_graph.errors import FormatError
+from ace_graph.memory.formats.agents import AgentsFormat
 from ace_graph.memory.formats.base import Reading
 from ace_graph.memory.formats.importing import ImportOutcome, read_stream, read_text
+from ace_graph.memory.formats.markdown import public_lessons
 from ace_graph.memory.formats.registry import format_named, read_bullets
+from ace_graph.memory.formats.skill import SkillFormat
+from ace_graph.memory.formats.skill_folder import checked_skill_folder
+from ace_graph.memory.sharing.outgoing import outgoing_text
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks.importing import import_bullets
 from ace_graph.playbooks.target import Target
 
-__all__ = ["export_playbook", "import_playbook", "text_of", "write_text"]
+__all__ = ["export_playbook", "import_playbook", "text_of"]
 
 _SHOWN_REFUSALS = 20
 
@@ -32,10 +38,25 @@ _SHOWN_REFUSALS = 20
 def export_playbook(url: str | None, which: Which, name: str, file: Path | None) -> None:
     """Write the learner's bullets to `file`, or to stdout."""
     chosen = format_named(name)
-    snapshot = on_playbook(url, which, lambda _, target: target.store.load(target.key))
-    write_text(chosen.write(snapshot.playbook), file)
+
+    async def job(_: Store, target: Target) -> tuple[Snapshot, str]:
+        about = outgoing_text(target.entry.description) if target.entry is not None else ""
+        return await target.store.load(target.key), about
+
+    snapshot, about = on_playbook(url, which, job)
+    written = whole = len(snapshot.playbook)
+    if isinstance(chosen, SkillFormat | AgentsFormat):
+        written = len(public_lessons(snapshot.playbook))
+    if isinstance(chosen, SkillFormat):
+        file = write_skill(snapshot.playbook, which.name, about, file)
+    elif isinstance(chosen, AgentsFormat):
+        write_agents_section(snapshot.playbook, which.name, file)
+    else:
+        write_text(chosen.write(snapshot.playbook), file)
     if file is not None:
-        print_notice(f"{counted(len(snapshot.playbook), 'bullet')} of {which} written to {file}")
+        print_notice(f"{counted(written, 'bullet')} of {which} written to {file}")
+        if written < whole:
+            print_notice(f"{whole - written} left out, as not for others: `--format json` writes all")
 
 
 def import_playbook(url: str | None, which: Which, file: Path, name: str, *, as_json: bool) -> None:
@@ -44,6 +65,8 @@ def import_playbook(url: str | None, which: Which, file: Path, name: str, *, as_
         reading = read_bullets(text_of(file), name)
     except FormatError as error:
         raise FormatError(f"{file}: {error}") from error
+    if file.is_dir() and (unread := checked_skill_folder(file).others):
+        print_notice(f"{counted(len(unread), 'other file')} of {file} not read, such as {unread[0]!a}")
 
     async def job(_: Store, target: Target) -> tuple[ImportOutcome, Snapshot]:
         return await _add_all(target, reading, f"playbook import {file.name}")
@@ -68,14 +91,6 @@ def import_playbook(url: str | None, which: Which, file: Path, name: str, *, as_
         _print_import(outcome)
     if outcome.read and len(outcome.refused) == outcome.read:
         raise FormatError(f"{file}: every bullet was refused, nothing was changed: correct the file")
-
-
-def write_text(text: str, file: Path | None) -> None:
-    """Write `text` to `file`, or to stdout."""
-    if file is None:
-        sys.stdout.write(text)
-    else:
-        file.write_text(text, encoding="utf-8")
 
 
 def text_of(file: Path) -> str:

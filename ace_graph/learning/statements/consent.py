@@ -17,19 +17,18 @@ from ace_graph.learning.feedback import Exchange
 from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.forms import is_yes, question_text
 from ace_graph.learning.statements.statement import Statement
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.memory.turn import answer_hash
 
 __all__ = ["confirmed_statements", "consent_question"]
 
 
-def consent_question(message: str, messages: Sequence[BaseMessage], playbook: Playbook) -> str:
-    """Return the question that the answer to `message` ends with, '' for none.
+def consent_question(found: Sequence[Statement], messages: Sequence[BaseMessage]) -> str:
+    """Return the question that the answer to a message with these statements ends with, '' for none.
 
     `messages` is the conversation: what was asked in it before is not asked again.
     """
-    question = _question(_waiting(message, playbook, ""))
+    question = _question(_waiting(found))
     answers = (each.text for each in messages if isinstance(each, AIMessage))
     return "" if not question or any(question in answer for answer in answers) else question
 
@@ -41,15 +40,14 @@ def confirmed_statements(message: str, before: Exchange | None, snapshot: Snapsh
     known = {turn.answer_hash: turn for turn in snapshot.access.recent_turns}.get(answer_hash(before.answer))
     if known is None:
         return []
-    waiting = _waiting(before.question, snapshot.playbook, known.turn_id)
+    waiting = _waiting(read_statements(before.question, snapshot.playbook, known.turn_id, "ask"))
     question = _question(waiting)
     if not question or not before.answer.endswith(question):
         return []
     return [Statement("keep", each.words, each.after_yes) for each in waiting]
 
 
-def _waiting(message: str, playbook: Playbook, source: str) -> list[Statement]:
-    found = read_statements(message, playbook, source, "ask")
+def _waiting(found: Sequence[Statement]) -> list[Statement]:
     return [each for each in found if each.after_yes is not None]
 
 

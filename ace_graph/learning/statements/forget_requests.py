@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import compress
 
 from ace_graph.memory.bullet import Bullet, content_hash
 from ace_graph.memory.playbook import Playbook
@@ -103,6 +104,8 @@ class Own:
     def bullets(self) -> list[tuple[Bullet, set[str]]]:
         """Return the statements, each with its content terms."""
         if self._read is None:
-            own = (b for b in self._playbook.bullets() if b.core and b.content.startswith(self._attribution))
+            entries, core = self._playbook.entries, self._playbook.index.core
+            profile = compress(entries.values(), map(core.__contains__, entries))
+            own = (b for b in profile if b.content.startswith(self._attribution))
             self._read = [(b, set(terms(b.content.removeprefix(self._attribution)))) for b in own]
         return self._read

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from ace_graph.learning.statements.explicit import read_statements
-from ace_graph.learning.statements.statement import SensitiveFacts, Statement
+from ace_graph.learning.statements.statement import Statement
 from ace_graph.memory.delta.effect import Effect, Put
 from ace_graph.memory.delta.operations import Add, Delta, Operation, Remove
 from ace_graph.memory.delta.resolve import resolve
-from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.prompts import Prompts, data_block, preview
@@ -40,23 +38,19 @@ class MemoryChange:
 
 
 def memory_changes(
-    message: str,
+    found: Sequence[Statement],
     snapshot: Snapshot | None,
     policy: Policy,
     now: datetime,
     *,
-    sensitive: SensitiveFacts = "ask",
-    confirmed: Sequence[Statement] = (),
     asking: bool = False,
     closed: str | None = None,
 ) -> list[MemoryChange]:
-    """Return what the statements of `message`, and those that it confirms, change.
+    """Return what the statements of a message, and those that it confirms, change.
 
     `asking`: the answer asks whether to keep what waits for a yes. `closed` says why this turn stores
     nothing, if so.
     """
-    playbook = snapshot.playbook if snapshot else Playbook()
-    found = [*read_statements(message, playbook, "preview", sensitive), *confirmed]
     if snapshot is None or closed is not None:
         why = closed or "there is no memory in this conversation"
         return _without_repeats(_undone(statement, why) for statement in found)

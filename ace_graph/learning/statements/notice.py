@@ -14,7 +14,9 @@ from ace_graph.learning.feedback import find_doubted_turn, find_judged_turn, las
 from ace_graph.learning.objection import ObjectionCheck, check_objection, told_check
 from ace_graph.learning.statements.clearing import clearing_of
 from ace_graph.learning.statements.consent import confirmed_statements, consent_question
+from ace_graph.learning.statements.explicit import read_statements
 from ace_graph.learning.statements.memory_changes import memory_changes, told_changes
+from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.runtime import Run
 from ace_graph.state import ACEState, Memory
@@ -45,14 +47,15 @@ def notice_of(state: ACEState, memory: Memory, run: Run) -> Notice:
     resources = run.resources
     sensitive = resources.settings.sensitive_facts
     asks = closed is None and sensitive == "ask"
-    question = consent_question(message, messages, snapshot.playbook) if snapshot and asks else ""
+    playbook = snapshot.playbook if snapshot else Playbook()
+    found = read_statements(message, playbook, "preview", sensitive)
+    question = consent_question(found, messages) if snapshot and asks else ""
+    confirmed = confirmed_statements(message, before, snapshot) if snapshot and asks else ()
     changes = memory_changes(
-        message,
+        (*found, *confirmed),
         snapshot,
         resources.store.policy,
         resources.clock(),
-        sensitive=sensitive,
-        confirmed=confirmed_statements(message, before, snapshot) if snapshot and asks else (),
         asking=bool(question),
         closed=closed,
     )
@@ -72,6 +75,8 @@ def _checked(messages: Sequence[BaseMessage], snapshot: Snapshot | None) -> Obje
 
 def _closed(memory: Memory, run: Run) -> str | None:
     """Why this turn stores nothing, in words for the learner; None where it does."""
+    if run.context.memory == "off":
+        return "nothing is kept in a temporary chat"
     if run.learner_id is None:
         return "there is no memory in this conversation"
     if run.learning == "off":

@@ -14,6 +14,7 @@ from ace_graph.server.conversations.repository import Conversation
 __all__ = [
     "MAX_TITLE_CHARS",
     "MessagePage",
+    "ShownMessage",
     "delete_conversation",
     "find_conversation",
     "list_conversations",

@@ -17,17 +17,19 @@ from ace_graph.errors import RequestRefused
 from ace_graph.memory.bullet import Moment
 from ace_graph.server.conversations.managing import (
     MAX_TITLE_CHARS,
+    ShownMessage,
     delete_conversation,
     find_conversation,
     list_conversations,
     page_of,
     rename_conversation,
 )
+from ace_graph.server.conversations.receipts import Receipt, read_turns, receipts
 from ace_graph.server.conversations.repository import Conversation
 from ace_graph.server.dependencies import Learner, Services, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.routes.edit import Absent, IfMatch
-from ace_graph.server.schemas import CONVERSATION_ID, Text
+from ace_graph.server.schemas import CONVERSATION_ID, Learned, Text, learned_from
 
 __all__ = ["routes"]
 
@@ -90,12 +92,27 @@ class ConversationsReply(_Model):
     next: str | None
 
 
+class ReceiptReply(_Model):
+    """What an answer was given with, in ids, and what came of its turn so far, also after the answer.
+
+    `learned` is null for a turn from before the changes that the history still has. Why a bullet was shown
+    is said in the reply to the message only.
+    """
+
+    injected: Annotated[tuple[str, ...], Field(description="Bullets that were in the prompt.")]
+    cited: Annotated[tuple[str, ...], Field(description="Those of them that the answer used.")]
+    learned: Learned | None
+
+
 class MessageReply(_Model):
-    """What the learner or the agent said."""
+    """What the learner or the agent said. An answer has the id of its turn and a receipt while the turn's
+    record is kept."""
 
     message_id: str
     role: Literal["user", "assistant"]
     content: str
+    turn_id: str | None = None
+    receipt: ReceiptReply | None = None
 
 
 class ConversationReply(EntryReply):
@@ -129,21 +146,16 @@ async def read(
     query: Annotated[MessagesQuery, Query()],
     response: Response,
 ) -> ConversationReply:
-    """Return a conversation's messages. Calls of tools are left out."""
+    """Return a conversation's messages, each answer with its receipt. Calls of tools are left out."""
     found = await _found(services, learner, conversation_id)
     messages = await services.conversations.database.messages(found.thread_id)
+    turns = await read_turns(services.store, learner, found)
     page = await asyncio.to_thread(page_of, messages, query.limit, query.before)
+    known = await asyncio.to_thread(receipts, messages, turns)
     _tag(response, found.title)
     return ConversationReply(
         **_entry(found).model_dump(),
-        messages=[
-            MessageReply(
-                message_id=each.id,
-                role=cast("Literal['user', 'assistant']", each.role),
-                content=each.content,
-            )
-            for each in page.messages
-        ],
+        messages=[_message(each, known.get(each.id)) for each in page.messages],
         next=page.next,
     )
 
@@ -198,6 +210,20 @@ def _entry(found: Conversation) -> EntryReply:
             "used_at": found.used_at or found.created_at,
         }
     )
+
+
+def _message(shown: ShownMessage, receipt: Receipt | None) -> MessageReply:
+    message = MessageReply(
+        message_id=shown.id,
+        role=cast("Literal['user', 'assistant']", shown.role),
+        content=shown.content,
+    )
+    if receipt is None:
+        return message
+    turn = receipt.turn
+    learned = None if receipt.reports is None else learned_from(receipt.reports)
+    given = ReceiptReply(injected=turn.injected, cited=turn.cited, learned=learned)
+    return message.model_copy(update={"turn_id": turn.turn_id, "receipt": given})
 
 
 def _matches(if_match: str | None, title: str) -> bool:

@@ -8,7 +8,7 @@ same reply, after a restart and from any server too. The same key for something 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 from uuid import uuid4
 
@@ -27,12 +27,11 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.playbooks import Change
 from ace_graph.playbooks.bullets import change_bullets
 from ace_graph.playbooks.target import Target, check_owner, require, target_by_id, target_of
-from ace_graph.server.dependencies import Learner, Services, ServicesDep, User
+from ace_graph.server.dependencies import Sender, Services, ServicesDep, User
 from ace_graph.server.keyed import IdempotencyKey, key_of, request_id_of
 from ace_graph.server.routes.change_reply import ChangeReply, change_reply
 
 __all__ = [
-    "AUTHOR",
     "Absent",
     "Edit",
     "IfMatch",
@@ -47,7 +46,6 @@ __all__ = [
     "tag_version",
 ]
 
-AUTHOR = "learner"
 _UNKNOWN_ID = frozenset({"unknown id", "not in the playbook"})
 
 PlaybookId = Annotated[str, Path(min_length=1, max_length=128, description="An id, or `default`.")]
@@ -69,9 +67,12 @@ async def playbook_of(store: Store, playbook_id: str, user: Caller | str) -> Tar
     return await target_by_id(store, playbook_id, user)
 
 
-async def _place(request: Request, user: User, services: ServicesDep) -> Target:
+async def _place(request: Request, sender: Sender, user: User, services: ServicesDep) -> Target:
     playbook_id = str(request.path_params.get("playbook_id", DEFAULT))
-    return await playbook_of(services.store, playbook_id, user)
+    target = await playbook_of(services.store, playbook_id, user)
+    if sender.operator is not None:  # what others share with the learner is not the operator's to reach
+        check_owner(target)
+    return target
 
 
 async def checked_place(target: Annotated[Target, Depends(_place)]) -> None:
@@ -88,6 +89,7 @@ class Edit:
 
     services: Services
     learner: str
+    author: str
     user: Caller | str
     target: Target
     response: Response
@@ -113,7 +115,7 @@ class Edit:
         """Return who changes the playbook, why, and that it must still have this content, if that matters."""
         guarded = self.if_match is not None and not self.repeats
         return Change(
-            author=AUTHOR,
+            author=self.author,
             reason=reason,
             now=self.services.clock.now(),
             expected_etag=base.version.etag if guarded else None,
@@ -162,7 +164,7 @@ def _edit_with(needed: Right | None) -> _MakeEdit:
         request: Request,
         response: Response,
         target: Place,
-        learner: Learner,
+        sender: Sender,
         user: User,
         services: ServicesDep,
         if_match: IfMatch = None,
@@ -172,16 +174,26 @@ def _edit_with(needed: Right | None) -> _MakeEdit:
             check_owner(target)
         else:
             await require(target, needed)
-        key = key_of(idempotency_key, learner)
+        key = key_of(idempotency_key, sender.learner, sender.author)
+        new = Edit(
+            services,
+            sender.learner,
+            sender.author,
+            user,
+            target,
+            response,
+            if_match,
+            f"http-{uuid4().hex}",
+        )
         if key is None:
-            return Edit(services, learner, user, target, response, if_match, f"http-{uuid4().hex}")
+            return new
         op_id = f"{key}-{await request_id_of(request)}"
         versions = await target.store.versions(target.key)
         under_key = [version for version in versions if version.op_id.startswith(key)]
         first = next((each for each in under_key if each.op_id.startswith(op_id)), None)
         if under_key and first is None:
             raise RequestRefused(409, "key_used", "this Idempotency-Key was used for another request")
-        return Edit(services, learner, user, target, response, if_match, op_id, repeats=first is not None)
+        return replace(new, op_id=op_id, repeats=first is not None)
 
     return edit
 

@@ -1,4 +1,4 @@
-"""Export and deletion of everything that is stored about a learner.
+"""Export and deletion of everything that is stored about a learner; and figures of the learner's turns.
 
 Logs, backups and what a model's provider keeps are out of reach.
 """
@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from starlette.types import Receive, Scope, Send
 
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
+from ace_graph.server.middleware.access_control import open_to_operators
 from ace_graph.server.middleware.request_id import REQUEST_ID
 from ace_graph.server.routes.learner_export import export_chunks
 from ace_graph.telemetry import audit
+from ace_graph.trajectories.figures import Unit, read_figures
 
 __all__ = ["routes"]
 
@@ -45,6 +48,79 @@ class ForgetReply(BaseModel):
     conversations: Annotated[int, Field(ge=0)]
 
 
+class StatsQuery(BaseModel):
+    """Which turns, and how they are put together."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    days: Annotated[int, Field(ge=1, le=3_660, description="Turns of so many days, today among them.")] = 30
+    per: Annotated[Unit, Field(description="A week begins on Monday; all days are in UTC.")] = "day"
+
+
+class LiftReply(BaseModel):
+    """Success rates with the unproven bullets and without, the difference, and its 95 % interval."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
+
+    with_memory: float
+    without: float
+    lift: float
+    low: float
+    high: float
+    turns_with: int
+    turns_without: int
+
+
+class PeriodReply(BaseModel):
+    """The turns of a day or a week that begins on `start`. `success_rate` is of those that were judged.
+
+    `lift_so_far` is of all turns in the reply up to the end of the period; a lift is null where no turn with,
+    or none without, was judged. `unpriced` counts the turns whose tokens have no price (ACE_PRICES).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
+
+    start: date
+    turns: int
+    success_rate: float | None
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    unpriced: int
+    lift: LiftReply | None
+    lift_so_far: LiftReply | None
+
+
+class StatsReply(BaseModel):
+    """The learner's figures. `lift` is of all turns ever; `periods` are those with turns, the oldest first.
+
+    `complete` is false where there were more turns than the 2,000 newest, which are read. `pending` counts
+    the work of learning that waits, `dead` that which has failed too often.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
+
+    lift: LiftReply | None
+    periods: tuple[PeriodReply, ...]
+    complete: bool
+    pending: int
+    dead: int
+
+
+@routes.get("/stats", responses=error_responses())
+async def stats(learner: Learner, services: ServicesDep, query: Annotated[StatsQuery, Query()]) -> StatsReply:
+    """Return the memory's lift, tokens and cost by the day or the week, and how much waits to be learned."""
+    today = datetime.combine(services.clock.now().astimezone(UTC), time(), UTC)
+    found = await read_figures(
+        services.store,
+        learner,
+        since=today - timedelta(days=query.days - 1),
+        unit=query.per,
+        prices=services.settings.prices,
+    )
+    return StatsReply.model_validate(found)
+
+
 @routes.get(
     "/export",
     response_class=StreamingResponse,
@@ -67,7 +143,7 @@ async def export(learner: Learner, services: ServicesDep) -> StreamingResponse:
     )
 
 
-@routes.delete("", responses=error_responses())
+@routes.delete("", responses=error_responses(), dependencies=[Depends(open_to_operators)])
 async def forget(learner: Learner, services: ServicesDep) -> ForgetReply:
     """Delete everything that is stored about the learner, for good. Turns under way are ended."""
     await services.turns.stop_learner(learner)

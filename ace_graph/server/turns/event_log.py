@@ -33,10 +33,12 @@ class LiveTurn:
     """The events of a turn, which ends with a reply or with an error.
 
     Events are numbered from `first_number`. A server that continues a turn numbers above all numbers of the
-    server before it, because its events differ.
+    server before it, because its events differ. A turn of a temporary chat has no conversation.
     """
 
-    def __init__(self, run_id: str, conversation_id: str, learner_id: str, first_number: int = 1) -> None:
+    def __init__(
+        self, run_id: str, conversation_id: str | None, learner_id: str, first_number: int = 1
+    ) -> None:
         self.run_id = run_id
         self.conversation_id = conversation_id
         self.learner_id = learner_id
@@ -46,7 +48,8 @@ class LiveTurn:
         self._events: list[Event] = []
         self._changed = asyncio.Event()
         self._end = asyncio.Event()
-        self._append("start", {"streamId": run_id, "conversationId": conversation_id})
+        conversation = {} if conversation_id is None else {"conversationId": conversation_id}
+        self._append("start", {"streamId": run_id, **conversation})
 
     @property
     def ended(self) -> bool:

@@ -36,7 +36,7 @@ from ace_graph.server.turns.run_turn import (
     unsaved_of,
 )
 from ace_graph.state import ACEOutput
-from ace_graph.telemetry import span_maker
+from ace_graph.telemetry import span_maker, turn_attributes
 
 __all__ = ["ServingLimits", "TurnObserver", "TurnResources", "Turns"]
 
@@ -94,6 +94,7 @@ class Turns:
     def __init__(self, resources: TurnResources) -> None:
         self._resources = resources
         self._graph = resources.graph
+        self._unkept_graph = resources.graph.copy({"checkpointer": None})
         self._conversations = resources.conversations
         self._limits = resources.limits
         self._clock = resources.clock
@@ -122,9 +123,12 @@ class Turns:
 
         Raises RequestRefused: 503 when the server is full or stopping, 429 when the learner has too many
         turns under way, 409 when the conversation has one under way. Raises InvalidPlaybook and
-        PlaybookNotFound for a playbook that it can't read. Then nothing is stored.
+        PlaybookNotFound for a playbook that it can't read. Then nothing is stored, and never anything of a
+        message of a temporary chat.
         """
         self._check_capacity(learner_id)
+        if request.temporary:
+            return self._begin_temporary(request, learner_id, new_id)
         await _check_playbooks(self._resources.store, request, learner_id, teams)
         self._check_capacity(learner_id)
         conversation = request.conversation_id or new_id
@@ -142,6 +146,12 @@ class Turns:
             del self._live[turn.run_id]
             raise
         self._start(TurnWork(turn, live, request, snapshot, teams))
+        return live
+
+    def _begin_temporary(self, request: ChatRequest, learner_id: str, new_id: str) -> LiveTurn:
+        turn = AcceptedTurn(new_id, "", learner_id, request_json="", thread_id=new_id, known="nothing")
+        live = self._live[new_id] = LiveTurn(new_id, None, learner_id)
+        self._start(TurnWork(turn, live, request))
         return live
 
     def resume(self, turn: AcceptedTurn) -> None:
@@ -201,7 +211,7 @@ class Turns:
 
     def _check_capacity(self, learner_id: str) -> None:
         if self.draining:
-            raise RequestRefused(503, "stopping", "the server is stopping: try again", retry_after=1)
+            raise _stopping()
         if len(self._live) >= self._limits.turns:
             raise RequestRefused(503, "overloaded", "the server is busy: try again later", retry_after=2)
         mine = Counter(live.learner_id for live in self._live.values())[learner_id]
@@ -230,7 +240,7 @@ class Turns:
             output = await self._run_and_end(work)
         finally:
             if not live.ended:  # cancelled while it was being closed
-                live.fail(_left_to_next_server())
+                live.fail(_stopping() if work.temporary else _left_to_next_server())
             code = live.error.code if live.error else "done"
             self._resources.observer.turn_ended(code, self._clock.monotonic() - began, output)
 
@@ -239,26 +249,27 @@ class Turns:
         turn, live = work.turn, work.live
         output: ACEOutput | None = None
         try:
-            with self._span("ace_graph.turn", {"ace.run_id": turn.run_id}):
+            with self._span("ace_graph.turn", turn_attributes(turn.run_id, live.conversation_id)):
                 output = await self._run_within_limits(work)
-            reply = reply_of(output, turn.conversation_id)
-            await self._close(turn, output)
+            reply = reply_of(output, live.conversation_id)
+            if not work.temporary:
+                await self._close(turn, output)
             live.complete(reply)
             if reply.metadata.scratch.pending:
                 self._resources.wake_worker(turn.learner_id)
         except asyncio.CancelledError as stop:
-            await self._end_cancelled(turn, live, stop.args)
+            await self._end_cancelled(work, stop.args)
         except Exception as error:
-            await self._end_failed(turn, live, error)
+            await self._end_failed(work, error)
         return output
 
     async def _run_within_limits(self, work: TurnWork) -> ACEOutput:
         """Run the turn while its lease holds and its time has not run out."""
-        run = asyncio.create_task(run_turn(self._graph, work))
-        alarms = {
-            asyncio.create_task(self._raise_at_timeout()),
-            asyncio.create_task(self._raise_at_lost_lease(work.turn)),
-        }
+        graph = self._unkept_graph if work.temporary else self._graph
+        run = asyncio.create_task(run_turn(graph, work))
+        alarms = {asyncio.create_task(self._raise_at_timeout())}
+        if not work.temporary:
+            alarms.add(asyncio.create_task(self._raise_at_lost_lease(work.turn)))
         try:
             done, _ = await asyncio.wait({run, *alarms}, return_when=asyncio.FIRST_COMPLETED)
             return await (run if run in done else done.pop())
@@ -303,15 +314,16 @@ class Turns:
     async def _undo_if_forgotten(self, turn: AcceptedTurn, turn_id: str) -> bool:
         return await undo_forgotten_turn(self._resources.store, self._conversations, turn, turn_id)
 
-    async def _end_failed(self, turn: AcceptedTurn, live: LiveTurn, error: Exception) -> None:
-        shown = http_error_for(error)
+    async def _end_failed(self, work: TurnWork, error: Exception) -> None:
+        turn, shown = work.turn, http_error_for(error)
         if shown.status >= 500:
             logger.warning("[ACE Server] a turn failed: %s: %s", shown.code, error_location(error))
         logger.debug("[ACE Server] the error of the failed turn", exc_info=error)
-        if shown.code not in _OF_ANOTHER_SERVER:
-            await self._log_failure(remove_question(self._graph, turn))
-        await self._log_failure(self._conversations.abandon(turn))
-        live.fail(shown)
+        if not work.temporary:
+            if shown.code not in _OF_ANOTHER_SERVER:
+                await self._log_failure(remove_question(self._graph, turn))
+            await self._log_failure(self._conversations.abandon(turn))
+        work.live.fail(shown)
 
     async def _log_failure(self, step: Awaitable[object]) -> None:
         """Await one step of ending a failed turn; its failure is logged and stops no other step."""
@@ -330,9 +342,12 @@ class Turns:
         loading.add_done_callback(_retrieve_exception)
         return loading
 
-    async def _end_cancelled(self, turn: AcceptedTurn, live: LiveTurn, reason: tuple[object, ...]) -> None:
-        """Leave a cancelled turn to the next server, unless its learner was forgotten."""
-        forgotten = reason == ("forgotten",)
+    async def _end_cancelled(self, work: TurnWork, reason: tuple[object, ...]) -> None:
+        """Leave a cancelled turn to the next server, unless its learner was forgotten or it is temporary."""
+        forgotten, turn, live = reason == ("forgotten",), work.turn, work.live
+        if work.temporary:
+            live.fail(_forgotten() if forgotten else _stopping())
+            return
         try:
             await (self._conversations.finish(turn) if forgotten else self._conversations.release(turn))
         except Exception as error:
@@ -366,6 +381,10 @@ def _given_up(ended: GivenUpTurn) -> RequestRefused:
 
 def _forgotten() -> RequestRefused:
     return RequestRefused(409, "forgotten", "the learner was forgotten meanwhile: start again")
+
+
+def _stopping() -> RequestRefused:
+    return RequestRefused(503, "stopping", "the server is stopping: try again", retry_after=1)
 
 
 def _left_to_next_server() -> RequestRefused:

@@ -49,6 +49,11 @@ class TurnWork:
     teams: frozenset[str] | None = None
 
     @property
+    def temporary(self) -> bool:
+        """Whether the turn leaves nothing: no conversation, no checkpoint, no lease."""
+        return self.request is not None and self.request.temporary
+
+    @property
     def asked(self) -> ChatRequest:
         """What the client sent."""
         return self.request or ChatRequest.model_validate_json(self.turn.request_json)
@@ -173,7 +178,7 @@ def _values(
         merge_configs(_config(turn), first_turn),
         context=context,
         stream_mode="values",
-        durability="sync",
+        durability=None if work.temporary else "sync",  # without a checkpointer it would be a warning
     )
     return cast("AsyncGenerator[Mapping[str, object]]", stream)
 
@@ -186,7 +191,8 @@ def _context(work: TurnWork, listener: TurnListener) -> ServedContext:
     return ServedContext(
         learner_id=turn.learner_id,
         turn_id=turn.run_id,
-        conversation_id=turn.conversation_id,
+        conversation_id=None if work.temporary else turn.conversation_id,
+        memory=work.asked.memory,
         playbooks=names,
         teams=None if work.teams is None or not names else tuple(sorted(work.teams)),
         listener=listener,

@@ -14,7 +14,8 @@ The verb `damage` needs a `DamageableSubject`, `traffic` a `MeteredSubject`; `pe
 `trajectories` and `references` need a store with the optional part for learning in the background
 (`PendingStore`), `cleaning` one that can be cleaned (`CleanableStore`), `playbooks`, `sharing` and
 `proposals` one with named playbooks (`NamingStore`; `store.playbooks` is a store that passes the other
-verbs, too), `copying` one that can be copied (`CopyableStore`). `cases(*CORE_VERBS)` leaves these out, and
+verbs, too), `copying` one that can be copied (`CopyableStore`), `vectors` one that
+keeps vectors (`VectorStore`). `cases(*CORE_VERBS)` leaves these out, and
 `cases("load", "commit")` takes some verbs only.
 
 Put `pytest.register_assert_rewrite("ace_graph.testing.conformance")` into the conftest to see values in

@@ -50,6 +50,7 @@ VERBS = (
     "sharing",
     "proposals",
     "copying",
+    "vectors",
 )
 
 OPTIONAL_VERBS = (
@@ -64,6 +65,7 @@ OPTIONAL_VERBS = (
     "sharing",
     "proposals",
     "copying",
+    "vectors",
 )
 CORE_VERBS = tuple(verb for verb in VERBS if verb not in OPTIONAL_VERBS)
 """The verbs that every store must pass; the others need optional parts."""

@@ -24,6 +24,7 @@ from ace_graph.memory.snapshot import Snapshot, Version
 from ace_graph.memory.stores.base import LearnerSummary
 from ace_graph.memory.stores.compaction import CompactionMarks
 from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.trajectory import without_steps
 from ace_graph.memory.turn import TurnRecord
 
@@ -54,6 +55,7 @@ class HeldLearner:
     keys_from: float | None = None
     created_at: datetime = _BEGINNING_OF_TIME
     changed_at: datetime = _BEGINNING_OF_TIME
+    vectors: VectorChange = field(default_factory=lambda: VectorChange(""))
 
     @property
     def turns(self) -> tuple[TurnRecord, ...]:
@@ -100,6 +102,18 @@ class HeldLearner:
         if not amend.missing_ok:
             raise TrajectoryNotFound(f"there is no trajectory {amend.turn_id}: trajectory list shows the ids")
         return None
+
+    def vectors_of(self, model: str) -> Mapping[str, bytes]:
+        """Return the rows of a model by content hash."""
+        return self.vectors.rows if self.vectors.model == model else {}
+
+    def put_vectors(self, epoch: str | None, change: VectorChange) -> bool:
+        """Store and delete rows; False where this state is not of that epoch."""
+        if epoch is None or self.snapshot.version.epoch != epoch:
+            return False
+        kept = {name: row for name, row in self.vectors_of(change.model).items() if name not in change.gone}
+        self.vectors = VectorChange(change.model, {**kept, **change.rows})
+        return True
 
     def history(self, *, everything: bool) -> History:
         """Return the content changes whose effect is kept, or all commits without a turn too."""

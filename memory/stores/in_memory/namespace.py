@@ -6,7 +6,7 @@ are immutable, so the objects that were committed are the ones that are returned
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Self, TypeVar
@@ -31,6 +31,7 @@ from ace_graph.memory.stores.in_memory.learner import HeldLearner
 from ace_graph.memory.stores.in_memory.pending import Queue
 from ace_graph.memory.stores.in_memory.whole import held_of, whole_of
 from ace_graph.memory.stores.playbooks import StoredVersion
+from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -220,6 +221,16 @@ class InMemoryNamespace:
             return True
 
         return await self._on_portal(put)
+
+    async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
+        """Return the rows of a model; see `VectorStore.vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: self._held(learner).vectors_of(model))
+
+    async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
+        """Store and delete rows; see `VectorStore.put_vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._on_portal(lambda: self._held(learner).put_vectors(epoch, change))
 
     async def close(self) -> None:
         """Do nothing: the data lives as long as the store."""

@@ -26,7 +26,6 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_r
 
 from ace_graph.memory.stores.commit_queue import CommitQueue
 from ace_graph.memory.stores.neo4j.errors import checked_uri, is_retryable, translated
-from ace_graph.memory.stores.neo4j.labels import Namespace
 from ace_graph.memory.stores.neo4j.migrations import (
     APPLIED,
     RECORD,
@@ -34,7 +33,7 @@ from ace_graph.memory.stores.neo4j.migrations import (
     Migration,
     missing_migrations,
 )
-from ace_graph.memory.stores.neo4j.runner import Row, Runner, fetch
+from ace_graph.memory.stores.neo4j.runner import Namespace, Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.upgrade import IN_OLD_FORM, upgrade_locked
 from ace_graph.portal import Portal, portal
 

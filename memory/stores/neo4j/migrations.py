@@ -136,6 +136,15 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             " FOR (n:AcePlaybookTouch) REQUIRE (n.user_id, n.clock) IS UNIQUE",
         ),
     ),
+    Migration(
+        "0011_vectors",
+        (
+            "CREATE CONSTRAINT ace_vector_name IF NOT EXISTS"
+            " FOR (n:AceVector) REQUIRE (n.user_id, n.model, n.name) IS UNIQUE",
+            "CREATE CONSTRAINT ace_playbook_vector_name IF NOT EXISTS"
+            " FOR (n:AcePlaybookVector) REQUIRE (n.user_id, n.model, n.name) IS UNIQUE",
+        ),
+    ),
 )
 
 APPLIED: Final = "MATCH (n:AceMigration) RETURN collect(n.name) AS names"

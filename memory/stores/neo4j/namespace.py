@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Self, TypeVar
 
@@ -39,9 +39,11 @@ from ace_graph.memory.stores.neo4j.history import read_export, read_history, rea
 from ace_graph.memory.stores.neo4j.rows import Reply, known_parameter
 from ace_graph.memory.stores.neo4j.runner import Runner, fetch
 from ace_graph.memory.stores.neo4j.sharing import delete_sharing, forget_member
+from ace_graph.memory.stores.neo4j.vectors import put_vectors, read_vectors
 from ace_graph.memory.stores.neo4j.whole import put_whole, read_whole, stage, unstage
 from ace_graph.memory.stores.playbooks import StoredVersion
 from ace_graph.memory.stores.serialized_plan import SerializedPlan
+from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -223,6 +225,18 @@ class Neo4jNamespace(CommittingNamespace):
                 await unstage(self.connection, link, learner)
 
         return await portal().run(self.connection.work(put, seconds=COPY_SECONDS), shielded=True)
+
+    async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
+        """Return the rows of a model; see `VectorStore.vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._in_session(lambda run: read_vectors(run, learner, model))
+
+    async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
+        """Store and delete rows; see `VectorStore.put_vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._locked(
+            learner, lambda work: put_vectors(work, learner, epoch, change), Right.WRITE
+        )
 
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""

@@ -1,17 +1,31 @@
-"""Running one statement on the nodes of one namespace."""
+"""Running one statement on the nodes of one namespace.
+
+One database holds two namespaces, the learners and the named playbooks, on nodes with labels of their own.
+The nodes have the same properties, so the same statements serve both: statements name the labels of learners,
+and in the namespace of playbooks the labels are replaced. There the property `user_id` holds a playbook's id.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import LiteralString, cast
+from functools import cache
+from typing import Literal, LiteralString, cast
 
 from neo4j import AsyncSession, AsyncTransaction
 
-from ace_graph.memory.stores.neo4j.labels import Namespace, of_playbooks
-
-__all__ = ["Row", "Runner", "fetch"]
+__all__ = ["Namespace", "Row", "Runner", "fetch", "of_playbooks"]
 
 Row = dict[str, object]
+Namespace = Literal["learners", "playbooks"]
+
+
+@cache
+def of_playbooks(statement: LiteralString) -> LiteralString:
+    """Return a statement on the nodes of learners as one on those of playbooks.
+
+    The state of a playbook is an `AcePlaybook`; the label of any other node begins so, as `AcePlaybookDelta`.
+    """
+    return statement.replace(":Ace", ":AcePlaybook").replace(":AcePlaybookMemoryState", ":AcePlaybook")
 
 
 @dataclass(frozen=True)

@@ -245,6 +245,16 @@ CREATE TABLE ace_team_members (
     PRIMARY KEY (team_id, member)
 )
 """
+_VECTORS = Table(
+    "ace_vectors",
+    f"""
+    user_id {_TEXT} NOT NULL,
+    model {_TEXT} NOT NULL,
+    name {_TEXT} NOT NULL,
+    vector BYTEA NOT NULL,
+    PRIMARY KEY (user_id, model, name)
+""",
+)
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("0001_learners", (*_OF_LEARNERS, *_INDEXES, _DUTIES)),
@@ -270,6 +280,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX ace_proposals_by_proposer ON ace_proposals (proposer)",
         ),
     ),
+    Migration("0004_vectors", (_VECTORS, _VECTORS.of_playbooks)),
 )
 """Every migration, in order."""
 
@@ -277,6 +288,8 @@ _SHARED = ("ace_named_catalogue", "ace_grants", "ace_team_members", "ace_proposa
 TABLES = (
     *(table.name for table in _OF_LEARNERS),
     *(table.of_playbooks.name for table in _OF_LEARNERS),
+    _VECTORS.name,
+    _VECTORS.of_playbooks.name,
     *_SHARED,
     of_playbooks("ace_memory_duties"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Self, TypeVar
 
@@ -25,7 +25,9 @@ from ace_graph.memory.stores.postgres.connection import READ_SECONDS, WRITE_SECO
 from ace_graph.memory.stores.postgres.history import read_content_at, read_history, read_turns, read_versions
 from ace_graph.memory.stores.postgres.state import lock, read_snapshot
 from ace_graph.memory.stores.postgres.tables import Tables
+from ace_graph.memory.stores.postgres.vectors import put_vectors, read_vectors
 from ace_graph.memory.stores.postgres.whole import put_whole, read_whole
+from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import COPY_SECONDS, WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -169,6 +171,16 @@ class PostgresNamespace(CommittingNamespace):
             return await put_whole(tables, learner, memory, held)
 
         return await self._write(put, seconds=COPY_SECONDS)
+
+    async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
+        """Return the rows of a model; see `VectorStore.vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._statement(lambda tables: read_vectors(tables, learner, model))
+
+    async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
+        """Store and delete rows; see `VectorStore.put_vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._locked(learner, lambda work: put_vectors(work, learner, epoch, change))
 
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""

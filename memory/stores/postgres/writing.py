@@ -239,6 +239,7 @@ async def delete_rows(tables: Tables, key: str) -> bool:
         "DELETE FROM ace_deltas WHERE user_id = %s",
         "DELETE FROM ace_turns WHERE user_id = %s",
         "DELETE FROM ace_pending WHERE user_id = %s",
+        "DELETE FROM ace_vectors WHERE user_id = %s",
     ):
         found += await tables.change(statement, (key,))
     return found > 0

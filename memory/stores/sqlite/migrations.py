@@ -212,6 +212,17 @@ _BASE_AND_EFFECTS = (
     "DROP TABLE ace_bases",
 )
 
+# With row ids: without, a long vector takes a page of its own, and the table twice the space.
+_VECTORS = """
+CREATE TABLE ace_vectors (
+    user_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    name TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (user_id, model, name)
+)
+"""
+
 _OF_LEARNERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("0001_learners", (_LEARNERS, _PLAYBOOKS, _BASES)),
     (
@@ -297,6 +308,7 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("0010_base_and_effects", (*_BASE_AND_EFFECTS, *map(of_playbooks, _BASE_AND_EFFECTS))),
+    ("0011_vectors", (_VECTORS, of_playbooks(_VECTORS))),
 )
 """Name and statements of every migration, in order."""
 

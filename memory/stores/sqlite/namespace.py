@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Self, TypeVar
@@ -55,7 +55,9 @@ from ace_graph.memory.stores.sqlite.pending import (
 from ace_graph.memory.stores.sqlite.rows import read_history, read_turns
 from ace_graph.memory.stores.sqlite.state import read_snapshot
 from ace_graph.memory.stores.sqlite.tables import Tables
+from ace_graph.memory.stores.sqlite.vectors import put_vectors, read_vectors
 from ace_graph.memory.stores.sqlite.whole import put_whole, read_whole
+from ace_graph.memory.stores.vectors import VectorChange
 from ace_graph.memory.stores.whole import WholeMemory
 from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.memory.turn import TurnRecord
@@ -194,6 +196,16 @@ class SQLiteNamespace(CommittingNamespace):
         """Store everything under the key; see `WholeStore.put_whole`."""
         learner = checked_learner_id(key)
         return await self._write(lambda tables: put_whole(tables, learner, memory, held))
+
+    async def vectors(self, learner_id: str, model: str) -> Mapping[str, bytes]:
+        """Return the rows of a model; see `VectorStore.vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._read(lambda tables: read_vectors(tables, learner, model))
+
+    async def put_vectors(self, learner_id: str, epoch: str | None, change: VectorChange) -> bool:
+        """Store and delete rows; see `VectorStore.put_vectors`."""
+        learner = checked_learner_id(learner_id)
+        return await self._write(lambda tables: put_vectors(tables, learner, epoch, change))
 
     async def close(self) -> None:
         """Close both connections when the current calls have ended; the next call opens them again."""

@@ -89,6 +89,7 @@ def delete_learner(tables: Tables, learner: str) -> bool:
         "DELETE FROM ace_deltas WHERE user_id = ?",
         "DELETE FROM ace_turns WHERE user_id = ?",
         "DELETE FROM ace_pending WHERE user_id = ?",
+        "DELETE FROM ace_vectors WHERE user_id = ?",
     ):
         found += tables.execute(statement, (learner,)).rowcount
     return found > 0

@@ -12,8 +12,10 @@ from ace_graph.memory.delta.operations import (
     Tag,
     Update,
 )
+from ace_graph.memory.screening.screen import screen
 from ace_graph.memory.search.source_words import MAX_SOURCE_WORDS
 from ace_graph.memory.serialization import dump_effect, dump_playbook
+from tests.memory.counted_calls import calls_of
 from tests.memory.store_scenario import Life, bullet
 
 SAID = "At the swimming pool in Riverside Grace dived from the high board for the first time"
@@ -31,6 +33,14 @@ def test_a_bullet_keeps_the_turn_and_its_words_and_not_its_text() -> None:
     stored = dump_effect(effect) + dump_playbook(life.playbook)
     assert SAID not in stored
     assert "swimming pool" not in stored
+
+
+def test_the_text_that_several_bullets_come_from_is_screened_once() -> None:
+    texts = ("Grace can dive", "Grace likes heights", "Tom watched the jump", "The water was cold")
+    adds = [Add(content=text, source_text=SAID) for text in texts]
+    without = [Add(content=text) for text in texts]
+    calls = calls_of(screen, lambda: Life().does(*adds)) - calls_of(screen, lambda: Life().does(*without))
+    assert calls == 1
 
 
 def test_a_bullet_without_a_turn_is_stored_as_before() -> None:

@@ -11,6 +11,7 @@ from ace_graph.memory.bullet import Bullet, Stated
 from ace_graph.memory.delta.effect import apply
 from ace_graph.memory.delta.operations import Add, Delta
 from ace_graph.memory.delta.resolve import resolve
+from ace_graph.memory.formats.markdown import public_lessons
 from ace_graph.memory.formats.registry import format_named, read_bullets
 from ace_graph.memory.playbook import Playbook, mint_id
 from ace_graph.memory.policy import Policy
@@ -106,6 +107,11 @@ def playbooks(draw: st.DrawFn, most: int = 5) -> Playbook:
 def only_active(playbook: Playbook) -> Playbook:
     """Return the playbook without what is in quarantine."""
     return Playbook.of(bullet for bullet in playbook.bullets() if bullet.status == "active")
+
+
+def held_by(name: str, playbook: Playbook) -> Playbook:
+    """Return what a format holds of a playbook: of one for other agents, what others may see."""
+    return public_lessons(playbook) if name in ("skill", "agents") else only_active(playbook)
 
 
 def without_turns(playbook: Playbook) -> Playbook:

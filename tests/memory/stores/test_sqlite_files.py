@@ -22,6 +22,7 @@ from ace_graph.errors import CorruptPayload, NewerFormat, StoreUnavailable
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.sqlite import migrations
 from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
@@ -193,14 +194,16 @@ async def test_a_database_of_a_newer_version_is_not_touched(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("applied", range(len(MIGRATIONS)))
-async def test_an_old_database_is_migrated(tmp_path: Path, applied: int) -> None:
+async def test_an_old_database_is_migrated(
+    tmp_path: Path, applied: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "ace.db"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE ace_migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)")
-        for name, statements in MIGRATIONS[:applied]:
-            for statement in statements:
-                connection.execute(statement)
-            connection.execute("INSERT INTO ace_migrations VALUES (?, '2026-01-01')", (name,))
+    with (
+        monkeypatch.context() as then,
+        closing(sqlite3.connect(path, isolation_level=None)) as connection,
+    ):
+        then.setattr(migrations, "MIGRATIONS", MIGRATIONS[:applied])
+        migrations.migrate(connection)
     await _learn(path, "Draw a bar")
     assert await _known(path) == ["Draw a bar"]
 

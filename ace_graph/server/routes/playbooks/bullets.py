@@ -34,18 +34,24 @@ from ace_graph.playbooks.worth import read_worth
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.middleware.access_control import open_to_operators
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import Place, PlaybookEdit, checked_place, declare_playbook_id, tag_version
 from ace_graph.server.schemas import Text
 
 __all__ = ["BulletId", "named", "own"]
 
-own = APIRouter(prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute)
+own = APIRouter(
+    prefix="/api/playbook",
+    tags=["playbook"],
+    route_class=KeyedRoute,
+    dependencies=[Depends(open_to_operators)],
+)
 named = APIRouter(
     prefix="/api/playbooks/{playbook_id}/bullets",
     tags=["playbooks"],
     route_class=KeyedRoute,
-    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
+    dependencies=[Depends(open_to_operators), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 BulletId = Annotated[str, Path(min_length=1, max_length=128, examples=["fil-00042"])]

@@ -28,11 +28,11 @@ from ace_graph.playbooks.sharing import SharedEntry, shared_with
 from ace_graph.playbooks.target import not_found
 from ace_graph.playbooks.templates import TemplateName
 from ace_graph.playbooks.versions import list_target
-from ace_graph.server.dependencies import Learner, ServicesDep, User
+from ace_graph.server.dependencies import Learner, Sender, ServicesDep, User
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import IdempotencyKey, KeyedRoute, key_of, request_id_of
+from ace_graph.server.middleware.access_control import learner_only, open_to_operators
 from ace_graph.server.routes.edit import (
-    AUTHOR,
     Absent,
     Edit,
     OwnEdit,
@@ -55,7 +55,7 @@ named = APIRouter(
     prefix="/api/playbooks/{playbook_id}",
     tags=["playbooks"],
     route_class=KeyedRoute,
-    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
+    dependencies=[Depends(open_to_operators), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 RightName = Literal["read", "propose", "write", "own"]
@@ -221,10 +221,15 @@ async def list_all(
     return PlaybooksReply(playbooks=[_listed(each, "own") for each in owned[:limit]], next=following)
 
 
-@routes.post("", status_code=201, responses=error_responses(408, 409, 413))
+@routes.post(
+    "",
+    status_code=201,
+    responses=error_responses(408, 409, 413),
+    dependencies=[Depends(open_to_operators)],
+)
 async def create(
     body: CreateBody,
-    learner: Learner,
+    sender: Sender,
     user: User,
     services: ServicesDep,
     request: Request,
@@ -232,10 +237,10 @@ async def create(
     idempotency_key: IdempotencyKey = None,
 ) -> EntryReply:
     """Create a playbook at version 1.0. A name that the learner has is 409."""
-    given = None if body.template is None else playbooks.template(body.template)
-    change = Change(author=AUTHOR, reason="created over HTTP", now=services.clock.now())
+    learner, given = sender.learner, None if body.template is None else playbooks.template(body.template)
+    change = Change(author=sender.author, reason="created over HTTP", now=services.clock.now())
     new_id = str(uuid4())
-    if (key := key_of(idempotency_key, learner)) is not None:
+    if (key := key_of(idempotency_key, learner, sender.author)) is not None:
         asked = await request_id_of(request)
         new_id = operation_id("http", learner, key, asked)
         change = replace(change, op_id=f"{key}-{asked}")
@@ -282,7 +287,7 @@ async def update(playbook_id: PlaybookId, body: UpdateBody, edit: PlaybookEdit) 
     return _written(playbook_id, done, edit)
 
 
-@named.patch("", responses=error_responses(404, 408, 409, 412, 413))
+@named.patch("", responses=error_responses(404, 408, 409, 412, 413), dependencies=[Depends(learner_only)])
 async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     """Give a named playbook another description or scope. That makes no version."""
     base = await edit.load()
@@ -291,7 +296,9 @@ async def edit_about(body: AboutPatch, edit: OwnerEdit) -> EntryReply:
     return _entry(replace(entry, version=base.version))
 
 
-@named.delete("", status_code=204, responses=error_responses(404, 409, 412))
+@named.delete(
+    "", status_code=204, responses=error_responses(404, 409, 412), dependencies=[Depends(learner_only)]
+)
 async def delete(playbook_id: PlaybookId, edit: OwnerEdit) -> None:
     """Delete a named playbook for good. The own memory is deleted with the learner only."""
     etag = None if edit.if_match is None else (await edit.load()).version.etag

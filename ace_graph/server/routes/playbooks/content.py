@@ -19,6 +19,7 @@ from ace_graph.playbooks.worth import PlaybookFigures, figures_of, read_worth
 from ace_graph.server.dependencies import Learner, ServicesDep
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.middleware.access_control import open_to_operators
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import (
     OwnEdit,
@@ -36,7 +37,7 @@ named = APIRouter(
     prefix="/api/playbooks/{playbook_id}",
     tags=["playbooks"],
     route_class=KeyedRoute,
-    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
+    dependencies=[Depends(open_to_operators), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 

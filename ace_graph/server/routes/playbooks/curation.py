@@ -23,9 +23,9 @@ from ace_graph.playbooks.bullets import restore_bullet
 from ace_graph.playbooks.versions import restore_target, version_number
 from ace_graph.server.errors import error_responses
 from ace_graph.server.keyed import KeyedRoute
+from ace_graph.server.middleware.access_control import open_to_operators
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import (
-    AUTHOR,
     Edit,
     OwnEdit,
     PlaybookEdit,
@@ -40,12 +40,17 @@ from ace_graph.server.schemas import Text, VersionName
 
 __all__ = ["RollbackBody", "go_back", "named", "own"]
 
-own = APIRouter(prefix="/api/playbook", tags=["playbook"], route_class=KeyedRoute)
+own = APIRouter(
+    prefix="/api/playbook",
+    tags=["playbook"],
+    route_class=KeyedRoute,
+    dependencies=[Depends(open_to_operators)],
+)
 named = APIRouter(
     prefix="/api/playbooks/{playbook_id}",
     tags=["playbooks"],
     route_class=KeyedRoute,
-    dependencies=[Depends(declare_playbook_id), Depends(checked_place)],
+    dependencies=[Depends(open_to_operators), Depends(declare_playbook_id), Depends(checked_place)],
 )
 
 Id = Annotated[Text, Field(min_length=1, max_length=128, examples=["fil-00042"])]
@@ -215,7 +220,7 @@ async def curate(playbook_id: PlaybookId, body: CurateBody, edit: OwnEdit) -> Cu
         edit.learner,
         body.reflections,
         resources=edit.services.resources,
-        author=AUTHOR,
+        author=edit.author,
         clock=edit.services.clock.now,
         expected_etag=etag,
     )

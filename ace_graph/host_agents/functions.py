@@ -1,0 +1,97 @@
+"""`recall` before an agent's answer and `learn` after it, for any framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import MessageLikeRepresentation, convert_to_messages
+from langgraph.runtime import Runtime
+
+from ace_graph.build_resources import build_resources
+from ace_graph.context import ACEContext, LearningMode
+from ace_graph.errors import InvalidMessage
+from ace_graph.host_agents.host_context import context_of
+from ace_graph.host_agents.turn import Answered, Recall, learn_turn, new_question, new_turn, recall_turn
+from ace_graph.memory.commit import operation_id
+from ace_graph.memory.playbook import Playbook
+from ace_graph.memory.stores.base import Store
+from ace_graph.playbooks.directory import Directory
+from ace_graph.reasoning.prompt import last_question
+from ace_graph.resources import Evaluator, Resources
+from ace_graph.runtime import run_for
+from ace_graph.settings import Settings
+from ace_graph.state import Learning
+
+__all__ = ["build_memory", "learn", "recall"]
+
+
+def build_memory(
+    store: Store | str | None = None,
+    *,
+    model: BaseChatModel | None = None,
+    learning: LearningMode | None = None,
+    embeddings: Embeddings | None = None,
+    evaluator: Evaluator | None = None,
+    base_playbook: Playbook | Path | str | None = None,
+    directory: Directory | None = None,
+    prompts_dir: Path | str | None = None,
+    settings: Settings | None = None,
+    clock: Callable[[], datetime] | None = None,
+    new_id: Callable[[], str] | None = None,
+) -> Resources:
+    """Return what `recall` and ACEMemory work with. Build it once; it serves all learners and event loops.
+
+    The arguments are those of `build_ace_graph`. `model` reflects on turns; without one, and without one in
+    the settings, only what the learner states and judges is learned. Raises ConfigurationError.
+    """
+    return build_resources(
+        store=store,
+        model=model,
+        learning=learning,
+        embeddings=embeddings,
+        evaluator=evaluator,
+        base_playbook=base_playbook,
+        directory=directory,
+        prompts_dir=prompts_dir,
+        settings=settings,
+        clock=clock,
+        new_id=new_id,
+        needs_model=False,
+    )
+
+
+async def recall(
+    memory: Resources,
+    messages: str | Sequence[MessageLikeRepresentation],
+    context: object = None,
+) -> Recall:
+    """Load the learner's memory and return what belongs in the system prompt of this turn.
+
+    `messages` is the question, or the conversation that ends with it, as LangChain messages or dicts of role
+    and content: with the answer before it, feedback on that answer is understood. `context` is an ACEContext,
+    or a dict or object with `learner_id`. Raises InvalidMessage, InvalidContext, and StoreError when the
+    memory can't be read (with `on_memory_error="answer"` the turn goes on without it).
+    """
+    given = [new_question(messages)] if isinstance(messages, str) else convert_to_messages(messages)
+    question = last_question(given)
+    if question is None:
+        raise InvalidMessage("there is no question: the messages must have one of the user")
+    at = next(n for n, message in enumerate(given) if message is question)
+    run = run_for(memory, (chosen := context_of(context, ACEContext())), Runtime(context=chosen))
+    return await recall_turn(given[: at + 1], new_turn(question, run), run)
+
+
+async def learn(recalled: Recall, answer: str | Answered) -> Learning:
+    """Learn from the turn and store it in one commit; return what changed.
+
+    `answer` is what the learner was shown, or an Answered with the tool calls, too. The same call again
+    changes nothing. Raises nothing that the model or the store may raise: `error` in the result says so.
+    """
+    answered = Answered(answer) if isinstance(answer, str) else answer
+    attempt_id = operation_id(recalled.turn["turn_id"], "answer")
+    _, learning, _ = await learn_turn(recalled, answered, attempt_id)
+    return learning

@@ -1,0 +1,217 @@
+"""One turn of an agent that is not the graph: what is recalled before its answer, and learned from it.
+
+`recall_turn` does what the router, the planner and the solver's first half do, `learn_turn` what the critic
+and the learning node do, by calling the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool
+
+from ace_graph.errors import AceError
+from ace_graph.learning.statements.notice import Notice, notice_of
+from ace_graph.memory.text import truncate
+from ace_graph.models.usage import Usage, add_usage, usage_of
+from ace_graph.nodes.ace_learning import learn_from_turn
+from ace_graph.nodes.critic import critic
+from ace_graph.nodes.planner import plan_turn
+from ace_graph.off_loop import read_text
+from ace_graph.reasoning.attempt import attempt_of
+from ace_graph.reasoning.prompt import memory_parts
+from ace_graph.reasoning.react import tool_evidence
+from ace_graph.reasoning.recall import Injection, inject, load_memory
+from ace_graph.reasoning.solution import Solution
+from ace_graph.runtime import Run
+from ace_graph.state import ACEState, Learning, Memory, Plan, Result, Turn, UsageJSON
+
+__all__ = [
+    "Answered",
+    "Recall",
+    "answered_by",
+    "learn_turn",
+    "new_question",
+    "new_turn",
+    "recall_turn",
+    "turn_messages",
+]
+
+MAX_ANSWER_CHARS = 100_000
+
+
+@dataclass(frozen=True)
+class Recall:
+    """What the memory gives to a turn.
+
+    `text` goes at the end of the system prompt, '' for nothing. Where `answer` is not None the program
+    answers itself and no model is asked (a request to forget everything). `asked` is a question of the
+    program that ends the agent's answer, '' for none. `bullet_ids` are the bullets in the text, `why_shown`
+    says why each is there. The rest is for `learn`.
+    """
+
+    text: str
+    answer: str | None
+    asked: str
+    turn: Turn
+    plan: Plan
+    injection: Injection
+    memory: Memory
+    run: Run
+    messages: tuple[BaseMessage, ...]
+
+    @property
+    def bullet_ids(self) -> tuple[str, ...]:
+        """The ids of the bullets in the text."""
+        return self.injection.ids
+
+    @property
+    def why_shown(self) -> Mapping[str, dict[str, object]]:
+        """Of each id why it is in the text, as plain JSON."""
+        return self.injection.why_shown
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How a turn of a host agent ended: its answer, and the tool calls with their results before it.
+
+    `tools` are those the agent has; results of one marked `metadata={"evidence": True}` are evidence.
+    `problem` says why the answer is none, or only a part of one.
+    """
+
+    answer: str
+    trace: Sequence[BaseMessage] = ()
+    tools: Sequence[BaseTool] = ()
+    usage: Usage = field(default_factory=Usage)
+    problem: str | None = None
+
+
+def new_turn(question: HumanMessage, run: Run) -> Turn:
+    """Return the turn that begins with this question."""
+    return {
+        "turn_id": run.new_turn_id(),
+        "learner_id": run.learner_id,
+        "question": question.text,
+        "question_id": question.id or "",
+        "mode": "react",
+        "started_at": run.resources.clock().isoformat(),
+    }
+
+
+async def recall_turn(
+    messages: Sequence[BaseMessage], turn: Turn, run: Run, memory: Memory | None = None, *, own: bool = True
+) -> Recall:
+    """Return what the memory gives to `turn`, whose question is the newest message of the user.
+
+    `memory` is one that was loaded already. Without `own` the question was written by another agent: nothing
+    in it is taken for the learner's word. Raises what loading the memory raises.
+    """
+    loaded = memory or await load_memory(run)
+    size = len(turn["question"])
+    plan = await read_text(size, plan_turn, turn, run.context, ())
+    state = _state(messages, turn, plan)
+    notice = await read_text(size, notice_of, state, loaded, run) if own else Notice()
+    silent = notice.answer is not None
+    injection = Injection() if silent else await inject(turn, plan, loaded, run, announced=False)
+    parts = [*memory_parts(injection.text, injection.insights), *([notice.prompt] if notice.prompt else [])]
+    text = "\n\n".join([run.resources.prompts.render("host"), *parts]) if parts else ""
+    asked = f"\n\n{notice.question}" if notice.question else ""
+    return Recall(text, notice.answer, asked, turn, plan, injection, loaded, run, tuple(messages))
+
+
+async def learn_turn(
+    recalled: Recall, answered: Answered, attempt_id: str, messages: Sequence[BaseMessage] | None = None
+) -> tuple[Result, Learning, dict[str, UsageJSON]]:
+    """Gather the evidence on the answer, learn from the turn, commit it once; return what came of it.
+
+    Raises nothing that the model or the store may raise.
+    """
+    run, turn = await _teachable(recalled.run), recalled.turn
+    answer = truncate(answered.answer, MAX_ANSWER_CHARS)
+    solution = Solution(
+        answer=answer,
+        reasoning="",
+        used=tuple(name for name in recalled.bullet_ids if f"[{name}]" in answer),
+        raw=answer,
+        trace=tuple(answered.trace),
+        tool_evidence=tuple(tool_evidence(answered.tools, answered.trace)),
+        problem=answered.problem,
+    )
+    answer_id = f"answer-{turn['turn_id']}"
+    attempt = attempt_of(solution, recalled.injection, run, attempt_id, answer_id, None, streamed=True)
+    if recalled.asked and answer.endswith(recalled.asked):
+        attempt["asked"] = recalled.asked
+    state = _state(recalled.messages if messages is None else messages, turn, recalled.plan)
+    state["memory"], state["attempt"] = recalled.memory, attempt
+    state["usage"] = add_usage({}, "solver", answered.usage)
+    result = (await critic(state, run))["result"]
+    state["result"] = result
+    done = await learn_from_turn(state, run, None)
+    return result, done["learning"], done["usage"]
+
+
+def turn_messages(
+    messages: Sequence[BaseMessage], turn: Turn, end_id: str | None = None
+) -> tuple[list[BaseMessage], list[BaseMessage]]:
+    """Return the conversation up to the turn's question, and what the agent did then, up to message `end_id`.
+
+    Messages of the user that other parts of the agent put in behind the question are left out: the learner
+    did not write them. A question that is no longer there, as after a summary, is put in again.
+    """
+    at = next((n for n, message in enumerate(messages) if message.id == turn["question_id"]), None)
+    before, since = list[BaseMessage](), list[BaseMessage]()
+    if at is None:
+        asked = HumanMessage(turn["question"], id=turn["question_id"])
+        last = max((n for n, each in enumerate(messages) if isinstance(each, HumanMessage)), default=-1)
+        before.append(asked)
+        since += messages[last + 1 :]
+    else:
+        before += messages[: at + 1]
+        since += messages[at + 1 :]
+    end = next((n for n, each in enumerate(since) if end_id is not None and each.id == end_id), len(since))
+    return before, [each for each in since[:end] if isinstance(each, AIMessage | ToolMessage)]
+
+
+def answered_by(since: Sequence[BaseMessage], tools: Sequence[BaseTool] = ()) -> Answered:
+    """Return how a turn ended, from the messages behind its question."""
+    replies = [each for each in since if isinstance(each, AIMessage)]
+    answers = [each.text for each in replies if not each.tool_calls and each.text.strip()]
+    calls = [each for each in since if isinstance(each, ToolMessage) or _calls(each)]
+    usage = sum((usage_of(each) for each in replies), Usage())
+    return Answered(answers[-1] if answers else "", calls, tools, usage)
+
+
+def _calls(message: BaseMessage) -> bool:
+    return isinstance(message, AIMessage) and bool(message.tool_calls)
+
+
+async def _teachable(run: Run) -> Run:
+    """The run; one without any model to reflect with keeps statements and votes, and reflects on nothing."""
+    if run.learning != "inline":
+        return run
+    try:
+        await run.resources.ready_model(run.context)
+    except AceError:
+        return replace(run, context=run.context.model_copy(update={"reflect_when": "never"}))
+    return run
+
+
+def _state(messages: Sequence[BaseMessage], turn: Turn, plan: Plan) -> ACEState:
+    return {
+        "messages": cast("list[AnyMessage]", list(messages)),
+        "turn": turn,
+        "plan": plan,
+        "attempt": None,
+        "result": None,
+        "learning": None,
+        "usage": {},
+    }
+
+
+def new_question(text: str) -> HumanMessage:
+    """Return a question as a message with an id."""
+    return HumanMessage(text, id=uuid4().hex)

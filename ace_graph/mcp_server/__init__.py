@@ -1,0 +1,1 @@
+"""The memory as an MCP server, for agents that are not ours: `ace-graph mcp` (docs/mcp.md)."""

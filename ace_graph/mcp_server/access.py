@@ -1,0 +1,84 @@
+"""What the tools of the MCP server work with: the store, who calls, and what learning needs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from mcp.server.fastmcp import Context
+from mcp.server.session import ServerSession
+from starlette.requests import Request
+
+from ace_graph.errors import ChangeRefused
+from ace_graph.learning.statements.statement import SensitiveFacts
+from ace_graph.memory.clock import utc_now
+from ace_graph.memory.commit import Commit
+from ace_graph.memory.delta.effect import Rejection
+from ace_graph.memory.delta.operations import Operation
+from ace_graph.memory.sharing.asked import Caller
+from ace_graph.memory.stores.base import PendingStore
+from ace_graph.playbooks import Change
+from ace_graph.playbooks.bullets import change_bullets
+from ace_graph.playbooks.target import Target, target_of
+from ace_graph.reasoning.find_bullets import BulletFinder
+from ace_graph.resources import Resources
+
+__all__ = ["AUTHOR", "Call", "MemoryAccess", "WhoCalls", "one_learner"]
+
+AUTHOR = "mcp"
+Call = Context[ServerSession, Any, Request]  # Any: the lifespan's value, of which there is none
+WhoCalls = Callable[[Call], Awaitable[Caller | str]]
+"""Returns the learner of a call, with teams where the token names them."""
+
+
+def one_learner(learner: str) -> WhoCalls:
+    """Return what says that every call is this learner's: the client runs the server for one person."""
+
+    async def who(_: Call) -> str:
+        return learner
+
+    return who
+
+
+@dataclass(frozen=True)
+class MemoryAccess:
+    """The store and who calls. With `learning` a transcript is learned from at once, else by a worker."""
+
+    store: PendingStore
+    who_calls: WhoCalls
+    finder: BulletFinder
+    learning: Resources | None = None
+    sensitive_facts: SensitiveFacts = "ask"
+    clock: Callable[[], datetime] = utc_now
+    new_id: Callable[[], str] = lambda: uuid4().hex
+
+    async def user(self, call: Call) -> Caller | str:
+        """Return who calls. Raises RequestRefused without a valid token."""
+        return await self.who_calls(call)
+
+    async def learner(self, call: Call) -> str:
+        """Return the learner whose call it is. Raises RequestRefused without a valid token."""
+        found = await self.who_calls(call)
+        return found if isinstance(found, str) else found.user or ""
+
+    async def playbook(self, call: Call, name: str) -> Target:
+        """Return where a playbook is that the caller may read. Raises PlaybookNotFound, InvalidPlaybook."""
+        user = await self.user(call)
+        learner = user if isinstance(user, str) else user.user
+        return await target_of(self.store, name, learner, user)
+
+    async def change(self, target: Target, operation: Operation, reason: str) -> Commit:
+        """Commit one operation onto a playbook. Raises ChangeRefused, PlaybookForbidden."""
+        base = await target.store.load(target.key)
+        change = Change(author=AUTHOR, reason=reason, now=self.clock())
+        return await change_bullets(target, base, [operation], change, refused)
+
+
+def refused(rejection: Rejection) -> ChangeRefused:
+    """Return the error for an operation that can't be applied, with what to do."""
+    unknown = rejection.why in {"unknown id", "not in the playbook"}
+    hint = ": recall, playbook_show and playbook_search give the ids" if unknown else ""
+    return ChangeRefused(f"{rejection.id}: {rejection.why}{hint}")

@@ -1,0 +1,96 @@
+"""Changes that forms of the page ask for, made by the functions behind the HTTP API, and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from fastapi import Depends, Path, Request
+from starlette.responses import RedirectResponse, Response
+
+from ace_graph.errors import PlaybookChanged
+from ace_graph.memory.sharing.right import Right
+from ace_graph.playbooks.target import Target, check_owner, require
+from ace_graph.server.page.session import Visitor, VisitorDep, local_path, page_of
+from ace_graph.server.routes.edit import Edit, playbook_of
+
+__all__ = ["Done", "PlaceDep", "PlaybookId", "after_change", "edit_for", "place_of"]
+
+PlaybookId = Annotated[str, Path(min_length=1, max_length=128)]
+Done = Literal[
+    "added",
+    "edited",
+    "pinned",
+    "unpinned",
+    "off",
+    "on",
+    "removed",
+    "restored",
+    "merged",
+    "undone",
+    "back",
+    "voted",
+    "distinct",
+]
+"""What was done, as the page says it afterwards."""
+
+
+async def place_of(playbook_id: PlaybookId, visitor: VisitorDep) -> Target:
+    """Return the playbook in the path. Raises PlaybookNotFound where the visitor may not read it."""
+    target = await playbook_of(visitor.services.store, playbook_id, visitor.user)
+    if visitor.identity.operator is not None:  # what others share with the learner is not the operator's
+        check_owner(target)
+    return target
+
+
+PlaceDep = Annotated[Target, Depends(place_of)]
+"""The playbook in the path, which the visitor may read."""
+
+
+async def edit_for(visitor: Visitor, target: Target, etag: str, *, own: bool = False) -> Edit:
+    """Return the change of a playbook that still has the version `etag`; empty: whatever it has.
+
+    Raises PlaybookForbidden. With `own` only for whom the playbook belongs to, as the API has it.
+    """
+    if own:
+        check_owner(target)
+    else:
+        await require(target, Right.WRITE)
+    match = f'"{etag}"' if etag else None
+    return Edit(
+        visitor.services,
+        visitor.learner,
+        visitor.author,
+        visitor.user,
+        target,
+        Response(),
+        match,
+        f"page-{uuid4().hex}",
+    )
+
+
+async def after_change(
+    request: Request, back: str, done: Done, edit: Edit, change: Callable[[], Awaitable[object]]
+) -> Response:
+    """Make the change and go back to the view, which says what was done and offers to undo it.
+
+    Where the playbook was changed by somebody else in between, the view says so, and nothing is done.
+    """
+    before = (await edit.target.store.load(edit.target.key)).version
+    try:
+        await change()
+    except PlaybookChanged:
+        return _to(request, back, {"said": "stale"})
+    after = (await edit.target.store.load(edit.target.key)).version
+    if after.n == before.n:
+        return _to(request, back, {"said": "nothing"})
+    return _to(request, back, {"said": done, "before": str(before.n), "after": after.etag or ""})
+
+
+def _to(request: Request, back: str, said: dict[str, str]) -> Response:
+    prefix = page_of(request).prefix
+    path, _, fragment = local_path(f"{prefix}{back}", prefix).partition("#")
+    joined = f"{path}{'&' if '?' in path else '?'}{urlencode(said)}{'#' if fragment else ''}{fragment}"
+    return RedirectResponse(joined, 303)

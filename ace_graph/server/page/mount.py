@@ -1,0 +1,122 @@
+"""Puts the page into an application, under a prefix.
+
+The page is an application of its own, so its errors are pages and not JSON, and its headers reach none of the
+host's routes. What it shows comes from the services of the host.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from starlette.exceptions import HTTPException
+
+from ace_graph.errors import AceError, RequestRefused
+from ace_graph.server.auth import Authenticator
+from ace_graph.server.errors import http_error_for, validation_message
+from ace_graph.server.middleware.rate_limit import TokenBucket
+from ace_graph.server.page.assets import check_assets
+from ace_graph.server.page.policy import SecurityHeaders
+from ace_graph.server.page.render import Renderer
+from ace_graph.server.page.session import LoginNeeded, PageContext, carried_fields
+from ace_graph.server.page.views import bullet, chat, frame, history, playbook, review, runs
+from ace_graph.settings import Settings
+
+__all__ = ["mount_page"]
+
+_VIEWS = (
+    frame.routes,
+    chat.routes,
+    history.routes,
+    bullet.routes,
+    playbook.routes,
+    review.routes,
+    runs.routes,
+)
+
+
+def mount_page(
+    host: FastAPI,
+    settings: Settings,
+    authenticator: Authenticator,
+    rate: TokenBucket,
+    *,
+    prefix: str = "/page",
+    templates: Path | None = None,
+) -> None:
+    """Serve the page of `host` under `prefix`.
+
+    `host` must have the services in `state.services` while it runs, as the one of `create_app` has.
+    `templates` is a folder whose files are taken instead of ours of the same name. Raises ConfigurationError
+    where a file of the page is missing.
+    """
+    check_assets()
+    page = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        routes=[route for router in _VIEWS for route in router.routes],
+    )
+    page.state.page = PageContext(
+        authenticator=authenticator,
+        rate=rate,
+        renderer=Renderer(prefix, templates),
+        prefix=prefix,
+        token_header=settings.page_token_header,
+        host=host,
+    )
+    page.add_middleware(SecurityHeaders)
+    for kind in (AceError, HTTPException, RequestValidationError):
+        page.add_exception_handler(kind, _error_page)
+    page.add_exception_handler(LoginNeeded, _login_page)
+    host.mount(prefix, page)
+
+    async def to_the_page(_: Request) -> Response:
+        return RedirectResponse(f"{prefix}/", 303)
+
+    host.add_route("/", to_the_page, include_in_schema=False)
+    host.add_route(prefix, to_the_page, include_in_schema=False)
+
+
+async def _error_page(request: Request, error: Exception) -> Response:
+    """One sentence that says what happened, and a way back."""
+    if isinstance(error, RequestValidationError):
+        status, sentence = 422, validation_message(error.errors())
+    elif isinstance(error, HTTPException):
+        status = error.status_code
+        sentence = "there is no such page" if status == 404 else str(error.detail)
+    else:
+        refused = error if isinstance(error, RequestRefused) else http_error_for(error)
+        status, sentence = refused.status, str(refused)
+    context: PageContext = request.app.state.page
+    typed = carried_fields((await _form(request)).items()) if request.method == "POST" else []
+    values = {"status": status, "sentence": sentence, "typed": typed, "learner": None}
+    return context.renderer.page(request, "error.html", values, status)
+
+
+async def _login_page(request: Request, error: Exception) -> Response:
+    """The form for a token. What was typed into another form is carried along."""
+    context: PageContext = request.app.state.page
+    posted = request.method == "POST"
+    values = {
+        "expired": isinstance(error, LoginNeeded) and error.expired,
+        "problem": "",
+        "target": request.url.path if posted else _wanted(request),
+        "carried": carried_fields((await _form(request)).items()) if posted else [],
+        "learner": None,
+    }
+    return context.renderer.page(request, "login.html", values, 401)
+
+
+async def _form(request: Request) -> dict[str, object]:
+    try:
+        return dict(await request.form())
+    except RuntimeError:  # the body was read before, by a handler that failed
+        return {}
+
+
+def _wanted(request: Request) -> str:
+    return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path

@@ -1,0 +1,114 @@
+"""Templates, and what all of them know: the language, the theme, who is signed in, addresses of files.
+
+Everything that is written into a page is escaped. Texts come from gettext catalogues; a folder of the
+host's own templates is looked into first.
+"""
+
+from __future__ import annotations
+
+import gettext
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from ace_graph.server.page.assets import find_asset, folder
+
+__all__ = ["LANGUAGES", "THEMES", "Look", "Renderer"]
+
+LANGUAGES = ("en", "de")
+THEMES = ("auto", "light", "dark")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a visitor wants the page: language and theme, from cookies or the browser's wish."""
+
+    language: str
+    theme: str
+
+    @classmethod
+    def of(cls, request: Request) -> Look:
+        """Return the look of a request."""
+        language = request.cookies.get("ace_language", "")
+        theme = request.cookies.get("ace_theme", "")
+        return cls(
+            language if language in LANGUAGES else _accepted(request.headers.get("accept-language", "")),
+            theme if theme in THEMES else "auto",
+        )
+
+
+def _accepted(header: str) -> str:
+    """The first language of the header that there is, English else."""
+    for wish in header[:500].split(","):
+        name = wish.split(";")[0].strip().lower()[:2]
+        if name in LANGUAGES:
+            return name
+    return "en"
+
+
+class Renderer:
+    """Makes pages from templates. `templates` is a folder whose files are taken instead of ours."""
+
+    def __init__(self, prefix: str, templates: Path | None = None) -> None:
+        self._prefix = prefix
+        own: list[BaseLoader] = [PackageLoader("ace_graph.server.page", "templates")]
+        loaders = [FileSystemLoader(templates), *own] if templates else own
+        self._environments = {
+            language: _environment(ChoiceLoader(loaders), language) for language in LANGUAGES
+        }
+
+    def page(
+        self, request: Request, template: str, values: Mapping[str, object], status: int = 200
+    ) -> HTMLResponse:
+        """Return a page. `values` are what the template names."""
+        look = Look.of(request)
+        known: dict[str, object] = {
+            "look": look,
+            "prefix": self._prefix,
+            "asset": self._asset,
+            "path": request.url.path,
+            "languages": LANGUAGES,
+            "themes": THEMES,
+        }
+        text = self._environments[look.language].get_template(template).render({**known, **values})
+        return HTMLResponse(text, status)
+
+    def _asset(self, name: str) -> str:
+        found = find_asset(name)
+        return f"{self._prefix}/static/{found.digest if found else '0'}/{name}"
+
+
+def _environment(loader: BaseLoader, language: str) -> Environment:
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    environment.install_gettext_translations(_catalogue(language), newstyle=True)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # of the extension
+    environment.filters["day"] = _day
+    environment.filters["moment"] = _moment
+    environment.policies["ext.i18n.trimmed"] = True
+    return environment
+
+
+def _catalogue(language: str) -> gettext.NullTranslations:
+    if language == "en":
+        return gettext.NullTranslations()
+    with (folder("locale") / language / "LC_MESSAGES" / "page.mo").open("rb") as file:
+        return gettext.GNUTranslations(file)
+
+
+def _day(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d}" if moment else ""
+
+
+def _moment(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""

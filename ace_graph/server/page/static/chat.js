@@ -1,0 +1,89 @@
+// The answer while it is written. Without this file the form is sent as a form, and the whole answer comes at once.
+
+const events = async function* (response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n\n");
+    rest = parts.pop();
+    for (const part of parts) {
+      const fields = Object.fromEntries(part.split("\n").map((line) => line.split(/: (.*)/s).slice(0, 2)));
+      if (fields.event) yield { name: fields.event, data: JSON.parse(fields.data) };
+    }
+  }
+};
+
+const line = (role, speaker, text) => {
+  const item = document.createElement("li");
+  item.className = `line ${role}`;
+  const who = document.createElement("p");
+  who.className = "speaker";
+  who.textContent = speaker;
+  const said = document.createElement("p");
+  said.className = "text";
+  said.dir = "auto";
+  said.textContent = text;
+  item.append(who, said);
+  document.getElementById("lines").append(item);
+  item.scrollIntoView({ block: "nearest" });
+  return item;
+};
+
+const say = (text) => {
+  const status = document.getElementById("status");
+  status.className = "status warning";
+  status.textContent = text;
+};
+
+const stream = async (form, submitted) => {
+  const field = form.elements.message;
+  const typed = field.value;
+  if (!typed.trim()) return;
+  const [send, stop] = [form.querySelector("#send"), form.querySelector("#stop")];
+  const aborted = new AbortController();
+  const stopReading = () => aborted.abort();
+  let conversation = form.elements.conversation?.value;
+  const mine = line("user", form.dataset.you, typed);
+  const theirs = line("assistant", form.dataset.agent, "");
+  const said = theirs.querySelector(".text");
+  theirs.setAttribute("aria-busy", "true");
+  send.disabled = true;
+  stop.hidden = false;
+  stop.addEventListener("click", stopReading);
+  try {
+    const response = await fetch(form.dataset.stream, { method: "POST", body: submitted, signal: aborted.signal });
+    if (!response.ok) {
+      mine.remove();
+      theirs.remove();
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      say(response.status === 401 ? form.dataset.expired : page.querySelector("[role=alert]")?.textContent ?? response.statusText);
+      return;
+    }
+    field.value = "";
+    for await (const { name, data } of events(response)) {
+      if (name === "start") conversation = data.conversationId;
+      if (name === "token") said.append(data.text);
+      if (name === "error") say(data.error);
+      if (name === "done") break;
+    }
+    await window.htmx.ajax("GET", `${form.dataset.show}${conversation}`, { target: "#main", select: "#main", swap: "outerHTML" });
+    history.replaceState(null, "", `${form.dataset.show}${conversation}`);
+    document.getElementById("message").focus();
+  } catch (error) {
+    say(error.name === "AbortError" ? form.dataset.stopped : form.dataset.lost);
+  } finally {
+    theirs.removeAttribute("aria-busy");
+    send.disabled = false;
+    stop.hidden = true;
+    stop.removeEventListener("click", stopReading);
+  }
+};
+
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("#compose[data-stream]");
+  if (!form) return;
+  event.preventDefault();
+  stream(form, new URLSearchParams(new FormData(form)));
+});

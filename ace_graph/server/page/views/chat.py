@@ -1,0 +1,247 @@
+"""The chat: conversations, answers with their receipts, feedback, and a temporary chat that keeps nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+from uuid import uuid4
+
+from fastapi import APIRouter, Depends, Form, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import RedirectResponse
+
+from ace_graph.errors import RequestRefused
+from ace_graph.memory.turn import answer_hash
+from ace_graph.server.page.receipts import Receipt, receipts_of
+from ace_graph.server.page.said import Said
+from ace_graph.server.page.session import Visitor, VisitorDep, page_of, view_of
+from ace_graph.server.routes.conversations import (
+    EntryReply,
+    MessagesQuery,
+    PageQuery,
+    TitleBody,
+    delete,
+    list_all,
+    read,
+    rename,
+)
+from ace_graph.server.routes.sse import sse_response
+from ace_graph.server.schemas import CONVERSATION_ID, MAX_MESSAGE_CHARS, ChatRequest, HistoryMessage, Text
+from ace_graph.trajectories.feedback import give_feedback
+
+__all__ = ["routes"]
+
+routes = APIRouter(prefix="/chat")
+
+ConversationName = Annotated[str, Path(pattern=CONVERSATION_ID)]
+MAX_SHOWN_HISTORY = 200
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the learner or the agent said, and the receipt of an answer where there is one."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    receipt: Receipt | None = None
+
+
+class ListQuery(Said):
+    """Which conversations, or which of the messages."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    used_before: Annotated[str | None, Field(max_length=200)] = None
+    older: Annotated[str | None, Field(max_length=256)] = None
+
+
+class MessageForm(BaseModel):
+    """A message. Of a temporary chat all earlier messages come with it, as nothing else keeps them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    message: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS)] = ""
+    conversation: Annotated[str, Field(max_length=128)] = ""
+    roles: Annotated[list[Literal["user", "assistant"]], Field(max_length=MAX_SHOWN_HISTORY)] = []
+    texts: Annotated[list[Text], Field(max_length=MAX_SHOWN_HISTORY)] = []
+
+    def request(self, *, temporary: bool = False) -> ChatRequest:
+        """Return the request that the API would get. Raises ValidationError for a blank message."""
+        history = [
+            HistoryMessage(role=role, content=text)
+            for role, text in zip(self.roles, self.texts, strict=False)
+        ]
+        return ChatRequest.model_validate(
+            {
+                "message": self.message,
+                "conversationId": None if temporary else self.conversation or None,
+                "conversationHistory": history if temporary else [],
+                "memory": "off" if temporary else "on",
+            }
+        )
+
+
+class FeedbackForm(BaseModel):
+    """A verdict on an answer."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    turn: Annotated[str, Field(min_length=1, max_length=128)]
+    verdict: Literal["success", "failure"]
+    why: Annotated[Text, Field(max_length=2_000)] = ""
+
+
+async def learner_alone(visitor: VisitorDep) -> None:
+    """Refuse operators: nobody talks or judges in a learner's place (403)."""
+    if visitor.identity.operator is not None:
+        raise RequestRefused(403, "forbidden", "only the learner can do this, and no operator for them")
+
+
+_BY_LEARNER = [Depends(learner_alone)]
+
+
+@routes.get("")
+async def begin(request: Request, visitor: VisitorDep, query: Annotated[ListQuery, Query()]) -> Response:
+    """Show an empty chat beside the conversations."""
+    return await _page(request, visitor, query, None, [], None)
+
+
+@routes.get("/temporary")
+async def begin_temporary(request: Request, visitor: VisitorDep) -> Response:
+    """Show an empty temporary chat."""
+    return _temporary(request, visitor, [])
+
+
+@routes.post("/temporary", dependencies=_BY_LEARNER)
+async def send_temporary(
+    request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]
+) -> Response:
+    """Answer a message of a temporary chat, and show it with the messages so far."""
+    lines = [Line(role, text) for role, text in zip(form.roles, form.texts, strict=False)]
+    if form.message.strip():
+        turn = await visitor.services.turns.begin(
+            form.request(temporary=True), visitor.learner, uuid4().hex, visitor.teams
+        )
+        reply = await turn.outcome()
+        lines += [Line("user", form.message), Line("assistant", reply.answer)]
+    return _temporary(request, visitor, lines)
+
+
+@routes.post("/send", dependencies=_BY_LEARNER)
+async def send(request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
+    """Answer a message, and show the conversation. Without JavaScript, when the answer is whole."""
+    prefix = page_of(request).prefix
+    if not form.message.strip():
+        return RedirectResponse(
+            f"{prefix}/chat/{form.conversation}" if form.conversation else f"{prefix}/chat", 303
+        )
+    turn = await visitor.services.turns.begin(form.request(), visitor.learner, uuid4().hex, visitor.teams)
+    reply = await turn.outcome()
+    return RedirectResponse(f"{prefix}/chat/{reply.conversation_id}#latest", 303)
+
+
+@routes.post("/stream", dependencies=_BY_LEARNER)
+async def stream(request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
+    """Answer a message as server-sent events, as the API does."""
+    turn = await visitor.services.turns.begin(form.request(), visitor.learner, uuid4().hex, visitor.teams)
+    return sse_response(turn)
+
+
+@routes.get("/{conversation_id}")
+async def show(
+    request: Request,
+    conversation_id: ConversationName,
+    visitor: VisitorDep,
+    query: Annotated[ListQuery, Query()],
+) -> Response:
+    """Show a conversation, with a receipt under each answer."""
+    asked = MessagesQuery(limit=50, before=query.older)
+    found = await read(conversation_id, visitor.learner, visitor.services, asked, Response())
+    answers = [each.content for each in found.messages if each.role == "assistant"]
+    receipts = await receipts_of(visitor, conversation_id, answers)
+    lines = [
+        Line(
+            each.role,
+            each.content,
+            receipts.get(answer_hash(each.content)) if each.role == "assistant" else None,
+        )
+        for each in found.messages
+    ]
+    return await _page(request, visitor, query, found, lines, found.next)
+
+
+@routes.post("/{conversation_id}/rename", dependencies=_BY_LEARNER)
+async def rename_one(
+    request: Request,
+    conversation_id: ConversationName,
+    visitor: VisitorDep,
+    title: Annotated[str, Form(max_length=500)] = "",
+) -> Response:
+    """Give the conversation another title."""
+    if title.strip():
+        body = TitleBody(title=title.strip())
+        await rename(conversation_id, body, visitor.learner, visitor.services, Response())
+    return RedirectResponse(f"{page_of(request).prefix}/chat/{conversation_id}", 303)
+
+
+@routes.post("/{conversation_id}/delete", dependencies=_BY_LEARNER)
+async def delete_one(request: Request, conversation_id: ConversationName, visitor: VisitorDep) -> Response:
+    """Delete the conversation. What was learned in it stays."""
+    await delete(conversation_id, visitor.learner, visitor.services)
+    return RedirectResponse(f"{page_of(request).prefix}/chat?said=deleted", 303)
+
+
+@routes.post("/{conversation_id}/feedback", dependencies=_BY_LEARNER)
+async def judge(
+    request: Request,
+    conversation_id: ConversationName,
+    visitor: VisitorDep,
+    form: Annotated[FeedbackForm, Form()],
+) -> Response:
+    """Take a verdict on an answer: it credits or blames the bullets that the answer used."""
+    services = visitor.services
+    await give_feedback(
+        services.store,
+        visitor.learner,
+        form.turn,
+        form.verdict,
+        form.why,
+        by="learner",
+        clock=services.clock.now,
+        op_id=f"page-{uuid4().hex}",
+    )
+    return RedirectResponse(f"{page_of(request).prefix}/chat/{conversation_id}?said=judged", 303)
+
+
+async def _page(
+    request: Request,
+    visitor: Visitor,
+    query: ListQuery,
+    conversation: EntryReply | None,
+    lines: list[Line],
+    older: str | None,
+) -> Response:
+    listed = await list_all(visitor.learner, visitor.services, PageQuery(limit=30, after=query.used_before))
+    values = {
+        "query": query,
+        "conversation": conversation,
+        "conversations": listed.conversations,
+        "next": listed.next,
+        "lines": lines,
+        "older": older,
+        "temporary": False,
+    }
+    return view_of(request, visitor, "chat.html", values)
+
+
+def _temporary(request: Request, visitor: Visitor, lines: list[Line]) -> Response:
+    values = {
+        "query": ListQuery(),
+        "conversation": None,
+        "conversations": [],
+        "next": None,
+        "lines": lines[-MAX_SHOWN_HISTORY:],
+        "older": None,
+        "temporary": True,
+    }
+    return view_of(request, visitor, "chat.html", values)

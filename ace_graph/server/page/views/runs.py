@@ -1,0 +1,74 @@
+"""The runs: what was recorded of each turn, what waits to be learned, and whether the memory helps."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import ConfigDict, Field
+from starlette.responses import RedirectResponse
+
+from ace_graph.server.page.charts import bars
+from ace_graph.server.page.said import Said
+from ace_graph.server.page.session import VisitorDep, page_of, view_of
+from ace_graph.server.routes.learner import StatsQuery, stats
+from ace_graph.server.routes.trajectories import TrajectoriesQuery, trajectories, trajectory
+from ace_graph.server.routes.trajectory_recording import reflect
+
+__all__ = ["routes"]
+
+routes = APIRouter(prefix="/runs")
+
+RunName = Annotated[str, Path(min_length=1, max_length=256)]
+PAGE_SIZE = 30
+
+
+class RunsQuery(Said):
+    """Which runs."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    show: Literal["all", "success", "failure", "partial", "failed"] = "all"
+    page: Annotated[int, Field(ge=1, le=100_000)] = 1
+    per: Literal["day", "week"] = "day"
+
+    def wanted(self) -> TrajectoriesQuery:
+        """Return the query of the API: one more than a page, to know whether there is another."""
+        asked: dict[str, object] = {"limit": PAGE_SIZE + 1, "skip": (self.page - 1) * PAGE_SIZE}
+        if self.show == "failed":
+            asked["failed"] = "true"
+        elif self.show != "all":
+            asked["status"] = self.show
+        return TrajectoriesQuery.model_validate(asked)
+
+
+@routes.get("")
+async def show(request: Request, visitor: VisitorDep, query: Annotated[RunsQuery, Query()]) -> Response:
+    """Show the runs, the newest first, with the figures of the last weeks."""
+    found = (await trajectories(visitor.learner, visitor.services, query.wanted())).trajectories
+    figures = await stats(visitor.learner, visitor.services, StatsQuery(days=90, per=query.per))
+    tokens = [period.input_tokens + period.output_tokens for period in figures.periods]
+    values = {
+        "query": query,
+        "runs": found[:PAGE_SIZE],
+        "more": len(found) > PAGE_SIZE,
+        "figures": figures,
+        "chart": bars(tokens, f"{sum(tokens)}"),
+    }
+    return view_of(request, visitor, "runs.html", values)
+
+
+@routes.get("/{run_id}")
+async def show_one(
+    request: Request, run_id: RunName, visitor: VisitorDep, query: Annotated[Said, Query()]
+) -> Response:
+    """Show one run with its steps, its evidence and what was reflected on it."""
+    found = await trajectory(run_id, visitor.learner, visitor.services)
+    return view_of(request, visitor, "run.html", {"query": query, "run": found})
+
+
+@routes.post("/{run_id}/retry")
+async def retry(request: Request, run_id: RunName, visitor: VisitorDep) -> Response:
+    """Leave a worker the work of learning from the run once more."""
+    await reflect(run_id, visitor.learner, visitor.services)
+    return RedirectResponse(f"{page_of(request).prefix}/runs/{run_id}?said=queued", 303)

@@ -1,0 +1,102 @@
+"""What is published: the same bytes for the same commit, all files and no others, and texts that agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dev.release.__main__ import agreement
+from dev.release.agreement import disagreements
+from dev.release.build import build, export, tracked_files
+from dev.release.contents import (
+    archive_files,
+    expected_archive,
+    expected_wheel,
+    wheel_files,
+    without_licence,
+)
+from tests.packaging.repository import LINKED, ROOT, pyproject
+
+EPOCH = 1_700_000_000
+PUBLISHED = ("ace_graph", *LINKED, "LICENSE", "README.md", "pyproject.toml")
+CHANGES = "## [Unreleased]\n## [0.1.0] - 2026-11-22\n"
+GUIDE = "# Upgrading\n## From 0.1 to 0.2\n`Old`\n"
+SOURCE = '_RENAMED = {"Old": "New"}\nwarnings.warn(f"{name} goes with 0.3", DeprecationWarning)\n'
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, Path]]:
+    """The wheel and the source archive, each built twice, in folders of different names and times."""
+    files = [path for path in tracked_files(ROOT) if path.parts[0] in PUBLISHED]
+    found: list[tuple[Path, Path]] = []
+    for name in ("first", "the-second"):
+        folder = tmp_path_factory.mktemp(name)
+        export(ROOT, files, folder / "source")
+        found.append(build(folder / "source", folder / "dist", EPOCH, isolated=False))
+    return found
+
+
+def test_two_builds_give_the_same_bytes(built: list[tuple[Path, Path]]) -> None:
+    first, second = built
+    assert [path.name for path in first] == [path.name for path in second]
+    assert [path.read_bytes() == other.read_bytes() for path, other in zip(*built, strict=True)] == [
+        True,
+        True,
+    ]
+
+
+def test_the_wheel_holds_every_file_that_git_tracks(built: list[tuple[Path, Path]]) -> None:
+    project = pyproject()["project"]
+    expected = expected_wheel(tracked_files(ROOT), project["version"], project["license-files"])
+    assert wheel_files(built[0][0]) == expected
+    assert len(expected) > 500
+
+
+def test_the_source_archive_holds_what_the_wheel_is_built_from(built: list[tuple[Path, Path]]) -> None:
+    expected = expected_archive(tracked_files(ROOT), pyproject()["project"]["version"])
+    assert archive_files(built[0][1]) == expected
+
+
+def test_what_others_made_has_its_licence_beside_it() -> None:
+    assert without_licence(tracked_files(ROOT)) == []
+    made = [Path("a/htmx.min.js"), Path("a/font.woff2"), Path("a/font.LICENSE.txt"), Path("a/own.js")]
+    assert without_licence(made) == [Path("a/htmx.min.js")]
+
+
+def test_version_changelog_guide_and_deprecations_agree() -> None:
+    assert agreement() == []
+
+
+@pytest.mark.parametrize(
+    ("version", "changelog", "guide", "source", "why"),
+    [
+        ("0.2.0", CHANGES, GUIDE, SOURCE, "no [0.2.0] with a day"),
+        ("0.1.0.dev0", CHANGES, GUIDE, SOURCE, "has released"),
+        ("0.2.0.dev0", CHANGES[17:], GUIDE, SOURCE, "does not begin with [Unreleased]"),
+        ("0.2.0.dev0", CHANGES, "# Upgrading\n`Old`\n", SOURCE, "no heading '## From 0.1 to 0.2'"),
+        ("0.2.0.dev0", CHANGES, "## From 0.1 to 0.2\n", SOURCE, "does not name Old"),
+        ("0.3.0.dev0", CHANGES, GUIDE + "## From 0.1 to 0.3\n", SOURCE, "was to go with 0.3"),
+        ("0.2.0.dev0", CHANGES, GUIDE, SOURCE.replace("goes with 0.3", "is old"), "with which version"),
+    ],
+)
+def test_what_disagrees_is_said(version: str, changelog: str, guide: str, source: str, why: str) -> None:
+    (found,) = disagreements(version, changelog, guide, {Path("x.py"): source})
+    assert why in found
+    assert disagreements("0.2.0.dev0", CHANGES, GUIDE, {Path("x.py"): SOURCE}) == []
+
+
+def test_the_workflow_publishes_what_was_checked_and_holds_no_secret() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
+    workflow: dict[Any, Any] = yaml.safe_load(text)  # Any: a workflow, whose key `on` YAML reads as True
+    assert workflow["permissions"] == {}
+    assert workflow[True] == {"push": {"tags": ["v*"]}}
+    build_steps = [step.get("run", "") for step in workflow["jobs"]["build"]["steps"]]
+    assert "make release" in build_steps
+    publish = workflow["jobs"]["publish"]
+    assert publish["needs"] == "build"
+    assert publish["permissions"]["id-token"] == "write"
+    assert publish["steps"][-1]["with"]["attestations"] is True
+    assert "secrets." not in text

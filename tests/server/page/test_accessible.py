@@ -1,0 +1,119 @@
+"""The page for everybody: axe finds nothing, the keyboard is enough, two languages and themes, any width."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from dev.translations import LANGUAGES, PAGE, found_texts
+from tests.server.page.conftest import Site, Visit, Visitor
+
+WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+VIEWS = (
+    "/chat",
+    "/chat/temporary",
+    "/playbooks/default?status=all",
+    "/playbooks/default/history",
+    "/review",
+    "/runs",
+)
+
+
+def filled(visit: Visit, site: Site, learner: str, **options: object) -> Visitor:
+    """A learner with a memory, a conversation and a bullet that is switched off."""
+    names = site.add(learner, "Draw a bar before you add fractions", "Name the unit", topic="sums")
+    visitor = visit(learner, **options)
+    visitor.open(f"/playbooks/default/bullets/{names[1]}")
+    visitor.page.click("#do-off")
+    visitor.open("/chat")
+    visitor.page.fill("#message", "How do I add fractions? What is 1/2 + 1/3?")
+    visitor.page.click("#send")
+    visitor.page.locator(".receipt").wait_for()
+    return visitor
+
+
+def violations(visitor: Visitor) -> list[str]:
+    answer: object = Axe().run(visitor.page, options=WCAG).response  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # untyped
+    told = cast("dict[str, list[dict[str, Any]]]", answer)  # Any: what axe tells of elements
+    assert len(told["passes"]) > 10, "it looked at the page"
+    return [f"{each['id']}: {node['html']}" for each in told["violations"] for node in each["nodes"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(visit: Visit, site: Site, scheme: str) -> None:
+    # Axe comes as a script from outside, which the policy of the page would refuse.
+    abe = filled(visit, site, f"abe-{scheme}", color_scheme=scheme, bypass_csp=True)
+    found = violations(abe)
+    for view in VIEWS:
+        abe.open(view)
+        found += [f"{view} {each}" for each in violations(abe)]
+    abe.page.goto(f"{site.url}/page/playbooks/default")
+    abe.page.locator(".bullet-text a").first.click()
+    found += violations(abe)
+    assert found == []
+
+
+def test_a_bullet_is_changed_by_the_keyboard_alone(visit: Visit, site: Site) -> None:
+    site.add("bea", "Read the question aloud")
+    bea = visit("bea")
+    bea.open("/playbooks/default")
+    keys = bea.page.keyboard
+    keys.press("Tab")
+    assert bea.page.evaluate("() => document.activeElement.className") == "skip"
+    keys.press("Enter")
+    keys.press("j")
+    assert bea.page.locator("[data-chosen]").count() == 1
+    bea.page.locator("[id^=change-]").focus()
+    keys.press("Enter")
+    bea.page.locator("textarea[id^=edit-]").wait_for()
+    assert bea.page.evaluate("() => document.activeElement.id").startswith("edit-")
+    keys.press("Control+A")
+    keys.type("Read the question twice")
+    keys.press("Tab")
+    keys.press("Enter")
+    bea.page.locator("#status p").wait_for()
+    assert site.contents("bea") == ["Read the question twice"]
+
+
+def test_language_and_theme_are_chosen_and_kept(visit: Visit, site: Site) -> None:
+    cal = visit("cal")
+    cal.open("/playbooks/default")
+    cal.page.select_option("#language", "de")
+    cal.page.select_option("#theme", "dark")
+    cal.page.click(".look button")
+    assert cal.page.locator("html").get_attribute("lang") == "de"
+    assert cal.page.locator("html").get_attribute("data-theme") == "dark"
+    cal.open("/chat")
+    assert "Neuer Chat" in cal.page.locator("aside").inner_text()
+
+
+def test_the_browsers_language_is_taken_first(visit: Visit) -> None:
+    don = visit(locale="de-AT")
+    don.open("/login")
+    assert don.page.locator("h1").inner_text() == "Anmelden"
+
+
+@pytest.mark.parametrize("width", [320, 768, 1920])
+def test_nothing_is_wider_than_the_screen(visit: Visit, site: Site, width: int) -> None:
+    eli = filled(visit, site, f"eli-{width}", viewport={"width": width, "height": 800})
+    for view in VIEWS:
+        eli.open(view)
+        assert eli.page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_text_is_translated_and_the_catalogue_is_compiled(language: str) -> None:
+    folder = Path(PAGE) / "locale" / language / "LC_MESSAGES"
+    with (folder / "page.po").open("rb") as opened:
+        written = read_po(opened, locale=language)
+    wanted = {str(message.id) for message in found_texts() if message.id}
+    assert wanted == {str(message.id) for message in written if message.id and message.string}
+    compiled = BytesIO()
+    write_mo(compiled, written)
+    assert (folder / "page.mo").read_bytes() == compiled.getvalue()

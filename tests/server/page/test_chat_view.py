@@ -1,0 +1,101 @@
+"""The chat on the page: streaming, receipts, corrections that help in the next answer, temporary chats."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.server.page.conftest import Site, Visit
+from tests.server.serving import bearer
+
+WITHOUT = {"java_script_enabled": False}
+
+
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_an_answer_has_a_receipt(visit: Visit, site: Site, options: dict[str, bool]) -> None:
+    learner = f"rob-{len(options)}"
+    site.add(learner, "To add fractions, bring them to one denominator first")
+    rob = visit(learner, **options)
+    rob.open("/chat")
+    rob.page.fill("#message", "How do I add fractions? What is 1/2 + 1/3?")
+    rob.page.click("#send")
+    receipt = rob.page.locator(".receipt")
+    receipt.wait_for()
+    assert "5/6" in rob.page.locator(".line.assistant .text").inner_text()
+    assert "1 bullet in the prompt" in receipt.inner_text()
+    assert (
+        "fractions" in receipt.locator(".facts").inner_text() or "used in the answer" in receipt.inner_text()
+    )
+    assert "/page/chat/" in rob.page.url
+
+
+def test_what_was_learned_is_shown_and_opens(visit: Visit) -> None:
+    sue = visit("sue")
+    sue.open("/chat")
+    sue.page.fill("#message", "Remember that my name is Sue")
+    sue.page.click("#send")
+    chip = sue.page.locator(".chip")
+    chip.wait_for()
+    assert "Sue" in chip.inner_text()
+    chip.click()
+    assert "Sue" in sue.page.locator("h1").inner_text()
+
+
+def test_a_correction_helps_in_the_next_answer(visit: Visit, site: Site) -> None:
+    site.add("tim", "To add fractions, add the tops and add the bottoms")
+    tim = visit("tim")
+    tim.open("/chat")
+    tim.page.fill("#message", "How do I add fractions? What is 1/2 + 1/3?")
+    tim.page.click("#send")
+    tim.page.locator(".receipt").wait_for()
+    tim.page.locator(".receipt button", has_text="Wrong").first.click()
+    assert tim.said().startswith("Switched off")
+    tim.page.fill("#message", "How do I add fractions? What is 1/4 + 1/3?")
+    tim.page.click("#send")
+    tim.page.locator(".line.assistant").nth(1).wait_for()
+    tim.page.locator(".receipt").nth(1).wait_for()
+    assert "No bullet in the prompt" in tim.page.locator(".receipt").nth(1).inner_text()
+
+
+def test_an_answer_is_judged(visit: Visit) -> None:
+    una = visit("una")
+    una.open("/chat")
+    una.page.fill("#message", "What is 2/3 of 9?")
+    una.page.click("#send")
+    una.page.locator("[id^=good-]").click()
+    assert "judged" in una.said()
+    assert "right" in una.page.locator(".receipt .verdict").inner_text()
+
+
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_a_temporary_chat_keeps_nothing(visit: Visit, site: Site, options: dict[str, bool]) -> None:
+    learner = f"vic-{len(options)}"
+    site.add(learner, "To add fractions, bring them to one denominator first")
+    vic = visit(learner, **options)
+    vic.open("/chat/temporary")
+    for question in ("My name is Victoria", "What is 1/2 + 1/3?"):
+        vic.page.fill("#message", question)
+        vic.page.click("#send")
+        vic.page.locator(".line.user", has_text=question).wait_for()
+        vic.page.locator(".line.assistant").last.wait_for()
+    assert vic.page.locator(".line").count() == 4
+    assert vic.page.locator(".receipt").count() == 0
+    listed = site.api.get("/api/conversations", headers=bearer(learner)).json()
+    assert listed["conversations"] == []
+    assert len(site.contents(learner)) == 1
+    vic.open("/chat/temporary")
+    assert vic.page.locator(".line").count() == 0
+
+
+def test_a_conversation_is_renamed_and_deleted(visit: Visit, site: Site) -> None:
+    wes = visit("wes")
+    wes.open("/chat")
+    wes.page.fill("#message", "What is 3/4 of 8?")
+    wes.page.click("#send")
+    wes.page.locator("text=Rename or delete").click()
+    wes.page.fill("#title", "Parts of eight")
+    wes.page.click("text=Rename >> nth=-1")
+    assert wes.page.locator("h1").inner_text() == "Parts of eight"
+    wes.page.locator("text=Rename or delete").click()
+    wes.page.click("text=Delete this chat")
+    assert wes.said().startswith("Deleted")
+    assert site.api.get("/api/conversations", headers=bearer("wes")).json()["conversations"] == []

@@ -1,0 +1,136 @@
+"""Signing in and out, two learners, other sites, and a token that expires while somebody types."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.server.page.conftest import Site, Visit
+from tests.server.serving import bearer, token
+
+
+def expired(learner: str) -> str:
+    return token(learner, exp=datetime.now(UTC) - timedelta(minutes=1))
+
+
+def test_who_is_not_signed_in_is_asked_to_and_comes_to_what_was_wanted(visit: Visit, site: Site) -> None:
+    site.add("kim", "Count the legs of each insect")
+    kim = visit()
+    kim.allowed = {401}
+    kim.open("/playbooks/default?words=insect")
+    kim.page.fill("#token", token("kim"))
+    kim.page.click("main button")
+    assert kim.page.locator(".row").count() == 1
+    kim.page.click("text=Sign out")
+    kim.open("/playbooks/default")
+    assert kim.page.locator("#token").count() == 1
+
+
+def test_a_wrong_token_is_refused_with_a_sentence(visit: Visit) -> None:
+    guest = visit()
+    guest.allowed = {401}
+    guest.open("/login")
+    guest.page.fill("#token", "nonsense")
+    guest.page.click("main button")
+    assert "can't be used" in guest.page.locator("[role=alert]").inner_text()
+
+
+def test_two_learners_do_not_see_each_other(visit: Visit, site: Site) -> None:
+    [secret] = site.add("lea", "Lea's secret rule about kites")
+    lea, max_ = visit("lea"), visit("max")
+    lea.open("/playbooks/default")
+    assert lea.page.locator(".row").count() == 1
+    max_.open("/playbooks/default")
+    assert max_.page.locator(".row").count() == 0
+    max_.allowed = {404}
+    max_.open(f"/playbooks/default/bullets/{secret}")
+    assert "kites" not in max_.page.content()
+
+
+def test_nothing_typed_is_lost_when_the_token_expires(visit: Visit, site: Site) -> None:
+    nia = visit("nia")
+    nia.open("/playbooks/default")
+    nia.page.fill("#content", "Say what you assume")
+    nia.allowed = {401}
+    [cookie] = [each for each in nia.context.cookies() if each.get("name") == "ace_session"]
+    nia.context.add_cookies([{**cookie, "value": expired("nia")}])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]  # a cookie as it was read
+    nia.page.locator(".add button.main").click()
+    assert "kept" in nia.page.locator(".notice").inner_text()
+    nia.page.fill("#token", token("nia"))
+    nia.page.click("main button")
+    assert nia.page.input_value("textarea") == "Say what you assume"
+    nia.page.click("text=Send it now")
+    assert site.contents("nia") == ["Say what you assume"]
+
+
+def test_the_cookie_is_for_the_page_alone(visit: Visit, site: Site) -> None:
+    ola = visit("ola")
+    [cookie] = [each for each in ola.context.cookies() if each.get("name") == "ace_session"]
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/page/")  # type: ignore[typeddict-item]  # pyright: ignore[reportTypedDictNotRequiredAccess]  # all are set
+    reply = site.api.get("/api/playbook", headers={"cookie": f"ace_session={token('ola')}"})
+    assert reply.status_code == 401
+    assert site.api.get("/page/chat", headers=bearer("ola")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}],
+    ids=["none", "other", "null", "fetch"],
+)
+def test_a_form_of_another_site_is_refused(site: Site, headers: dict[str, str]) -> None:
+    cookie = {"cookie": f"ace_session={token('pia')}"}
+    reply = site.api.post(
+        "/page/playbooks/default/add", data={"content": "planted"}, headers={**cookie, **headers}
+    )
+    assert reply.status_code == 403
+    assert site.contents("pia") == []
+
+
+@pytest.mark.parametrize(
+    "target", ["https://evil.example/", "//evil.example", "/page/\\evil", "javascript:alert(1)", "/api/x"]
+)
+def test_a_login_leads_nowhere_else(site: Site, target: str) -> None:
+    reply = site.api.post(
+        "/page/login", data={"token": token("quinn"), "target": target}, headers={"origin": site.url}
+    )
+    assert (reply.status_code, reply.headers["location"]) == (303, "/page/")
+
+
+def test_every_response_has_the_policy_and_no_cache_keeps_it(site: Site) -> None:
+    for path in ("/page/login", "/page/chat", "/page/nowhere", "/page/static/0/page.css"):
+        reply = site.api.get(path)
+        assert "default-src 'none'" in reply.headers["content-security-policy"]
+        assert "unsafe" not in reply.headers["content-security-policy"]
+        assert reply.headers["cache-control"] == "no-store"
+        assert reply.headers["x-frame-options"] == "DENY"
+
+
+def test_an_operator_helps_in_the_open(visit: Visit, site: Site) -> None:
+    site.add("rae", "Add the tops and the bottoms")
+    boss, rae = visit(), visit("rae")
+    boss.allowed = {401, 403}
+    boss.open("/login")
+    boss.page.fill("#token", token("boss", operates=True))
+    boss.page.click("main button")
+    boss.page.fill("#learner", "rae")
+    boss.page.click("text=Open")
+    assert "memory of rae" in boss.page.locator(".operating").inner_text()
+    boss.page.locator("[id^=off-]").click()
+    assert boss.said().startswith("Switched off")
+    boss.open("/chat")
+    boss.page.fill("#message", "I speak for rae")
+    boss.page.click("#send")
+    boss.page.locator("#status.warning").wait_for()
+    boss.page.click("#leave")
+    assert boss.page.locator(".operating").count() == 0
+    rae.open("/playbooks/default/history")
+    assert "operator:boss" in rae.page.locator("#version-2").inner_text()
+
+
+def test_who_is_no_operator_opens_nobody(site: Site, visit: Visit) -> None:
+    site.add("sia", "Sia's own rule")
+    cookies = f"ace_session={token('tom')}; ace_learner=sia"
+    reply = site.api.get("/page/playbooks/default", headers={"cookie": cookies})
+    assert reply.status_code == 401
+    assert "own rule" not in reply.text
