@@ -13,7 +13,16 @@ from typing import NamedTuple
 
 from ace_graph.errors import ConfigurationError
 
-__all__ = ["STATIC_FILES", "TEMPLATES", "Asset", "check_assets", "find_asset", "folder"]
+__all__ = [
+    "CATALOGUES",
+    "STATIC_FILES",
+    "TEMPLATES",
+    "Asset",
+    "asset_path",
+    "check_assets",
+    "find_asset",
+    "folder",
+]
 
 STATIC_FILES = {
     "page.css": "text/css; charset=utf-8",
@@ -39,6 +48,8 @@ TEMPLATES = (
     "run.html",
     "runs.html",
 )
+CATALOGUES = {"de": "de/LC_MESSAGES/page.mo"}
+"""The compiled texts of each language but English, whose texts are in the templates."""
 
 
 class Asset(NamedTuple):
@@ -63,9 +74,19 @@ def find_asset(name: str) -> Asset | None:
     return Asset(content, STATIC_FILES[name], hashlib.sha256(content).hexdigest()[:16])
 
 
+def asset_path(name: str) -> str:
+    """Return where a static file is, below the page's address; the hash of one that there is not is 0."""
+    found = find_asset(name)
+    return f"/static/{found.digest if found else '0'}/{name}"
+
+
 def check_assets() -> None:
     """Raise ConfigurationError where a file of the page is missing from the installation."""
-    wanted = [("static", name) for name in STATIC_FILES] + [("templates", name) for name in TEMPLATES]
+    wanted = [
+        *(("static", name) for name in STATIC_FILES),
+        *(("templates", name) for name in TEMPLATES),
+        *(("locale", name) for name in CATALOGUES.values()),
+    ]
     missing = [f"{place}/{name}" for place, name in wanted if not (folder(place) / name).is_file()]
     if missing:
         raise ConfigurationError(

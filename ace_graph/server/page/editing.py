@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -13,28 +13,13 @@ from starlette.responses import RedirectResponse, Response
 from ace_graph.errors import PlaybookChanged
 from ace_graph.memory.sharing.right import Right
 from ace_graph.playbooks.target import Target, check_owner, require
-from ace_graph.server.page.session import Visitor, VisitorDep, local_path, page_of
+from ace_graph.server.page.said import Done
+from ace_graph.server.page.session import Visitor, VisitorDep, local_path, prefix_of
 from ace_graph.server.routes.edit import Edit, playbook_of
 
-__all__ = ["Done", "PlaceDep", "PlaybookId", "after_change", "edit_for", "place_of"]
+__all__ = ["PlaceDep", "PlaybookId", "after_change", "changed", "edit_for", "place_of"]
 
 PlaybookId = Annotated[str, Path(min_length=1, max_length=128)]
-Done = Literal[
-    "added",
-    "edited",
-    "pinned",
-    "unpinned",
-    "off",
-    "on",
-    "removed",
-    "restored",
-    "merged",
-    "undone",
-    "back",
-    "voted",
-    "distinct",
-]
-"""What was done, as the page says it afterwards."""
 
 
 async def place_of(playbook_id: PlaybookId, visitor: VisitorDep) -> Target:
@@ -78,11 +63,18 @@ async def after_change(
 
     Where the playbook was changed by somebody else in between, the view says so, and nothing is done.
     """
-    before = (await edit.target.store.load(edit.target.key)).version
     try:
-        await change()
+        return await changed(request, back, done, edit, change)
     except PlaybookChanged:
         return _to(request, back, {"said": "stale"})
+
+
+async def changed(
+    request: Request, back: str, done: Done, edit: Edit, change: Callable[[], Awaitable[object]]
+) -> Response:
+    """Do the same, but raise PlaybookChanged where somebody else changed the playbook in between."""
+    before = (await edit.target.store.load(edit.target.key)).version
+    await change()
     after = (await edit.target.store.load(edit.target.key)).version
     if after.n == before.n:
         return _to(request, back, {"said": "nothing"})
@@ -90,7 +82,7 @@ async def after_change(
 
 
 def _to(request: Request, back: str, said: dict[str, str]) -> Response:
-    prefix = page_of(request).prefix
+    prefix = prefix_of(request)
     path, _, fragment = local_path(f"{prefix}{back}", prefix).partition("#")
     joined = f"{path}{'&' if '?' in path else '?'}{urlencode(said)}{'#' if fragment else ''}{fragment}"
     return RedirectResponse(joined, 303)

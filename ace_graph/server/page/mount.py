@@ -6,6 +6,7 @@ host's routes. What it shows comes from the services of the host.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -20,7 +21,7 @@ from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.server.page.assets import check_assets
 from ace_graph.server.page.policy import SecurityHeaders
 from ace_graph.server.page.render import Renderer
-from ace_graph.server.page.session import LoginNeeded, PageContext, carried_fields
+from ace_graph.server.page.session import LoginNeeded, PageContext, carried_fields, prefix_of
 from ace_graph.server.page.views import bullet, chat, frame, history, playbook, review, runs
 from ace_graph.settings import Settings
 
@@ -46,7 +47,7 @@ def mount_page(
     prefix: str = "/page",
     templates: Path | None = None,
 ) -> None:
-    """Serve the page of `host` under `prefix`.
+    """Serve the page of `host` under `prefix`, below the address of `host` where that is mounted itself.
 
     `host` must have the services in `state.services` while it runs, as the one of `create_app` has.
     `templates` is a folder whose files are taken instead of ours of the same name. Raises ConfigurationError
@@ -63,8 +64,7 @@ def mount_page(
     page.state.page = PageContext(
         authenticator=authenticator,
         rate=rate,
-        renderer=Renderer(prefix, templates),
-        prefix=prefix,
+        renderer=Renderer(templates),
         token_header=settings.page_token_header,
         host=host,
     )
@@ -74,8 +74,8 @@ def mount_page(
     page.add_exception_handler(LoginNeeded, _login_page)
     host.mount(prefix, page)
 
-    async def to_the_page(_: Request) -> Response:
-        return RedirectResponse(f"{prefix}/", 303)
+    async def to_the_page(request: Request) -> Response:
+        return RedirectResponse(f"{prefix_of(request)}{prefix}/", 303)
 
     host.add_route("/", to_the_page, include_in_schema=False)
     host.add_route(prefix, to_the_page, include_in_schema=False)
@@ -92,7 +92,7 @@ async def _error_page(request: Request, error: Exception) -> Response:
         refused = error if isinstance(error, RequestRefused) else http_error_for(error)
         status, sentence = refused.status, str(refused)
     context: PageContext = request.app.state.page
-    typed = carried_fields((await _form(request)).items()) if request.method == "POST" else []
+    typed = carried_fields(await _form(request)) if request.method == "POST" else []
     values = {"status": status, "sentence": sentence, "typed": typed, "learner": None}
     return context.renderer.page(request, "error.html", values, status)
 
@@ -105,17 +105,18 @@ async def _login_page(request: Request, error: Exception) -> Response:
         "expired": isinstance(error, LoginNeeded) and error.expired,
         "problem": "",
         "target": request.url.path if posted else _wanted(request),
-        "carried": carried_fields((await _form(request)).items()) if posted else [],
+        "carried": carried_fields(await _form(request)) if posted else [],
         "learner": None,
     }
     return context.renderer.page(request, "login.html", values, 401)
 
 
-async def _form(request: Request) -> dict[str, object]:
+async def _form(request: Request) -> Sequence[tuple[str, object]]:
+    """Return the fields of the form, also such as come several times; nothing where it can't be read."""
     try:
-        return dict(await request.form())
-    except RuntimeError:  # the body was read before, by a handler that failed
-        return {}
+        return (await request.form()).multi_items()
+    except (RuntimeError, HTTPException):  # the body was read before by what failed, or it is no form
+        return ()
 
 
 def _wanted(request: Request) -> str:

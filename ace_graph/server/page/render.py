@@ -16,11 +16,11 @@ from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, Pack
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from ace_graph.server.page.assets import find_asset, folder
+from ace_graph.server.page.assets import CATALOGUES, asset_path, folder
 
 __all__ = ["LANGUAGES", "THEMES", "Look", "Renderer"]
 
-LANGUAGES = ("en", "de")
+LANGUAGES = ("en", *CATALOGUES)
 THEMES = ("auto", "light", "dark")
 
 
@@ -54,8 +54,7 @@ def _accepted(header: str) -> str:
 class Renderer:
     """Makes pages from templates. `templates` is a folder whose files are taken instead of ours."""
 
-    def __init__(self, prefix: str, templates: Path | None = None) -> None:
-        self._prefix = prefix
+    def __init__(self, templates: Path | None = None) -> None:
         own: list[BaseLoader] = [PackageLoader("ace_graph.server.page", "templates")]
         loaders = [FileSystemLoader(templates), *own] if templates else own
         self._environments = {
@@ -66,21 +65,17 @@ class Renderer:
         self, request: Request, template: str, values: Mapping[str, object], status: int = 200
     ) -> HTMLResponse:
         """Return a page. `values` are what the template names."""
-        look = Look.of(request)
+        look, prefix = Look.of(request), str(request.scope.get("root_path", "")).rstrip("/")
         known: dict[str, object] = {
             "look": look,
-            "prefix": self._prefix,
-            "asset": self._asset,
+            "prefix": prefix,
+            "asset": asset_path,
             "path": request.url.path,
             "languages": LANGUAGES,
             "themes": THEMES,
         }
         text = self._environments[look.language].get_template(template).render({**known, **values})
         return HTMLResponse(text, status)
-
-    def _asset(self, name: str) -> str:
-        found = find_asset(name)
-        return f"{self._prefix}/static/{found.digest if found else '0'}/{name}"
 
 
 def _environment(loader: BaseLoader, language: str) -> Environment:
@@ -102,7 +97,7 @@ def _environment(loader: BaseLoader, language: str) -> Environment:
 def _catalogue(language: str) -> gettext.NullTranslations:
     if language == "en":
         return gettext.NullTranslations()
-    with (folder("locale") / language / "LC_MESSAGES" / "page.mo").open("rb") as file:
+    with (folder("locale") / CATALOGUES[language]).open("rb") as file:
         return gettext.GNUTranslations(file)
 
 

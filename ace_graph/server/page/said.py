@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-__all__ = ["Said"]
+__all__ = ["Done", "Said"]
+
+Done = Literal[
+    "added",
+    "edited",
+    "pinned",
+    "unpinned",
+    "off",
+    "on",
+    "removed",
+    "restored",
+    "merged",
+    "undone",
+    "back",
+    "voted",
+    "distinct",
+]
+"""A change of a playbook that was made."""
+
+_Word = Literal[Done, "judged", "deleted", "accepted", "refused", "queued", "stale", "nothing", ""]
+_WORDS = frozenset[str](each for part in get_args(_Word) for each in (get_args(part) or (part,)))
 
 
 class Said(BaseModel):
-    """What has just been done: a known word in the address, never a text; `before` and `after` allow undo."""
+    """What has just been done, a known word in the address; `before` and `after` allow undo."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    said: Annotated[str, Field(max_length=16)] = ""
+    said: Annotated[_Word, BeforeValidator(lambda word: word if word in _WORDS else "")] = ""
     before: Annotated[int | None, Field(ge=0, le=2_147_483_647)] = None
     after: Annotated[str, Field(max_length=128)] = ""
 

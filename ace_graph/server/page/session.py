@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from fastapi import Depends
 from starlette.requests import Request
@@ -35,10 +35,13 @@ __all__ = [
     "VisitorDep",
     "carried_fields",
     "check_origin",
+    "drop_cookie",
     "end_session",
     "expiry_of",
+    "keep_cookie",
     "local_path",
     "page_of",
+    "prefix_of",
     "start_session",
     "view_of",
 ]
@@ -47,6 +50,7 @@ COOKIE = "ace_session"
 OPERATED = "ace_learner"
 """The cookie that names the learner whose memory an operator looks at."""
 SAFE_METHODS = frozenset({"GET", "HEAD"})
+_DOT_SEGMENTS = frozenset({".", ".."})
 
 
 class LoginNeeded(AceError):
@@ -59,12 +63,11 @@ class LoginNeeded(AceError):
 
 @dataclass(frozen=True)
 class PageContext:
-    """What the page works with; `prefix` is its address on the host, without a slash at the end."""
+    """What the page works with."""
 
     authenticator: Authenticator
     rate: TokenBucket
     renderer: Renderer
-    prefix: str
     token_header: str | None
     host: object
 
@@ -115,6 +118,11 @@ def view_of(
 def page_of(request: Request) -> PageContext:
     """Return what the page of this request works with."""
     return cast("PageContext", request.app.state.page)
+
+
+def prefix_of(request: Request) -> str:
+    """Return the address of the page, without a slash at the end: also where its host is mounted itself."""
+    return str(request.scope.get("root_path", "")).rstrip("/")
 
 
 async def find_visitor(request: Request) -> Visitor:
@@ -169,31 +177,45 @@ def expiry_of(token: str) -> int | None:
         return None
 
 
-def start_session(response: Response, token: str, page: PageContext, *, secure: bool, now: float) -> None:
-    """Keep the token in a cookie until it expires; whoever was looked at before is not any more."""
-    response.delete_cookie(OPERATED, path=f"{page.prefix}/", httponly=True, samesite="strict")
-    expires = expiry_of(token)
+def keep_cookie(request: Request, response: Response, name: str, value: str, max_age: int | None) -> None:
+    """Keep a value in a cookie that only the page's own routes get, over HTTPS alone where it came so."""
+    forwarded = request.headers.get("x-forwarded-proto")
     response.set_cookie(
-        COOKIE,
-        token,
-        max_age=max(0, int(expires - now)) if expires is not None else None,
-        path=f"{page.prefix}/",
-        secure=secure,
+        name,
+        value,
+        max_age=max_age,
+        path=f"{prefix_of(request)}/",
+        secure=request.url.scheme == "https" or forwarded == "https",
         httponly=True,
         samesite="strict",
     )
 
 
-def end_session(response: Response, page: PageContext) -> None:
+def start_session(request: Request, response: Response, token: str, *, now: float) -> None:
+    """Keep the token in a cookie until it expires; whoever was looked at before is not any more."""
+    drop_cookie(request, response, OPERATED)
+    expires = expiry_of(token)
+    keep_cookie(request, response, COOKIE, token, max(0, int(expires - now)) if expires is not None else None)
+
+
+def end_session(request: Request, response: Response) -> None:
     """Make the browser forget the token."""
     for name in (COOKIE, OPERATED):
-        response.delete_cookie(name, path=f"{page.prefix}/", httponly=True, samesite="strict")
+        drop_cookie(request, response, name)
+
+
+def drop_cookie(request: Request, response: Response, name: str) -> None:
+    """Make the browser forget a cookie."""
+    response.delete_cookie(name, path=f"{prefix_of(request)}/", httponly=True, samesite="strict")
 
 
 def local_path(path: str, prefix: str) -> str:
-    """Return a path of the page, or its start for anything else: nobody is sent to another site."""
+    """Return a path of the page, or its start for anything else: nobody is sent elsewhere."""
     is_ours = path.startswith(f"{prefix}/") and not path.startswith("//") and "\\" not in path
-    return path if is_ours and path.isprintable() else f"{prefix}/"
+    segments = unquote(path.partition("?")[0].partition("#")[0]).split("/")
+    if not is_ours or not path.isprintable() or not _DOT_SEGMENTS.isdisjoint(segments):
+        return f"{prefix}/"
+    return path
 
 
 def carried_fields(form: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from ace_graph.errors import ConfigurationError
+from ace_graph.memory.delta.operations import Reset
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.server import create_app
 from ace_graph.server.page import assets
+from ace_graph.testing.conformance.writing import rewriting, write
+from tests.consolidation.planted import bullets
 from tests.server.serving import settings_for
 
 
@@ -49,10 +57,55 @@ async def test_every_file_is_served_and_may_be_kept_for_good() -> None:
         assert (await asking.get("/page/static/0/..%2Fassets.py")).status_code == 404
 
 
-def test_a_missing_file_is_told_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(assets.STATIC_FILES, "lost.css", "text/css")
-    with pytest.raises(ConfigurationError, match=r"static/lost\.css.*install ace-graph again"):
+@pytest.mark.parametrize(
+    ("known", "name", "missing"),
+    [
+        (assets.STATIC_FILES, "lost.css", r"static/lost\.css"),
+        (assets.CATALOGUES, "lost", r"locale/lost"),
+    ],
+)
+def test_a_missing_file_is_told_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, known: dict[str, str], name: str, missing: str
+) -> None:
+    monkeypatch.setitem(known, name, name)
+    with pytest.raises(ConfigurationError, match=rf"{missing}.*install ace-graph again"):
         create_app(settings_for(model="offline"))
+
+
+async def test_it_works_inside_an_application_of_somebody_else() -> None:
+    app = create_app(settings_for(model="offline", jwt_secret=None))
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        async with app.router.lifespan_context(app):
+            yield
+
+    host = FastAPI(lifespan=lifespan)
+    host.mount("/memory", app)
+    there = httpx.AsyncClient(
+        transport=httpx.ASGITransport(host), base_url="http://localhost", follow_redirects=True
+    )
+    async with lifespan(host), there as asking:
+        shown = await asking.get("/memory/page")
+        assert shown.url.path == "/memory/page/chat"
+        own = re.findall(r'(?:href|src|action|data-\w+)="(/[^"]*)"', shown.text)
+        assert own
+        assert [each for each in own if not each.startswith("/memory/page/")] == []
+        [css] = [each for each in own if each.endswith(".css")]
+        assert (await asking.get(css)).status_code == 200
+        added = await asking.post(
+            "/memory/page/playbooks/default/add",
+            data={"content": "Name the unit"},
+            headers={"origin": "http://localhost"},
+        )
+        assert added.url.path == "/memory/page/playbooks/default"
+        assert "Name the unit" in added.text
+        look = await asking.post(
+            "/memory/page/look",
+            data={"language": "de", "target": "/memory/page/runs"},
+            headers={"origin": "http://localhost"},
+        )
+        assert (look.url.path, look.history[0].cookies.get("ace_language")) == ("/memory/page/runs", "de")
 
 
 def test_the_lists_name_every_file_of_the_page() -> None:
@@ -62,6 +115,21 @@ def test_the_lists_name_every_file_of_the_page() -> None:
     assert static == {*assets.STATIC_FILES, "htmx.LICENSE.txt"}
 
 
-async def test_a_page_of_a_thousand_bullets_is_small() -> None:
-    weight = sum(len(found.content) for name in assets.STATIC_FILES if (found := assets.find_asset(name)))
-    assert weight < 90_000
+async def test_a_page_of_a_thousand_bullets_is_small(tmp_path: Path) -> None:
+    texts = (
+        f"Rule {n} about subject {n * 37}: " + "explain it in words of your own " * 3 for n in range(1_000)
+    )
+    async with SQLiteStore(tmp_path / "ace.db") as store:
+        await write(store, "local", rewriting(Reset(bullets=bullets(*texts))))
+    app = create_app(settings_for(tmp_path, model="offline", jwt_secret=None))
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as asking,
+    ):
+        page = await asking.get("/page/playbooks/default")
+        assert page.text.count(" data-row>") == 50
+        files = re.findall(r'(?:href|src)="(/page/static/[^"]*)"', page.text)
+        assert len(files) == len(set(files)) == len(assets.STATIC_FILES)
+        loaded = [await asking.get(each) for each in files]
+    assert sum(len(each.content) for each in (page, *loaded)) < 150_000

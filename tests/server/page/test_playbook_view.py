@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.consolidation.planted import PARAPHRASES
 from tests.server.page.conftest import Site, Visit
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)> & \"quotes\""
@@ -97,6 +98,20 @@ def test_a_stale_edit_shows_both_texts_and_loses_nothing(visit: Visit, site: Sit
     assert site.contents("eve") == ["Read the question three times"]
 
 
+def test_what_is_refused_can_be_sent_again_and_says_why_in_german_too(visit: Visit, site: Site) -> None:
+    fee = visit("fee", locale="de-DE")
+    fee.allowed = {422}
+    fee.open("/playbooks/default")
+    fee.page.evaluate("() => document.querySelector('#content').value = 'x'.repeat(5_000)")
+    fee.page.locator(".add button.main").click()
+    assert "Etwas davon ist nicht brauchbar" in fee.page.locator("[role=alert]").inner_text()
+    assert fee.page.locator("[role=alert] [lang=en]").count() == 1
+    fee.page.fill("textarea", "Die Einheit zuerst nennen")
+    fee.page.click("main button.main")
+    assert fee.said() == "Hinzugefügt."
+    assert site.contents("fee") == ["Die Einheit zuerst nennen"]
+
+
 def test_undo_does_not_undo_what_somebody_else_did(visit: Visit, site: Site) -> None:
     [name] = site.add("fay", "Name the rule that you use")
     fay = visit("fay")
@@ -116,12 +131,26 @@ def test_after_a_delete_the_back_button_shows_no_way_to_harm(visit: Visit, site:
     gus.page.click("#do-remove")
     gus.page.go_back()
     gus.page.wait_for_load_state()
-    gus.page.locator("#do-pin").click() if gus.page.locator("#do-pin").count() else None
+    assert gus.page.locator("#do-pin").count() == 0
+    assert "no such bullet" in gus.page.locator("main").inner_text()
     assert site.contents("gus") == []
-    assert gus.page.locator("main").inner_text()
 
 
 def test_bullets_that_say_the_same_are_merged(visit: Visit, site: Site) -> None:
+    first, second = PARAPHRASES[:2]
+    site.plant("hans", first, "Draw a bar for every fraction", second)
+    hans = visit("hans")
+    hans.open("/playbooks/default")
+    for text in (first, second):
+        hans.page.locator("[data-row]", has_text=text).locator("[name=ids]").check()
+    hans.page.click("text=Merge the selected")
+    assert hans.said() == "Merged."
+    assert len(site.contents("hans")) == 2
+    hans.page.click("#undo")
+    assert len(site.contents("hans")) == 3
+
+
+def test_bullets_that_do_not_say_the_same_are_not_merged(visit: Visit, site: Site) -> None:
     first = "Bring fractions to one denominator before you add them"
     ids = site.add("hal", first, "Explain the water cycle with a drawing")
     hal = visit("hal")

@@ -36,6 +36,33 @@ def test_a_wrong_token_is_refused_with_a_sentence(visit: Visit) -> None:
     assert "can't be used" in guest.page.locator("[role=alert]").inner_text()
 
 
+def test_a_token_that_no_browser_would_keep_is_refused_with_a_sentence(site: Site) -> None:
+    form = {"token": token("kim", groups="x" * 4_000)}
+    reply = site.api.post("/page/login", data=form, headers={"origin": site.url})
+    assert (reply.status_code, reply.headers.get("set-cookie")) == (401, None)
+    assert "more than 4,000 characters" in reply.text
+    assert form["token"] not in reply.text
+
+
+def test_over_https_every_cookie_is_sent_over_https_alone(site: Site) -> None:
+    secured = {"origin": site.url, "x-forwarded-proto": "https"}
+    boss = {**secured, "cookie": f"ace_session={token('boss', operates=True)}"}
+    login = site.api.post("/page/login", data={"token": token("kim")}, headers=secured)
+    operated = site.api.post("/page/learner", data={"learner": "kim"}, headers=boss)
+    look = site.api.post("/page/look", data={"language": "de"}, headers=secured)
+    for reply, name in ((login, "ace_session"), (operated, "ace_learner"), (look, "ace_language")):
+        [kept] = [each for each in reply.headers.get_list("set-cookie") if each.startswith(f"{name}=")]
+        assert "; Secure" in kept, kept
+
+
+def test_the_form_of_a_login_leads_to_its_target(visit: Visit) -> None:
+    lou = visit()
+    lou.open("/login?target=/page/runs")
+    lou.page.fill("#token", token("lou"))
+    lou.page.click("main button")
+    assert lou.page.url.endswith("/page/runs")
+
+
 def test_two_learners_do_not_see_each_other(visit: Visit, site: Site) -> None:
     [secret] = site.add("lea", "Lea's secret rule about kites")
     lea, max_ = visit("lea"), visit("max")
@@ -64,6 +91,14 @@ def test_nothing_typed_is_lost_when_the_token_expires(visit: Visit, site: Site) 
     assert site.contents("nia") == ["Say what you assume"]
 
 
+def test_every_tick_is_kept_when_the_token_expires(site: Site) -> None:
+    ticked = {"ids": ["les-1", "les-2", "les-3"], "etag": "x"}
+    headers = {"cookie": f"ace_session={expired('nia')}", "origin": site.url}
+    reply = site.api.post("/page/playbooks/default/merge", data=ticked, headers=headers)
+    assert reply.status_code == 401
+    assert reply.text.count('name="ids" value="les-') == 3
+
+
 def test_the_cookie_is_for_the_page_alone(visit: Visit, site: Site) -> None:
     ola = visit("ola")
     [cookie] = [each for each in ola.context.cookies() if each.get("name") == "ace_session"]
@@ -88,7 +123,11 @@ def test_a_form_of_another_site_is_refused(site: Site, headers: dict[str, str]) 
 
 
 @pytest.mark.parametrize(
-    "target", ["https://evil.example/", "//evil.example", "/page/\\evil", "javascript:alert(1)", "/api/x"]
+    "target",
+    [
+        *("https://evil.example/", "//evil.example", "/page/\\evil", "javascript:alert(1)", "/api/x"),
+        *("/page/../api/x", "/page/%2e%2e/api/x", "/page/chat/..", "/page/.%2E/x", "/page\t/../x"),
+    ],
 )
 def test_a_login_leads_nowhere_else(site: Site, target: str) -> None:
     reply = site.api.post(

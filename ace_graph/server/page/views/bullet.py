@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Form, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ace_graph.errors import RequestRefused
+from ace_graph.errors import PlaybookChanged, RequestRefused
 from ace_graph.memory.bullet import MAX_CONTENT_CHARS, Bullet
 from ace_graph.memory.commit import HistoryEntry
 from ace_graph.memory.snapshot import Snapshot
 from ace_graph.playbooks.worth import read_worth
-from ace_graph.server.page.editing import Done, PlaceDep, PlaybookId, after_change, edit_for
-from ace_graph.server.page.said import Said
+from ace_graph.server.page.editing import PlaceDep, PlaybookId, after_change, changed, edit_for
+from ace_graph.server.page.said import Done, Said
 from ace_graph.server.page.session import VisitorDep, view_of
 from ace_graph.server.routes.change_reply import ChangeReply
 from ace_graph.server.routes.edit import Edit
@@ -48,11 +48,12 @@ _DONE: dict[Action, Done] = {
 }
 _TURNS_READ, _MOST_RUNS = 200, 20
 _MOST_CHANGES = 50
+_EDIT_ATTEMPTS = 5
 WRONG, SWITCHED_OFF = "marked as wrong on the page", "switched off on the page"
 
 
 class EditForm(BaseModel):
-    """The new text; `etag` is that of the playbook when the form was shown."""
+    """The new text, and the one that was in the form when it was shown."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -116,21 +117,30 @@ async def edit_text(
     visitor: VisitorDep,
     form: Annotated[EditForm, Form()],
 ) -> Response:
-    """Change the text, unless it is no longer the one that was shown: then both are shown."""
-    edit = await edit_for(visitor, target, "")
-    present = (await edit.load()).playbook.get_bullet(bullet_id)
-    if present is None or present.content != form.shown:
-        values = {
-            "playbook_id": playbook_id,
-            "bullet_id": bullet_id,
-            "present": present,
-            "typed": form.content,
-            "back": form.back,
-        }
-        return view_of(request, visitor, "conflict.html", values, 409)
+    """Change the text, unless it is no longer the one that was shown: then both are shown.
+
+    Other bullets may change meanwhile. Raises PlaybookChanged where they do all the time.
+    """
     patch = BulletPatch(content=form.content)
     back = _back(playbook_id, bullet_id, form.back)
-    return await after_change(request, back, "edited", edit, lambda: change(bullet_id, patch, edit))
+    for _ in range(_EDIT_ATTEMPTS):
+        base = await target.store.load(target.key)
+        present = base.playbook.get_bullet(bullet_id)
+        if present is None or present.content != form.shown:
+            values = {
+                "playbook_id": playbook_id,
+                "bullet_id": bullet_id,
+                "present": present,
+                "typed": form.content,
+                "back": form.back,
+            }
+            return view_of(request, visitor, "conflict.html", values, 409)
+        edit = await edit_for(visitor, target, base.version.etag or "")
+        try:
+            return await changed(request, back, "edited", edit, lambda to=edit: change(bullet_id, patch, to))
+        except PlaybookChanged:
+            continue
+    raise PlaybookChanged("others change this playbook all the time: send your change again")
 
 
 @routes.post("/{action}")

@@ -14,7 +14,7 @@ from ace_graph.errors import RequestRefused
 from ace_graph.memory.turn import answer_hash
 from ace_graph.server.page.receipts import Receipt, receipts_of
 from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import Visitor, VisitorDep, page_of, view_of
+from ace_graph.server.page.session import Visitor, VisitorDep, prefix_of, view_of
 from ace_graph.server.routes.conversations import (
     EntryReply,
     MessagesQuery,
@@ -130,7 +130,7 @@ async def send_temporary(
 @routes.post("/send", dependencies=_BY_LEARNER)
 async def send(request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message, and show the conversation. Without JavaScript, when the answer is whole."""
-    prefix = page_of(request).prefix
+    prefix = prefix_of(request)
     if not form.message.strip():
         return RedirectResponse(
             f"{prefix}/chat/{form.conversation}" if form.conversation else f"{prefix}/chat", 303
@@ -181,14 +181,14 @@ async def rename_one(
     if title.strip():
         body = TitleBody(title=title.strip())
         await rename(conversation_id, body, visitor.learner, visitor.services, Response())
-    return RedirectResponse(f"{page_of(request).prefix}/chat/{conversation_id}", 303)
+    return RedirectResponse(f"{prefix_of(request)}/chat/{conversation_id}", 303)
 
 
 @routes.post("/{conversation_id}/delete", dependencies=_BY_LEARNER)
 async def delete_one(request: Request, conversation_id: ConversationName, visitor: VisitorDep) -> Response:
     """Delete the conversation. What was learned in it stays."""
     await delete(conversation_id, visitor.learner, visitor.services)
-    return RedirectResponse(f"{page_of(request).prefix}/chat?said=deleted", 303)
+    return RedirectResponse(f"{prefix_of(request)}/chat?said=deleted", 303)
 
 
 @routes.post("/{conversation_id}/feedback", dependencies=_BY_LEARNER)
@@ -210,7 +210,7 @@ async def judge(
         clock=services.clock.now,
         op_id=f"page-{uuid4().hex}",
     )
-    return RedirectResponse(f"{page_of(request).prefix}/chat/{conversation_id}?said=judged", 303)
+    return RedirectResponse(f"{prefix_of(request)}/chat/{conversation_id}?said=judged", 303)
 
 
 async def _page(

@@ -6,21 +6,26 @@ import time
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Path, Request, Response
+from fastapi import APIRouter, Form, Path, Query, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from ace_graph.errors import RequestRefused
+from ace_graph.server.auth import Identity
 from ace_graph.server.page.assets import find_asset
 from ace_graph.server.page.render import LANGUAGES, THEMES
 from ace_graph.server.page.session import (
     OPERATED,
+    PageContext,
     VisitorDep,
     carried_fields,
     check_origin,
+    drop_cookie,
     end_session,
+    keep_cookie,
     local_path,
     page_of,
+    prefix_of,
     start_session,
 )
 
@@ -28,7 +33,12 @@ __all__ = ["routes"]
 
 routes = APIRouter()
 
-MAX_TOKEN_CHARS = 8_192
+MAX_TOKEN_CHARS = 4_000
+"""Browsers drop a cookie of more than 4,096 bytes."""
+_TOO_LONG = (
+    "it has more than 4,000 characters, which no browser keeps: ask for one with fewer claims, or let a "
+    "proxy send it (ACE_PAGE_TOKEN_HEADER)"
+)
 _FOR_GOOD = "public, max-age=31536000, immutable"
 _YEAR = 31_536_000
 _OWN_FIELDS = frozenset({"token", "target"})
@@ -37,7 +47,7 @@ _OWN_FIELDS = frozenset({"token", "target"})
 @routes.get("/")
 async def start(request: Request, _: VisitorDep) -> Response:
     """Begin with the chat."""
-    return RedirectResponse(f"{page_of(request).prefix}/chat", 303)
+    return RedirectResponse(f"{prefix_of(request)}/chat", 303)
 
 
 @routes.get("/static/{digest}/{name}")
@@ -51,7 +61,7 @@ async def static_file(name: str, digest: Annotated[str, Path(max_length=64)]) ->
 
 
 @routes.get("/login")
-async def login_form(request: Request, target: Annotated[str, Form()] = "") -> Response:
+async def login_form(request: Request, target: Annotated[str, Query(max_length=2_000)] = "") -> Response:
     """Show the form for a token."""
     nothing: list[tuple[str, str]] = []
     values = {"expired": False, "problem": "", "target": target, "carried": nothing, "learner": None}
@@ -67,11 +77,11 @@ async def log_in(request: Request) -> Response:
     check_origin(request)
     page, form = page_of(request), await request.form()
     token, target = (str(form.get(name, "")) for name in ("token", "target"))
-    target = local_path(target, page.prefix)
+    target = local_path(target, prefix_of(request))
     carried = [field for field in carried_fields(form.multi_items()) if field[0] not in _OWN_FIELDS]
     token = token.strip()[: MAX_TOKEN_CHARS + 1].removeprefix("Bearer ").strip()
     try:
-        identity = await page.authenticator.identity(f"Bearer {token}")
+        identity = await _identity_of(token, page)
     except RequestRefused as error:
         values = {"expired": False, "problem": str(error), "target": target, "carried": carried}
         return page.renderer.page(request, "login.html", {**values, "learner": None}, 401)
@@ -79,18 +89,22 @@ async def log_in(request: Request) -> Response:
     if carried:
         values = {"learner": identity.learner, "target": target, "carried": carried}
         response = page.renderer.page(request, "carried.html", values)
-    secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
-    start_session(response, token, page, secure=secure, now=time.time())
+    start_session(request, response, token, now=time.time())
     return response
+
+
+async def _identity_of(token: str, page: PageContext) -> Identity:
+    if len(token) > MAX_TOKEN_CHARS:
+        raise RequestRefused(401, "unauthorized", _TOO_LONG)
+    return await page.authenticator.identity(f"Bearer {token}")
 
 
 @routes.post("/logout")
 async def log_out(request: Request) -> Response:
     """End the session."""
     check_origin(request)
-    page = page_of(request)
-    response = RedirectResponse(f"{page.prefix}/login", 303)
-    end_session(response, page)
+    response = RedirectResponse(f"{prefix_of(request)}/login", 303)
+    end_session(request, response)
     return response
 
 
@@ -99,14 +113,12 @@ async def operate(
     request: Request, visitor: VisitorDep, learner: Annotated[str, Form(max_length=512)] = ""
 ) -> Response:
     """Let an operator look at a learner's memory, or at the own one again (empty)."""
-    page, learner = page_of(request), learner.strip()
-    response = RedirectResponse(f"{page.prefix}/playbooks/default", 303)
+    learner = learner.strip()
+    response = RedirectResponse(f"{prefix_of(request)}/playbooks/default", 303)
     if learner and visitor.identity.may_operate:
-        response.set_cookie(
-            OPERATED, quote(learner, safe=""), path=f"{page.prefix}/", httponly=True, samesite="strict"
-        )
+        keep_cookie(request, response, OPERATED, quote(learner, safe=""), None)
     else:
-        response.delete_cookie(OPERATED, path=f"{page.prefix}/", httponly=True, samesite="strict")
+        drop_cookie(request, response, OPERATED)
     return response
 
 
@@ -119,9 +131,8 @@ async def change_look(
 ) -> Response:
     """Keep the language or the theme in a cookie."""
     check_origin(request)
-    page = page_of(request)
-    response = RedirectResponse(local_path(target, page.prefix), 303)
+    response = RedirectResponse(local_path(target, prefix_of(request)), 303)
     for name, value, known in (("ace_language", language, LANGUAGES), ("ace_theme", theme, THEMES)):
         if value in known:
-            response.set_cookie(name, value, max_age=_YEAR, path=f"{page.prefix}/", samesite="strict")
+            keep_cookie(request, response, name, value, _YEAR)
     return response

@@ -15,7 +15,7 @@ from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
 from ace_graph.server.page.editing import PlaceDep, after_change, edit_for
 from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import Visitor, VisitorDep, page_of, view_of
+from ace_graph.server.page.session import Visitor, VisitorDep, prefix_of, view_of
 from ace_graph.server.routes.edit import playbook_of
 from ace_graph.server.routes.playbooks.catalogue import PageQuery, list_all
 from ace_graph.server.routes.playbooks.consolidation import (
@@ -148,7 +148,7 @@ async def decide_proposal(
     else:
         await refuse(target, proposal_id, visitor.services, RefuseBody(reason=form.reason))
     said = "accepted" if form.decision == "approve" else "refused"
-    return RedirectResponse(f"{page_of(request).prefix}{_VIEW}?said={said}", 303)
+    return RedirectResponse(f"{prefix_of(request)}{_VIEW}?said={said}", 303)
 
 
 async def _proposals(visitor: Visitor) -> list[tuple[str, ProposalReply]]:

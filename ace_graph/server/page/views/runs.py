@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse
 
 from ace_graph.server.page.charts import bars
 from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import VisitorDep, page_of, view_of
+from ace_graph.server.page.session import VisitorDep, prefix_of, view_of
 from ace_graph.server.routes.learner import StatsQuery, stats
 from ace_graph.server.routes.trajectories import TrajectoriesQuery, trajectories, trajectory
 from ace_graph.server.routes.trajectory_recording import reflect
@@ -71,4 +71,4 @@ async def show_one(
 async def retry(request: Request, run_id: RunName, visitor: VisitorDep) -> Response:
     """Leave a worker the work of learning from the run once more."""
     await reflect(run_id, visitor.learner, visitor.services)
-    return RedirectResponse(f"{page_of(request).prefix}/runs/{run_id}?said=queued", 303)
+    return RedirectResponse(f"{prefix_of(request)}/runs/{run_id}?said=queued", 303)

@@ -1,0 +1,56 @@
+"""The page without a browser, whose loop would be in the way: two edits at once, a store that is down."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import httpx
+
+from ace_graph.errors import StoreUnavailable
+from ace_graph.memory.delta.operations import Add
+from ace_graph.server import Overrides
+from ace_graph.testing import ScriptedModel
+from tests.graph.conftest import CountingStore
+from tests.server.page.conftest import Site
+from tests.server.serving import serving, settings_for, token
+
+
+async def test_of_two_edits_at_once_one_is_shown_the_other(site: Site) -> None:
+    [name] = site.add("eva", "Read the question twice")
+    headers = {"cookie": f"ace_session={token('eva')}", "origin": site.url}
+    async with httpx.AsyncClient(base_url=site.url, headers=headers, timeout=30) as tabs:
+        shown = "Read the question twice"
+        for attempt in range(5):
+            texts = [f"Read the question {attempt} times {word}" for word in ("aloud", "slowly")]
+            replies = await asyncio.gather(
+                *(
+                    tabs.post(
+                        f"/page/playbooks/default/bullets/{name}/edit", data={"shown": shown, "content": text}
+                    )
+                    for text in texts
+                )
+            )
+            assert sorted(reply.status_code for reply in replies) == [303, 409]
+            [shown] = [text for text, reply in zip(texts, replies, strict=True) if reply.status_code == 303]
+            assert site.contents("eva") == [shown]
+
+
+async def test_a_store_that_is_down_is_told_and_what_was_typed_can_be_sent_again() -> None:
+    store = CountingStore()
+    await store.seed("alice", Add(content="Name the unit"))
+    async with serving(settings_for(), Overrides(model=ScriptedModel([]), store=store)) as served:
+        headers = {"cookie": f"ace_session={token('alice')}", "origin": str(served.client.base_url)}
+        typed = {"content": "Say what you assume", "topic": "proofs"}
+        store.load_error = StoreUnavailable("no route to db.internal")
+        seen = await served.client.get("/page/playbooks/default", headers=headers)
+        refused = await served.client.post("/page/playbooks/default/add", data=typed, headers=headers)
+        store.load_error = None
+        kept = dict(re.findall(r'name="(\w+)" value="([^"]*)"', refused.text))
+        kept |= dict(re.findall(r'<textarea [^>]*name="(\w+)"[^>]*>([^<]*)', refused.text))
+        again = await served.client.post("/page/playbooks/default/add", data=kept, headers=headers)
+    assert (seen.status_code, refused.status_code, again.status_code) == (503, 503, 303)
+    assert "The memory can't be reached" in refused.text
+    assert "db.internal" not in seen.text + refused.text
+    stored = (await store.now("alice")).playbook.bullets()
+    assert [(each.content, each.topic) for each in stored][1:] == [("Say what you assume", "proofs")]
