@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Path, Query, Request, Response
@@ -137,7 +138,7 @@ async def edit_text(
             return view_of(request, visitor, "conflict.html", values, 409)
         edit = await edit_for(visitor, target, base.version.etag or "")
         try:
-            return await changed(request, back, "edited", edit, lambda to=edit: change(bullet_id, patch, to))
+            return await changed(request, back, "edited", edit, partial(change, bullet_id, patch, edit))
         except PlaybookChanged:
             continue
     raise PlaybookChanged("others change this playbook all the time: send your change again")
