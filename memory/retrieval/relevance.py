@@ -112,7 +112,7 @@ def relevant(
     hits, matched = list[Hit](), list[Matched]()
     for index, of_base in indexes:
         best, each = _match(query, index, semantic, limit)
-        hits += [each.hit(key, of_base=of_base, near=semantic.get(key, 0.0)) for key in best]
+        hits += each.hits(best, semantic, of_base=of_base)
         matched.append(each)
     return Relevance(_blend(hits, semantic) if semantic and hits else hits, matched)
 
@@ -150,24 +150,33 @@ class Matched:
     index: Index
     by_meaning: bool
 
-    def hit(self, key: str, *, of_base: bool, near: float) -> Hit:
-        """Return how a bullet meets the query."""
-        whole, on_topic = self.query.parts[0], 0.0
-        covered, score = self.covered[0].get(key, 0.0), self.scores[0][key] / (whole.total or 1.0)
-        reached = covered / (whole.total or 1.0)
-        opens, known = self._opens(key, whole, covered), whole.known or 1.0
-        topic = self.query.topic
-        if topic is not None and key in self.index.postings.get(topic, _NONE):
-            on_topic = reached
-            covered -= self.query.weights[topic]
-        met = [Met(covered / known, score, opens)]
-        for n, part in enumerate(self.query.parts[1:], 1):
-            covered, total = self.covered[n].get(key, 0.0), part.total or 1.0
-            reached = max(reached, covered / total)
-            opens = self._opens(key, part, covered)
-            met.append(Met(covered / (part.known or 1.0), self.scores[n].get(key, 0.0) / total, opens))
-        evidence = near + min(reached, self._told(key)) if self.by_meaning else 0.0
-        return Hit(key, of_base, min(1.0, reached), score, tuple(met), on_topic, near, evidence)
+    def hits(self, keys: Iterable[str], semantic: Mapping[str, float], *, of_base: bool) -> list[Hit]:
+        """Return how these bullets meet the query."""
+        whole, topic = self.query.parts[0], self.query.topic
+        total, known = whole.total or 1.0, whole.known or 1.0
+        on_topic = self.index.postings.get(topic, _NONE) if topic is not None else _NONE
+        rest = [
+            (part, part.total or 1.0, part.known or 1.0, covered, scores)
+            for part, covered, scores in zip(self.query.parts, self.covered, self.scores, strict=True)
+        ][1:]
+        found = list[Hit]()
+        for key in keys:
+            covered, score = self.covered[0].get(key, 0.0), self.scores[0][key] / total
+            reached, of_topic = covered / total, 0.0
+            opens = self._opens(key, whole, covered)
+            if key in on_topic and topic is not None:
+                of_topic = reached
+                covered -= self.query.weights[topic]
+            met = [Met(covered / known, score, opens)]
+            for part, its_total, its_known, its_covered, its_scores in rest:
+                covered = its_covered.get(key, 0.0)
+                reached = max(reached, covered / its_total)
+                opens = self._opens(key, part, covered)
+                met.append(Met(covered / its_known, its_scores.get(key, 0.0) / its_total, opens))
+            near = semantic.get(key, 0.0)
+            evidence = near + min(reached, self._told(key)) if self.by_meaning else 0.0
+            found.append(Hit(key, of_base, min(1.0, reached), score, tuple(met), of_topic, near, evidence))
+        return found
 
     def shared(self, key: str) -> list[str]:
         """Return the terms of the question that a bullet holds, in whichever way; the topic's among them."""

@@ -31,7 +31,7 @@ __all__ = ["Decisions", "Retrieval", "Scored", "estimate_tokens", "retrieve"]
 FRAME_TOKENS = 30
 """What headings and delimiters around the lines may cost, taken from the budget."""
 
-_SHORTLIST = 60
+_SHORTLIST = 40
 """So many of the most relevant bullets are ranked: some are not eligible, and of rivals only one is shown."""
 
 _STRENGTH_SHARE = 0.3
