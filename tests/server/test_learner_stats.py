@@ -33,6 +33,10 @@ async def test_the_turns_of_each_day_with_what_waits_and_is_dead() -> None:
         item = await store.claim("w", clock.now(), 60)
         assert item is not None
         assert await store.fail(item, "it failed", None)
+        listed = {
+            state: (await served.client.get("/api/trajectories", params={"learning": state})).json()
+            for state in ("pending", "dead")
+        }
         daily, weekly, recent = await get(served), await get(served, per="week"), await get(served, days=1)
         other = await get(served, "bob")
         wrong = await served.client.get("/api/learner/stats", params={"per": "month"})
@@ -46,6 +50,9 @@ async def test_the_turns_of_each_day_with_what_waits_and_is_dead() -> None:
     assert all(each["input_tokens"] > 0 and each["output_tokens"] > 0 for each in daily["periods"])
     (week,) = weekly["periods"]
     records = await store.turns("alice")
+    found = {state: [each["turnId"] for each in body["trajectories"]] for state, body in listed.items()}
+    newest_first = [turn.turn_id for turn in records]
+    assert found == {"pending": newest_first[:2], "dead": newest_first[2:]}
     assert week["input_tokens"] == sum(turn.input_tokens for turn in records)
     assert (week["cost"], week["unpriced"]) == (week["input_tokens"], 0), "one a token, as the setting says"
     assert (week["lift"], week["lift_so_far"]) == (None, None)

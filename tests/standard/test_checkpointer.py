@@ -7,14 +7,16 @@ of the suite that look for pending writes fail, each of them and no other one.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
-from langgraph.checkpoint.memory import InMemorySaver
 
 from ace_graph.server.conversations.checkpointer import TurnCheckpointer
+from ace_graph.server.conversations.postgres import PostgresDatabase, open_postgres
+from ace_graph.server.conversations.sqlite import SQLiteDatabase, open_sqlite
 
 DROPPED = {
     "put": set[str](),
@@ -24,15 +26,32 @@ DROPPED = {
 }
 """The capabilities that the checkpointer has, and the tests of each that look for pending writes."""
 
+Open = Callable[[], Awaitable[SQLiteDatabase | PostgresDatabase]]
 
-async def _turns() -> AsyncGenerator[BaseCheckpointSaver[str]]:
-    yield TurnCheckpointer(InMemorySaver())
+
+async def failures(open_database: Open, capability: str) -> set[str]:
+    """Return which tests of a capability fail with the checkpointer on a database of the server's."""
+
+    async def checkpointers() -> AsyncGenerator[BaseCheckpointSaver[str]]:
+        database = await open_database()
+        try:
+            yield TurnCheckpointer(database.saver, translated=database.translated)
+        finally:
+            await database.close()
+
+    report = await validate(checkpointer_test(name="turns")(checkpointers), capabilities={capability})
+    result = report.results[capability]
+    assert result.tests_passed > 0
+    return {each.partition(":")[0] for each in result.failures or ()}
 
 
 @pytest.mark.parametrize("capability", DROPPED)
-async def test_only_pending_writes_are_dropped(capability: str) -> None:
-    report = await validate(checkpointer_test(name="turns")(_turns), capabilities={capability})
-    result = report.results[capability]
-    failed = {each.partition(":")[0] for each in result.failures or ()}
-    assert failed == DROPPED[capability], result.failures
-    assert result.tests_passed > 0
+@pytest.mark.parametrize("where", ["in the process", "in a file"])
+async def test_only_pending_writes_are_dropped(tmp_path: Path, where: str, capability: str) -> None:
+    path = tmp_path / "talk.db" if where == "in a file" else None
+    assert await failures(lambda: open_sqlite(path), capability) == DROPPED[capability]
+
+
+@pytest.mark.parametrize("capability", DROPPED)
+async def test_only_pending_writes_are_dropped_on_postgresql(postgres: str, capability: str) -> None:
+    assert await failures(lambda: open_postgres(postgres), capability) == DROPPED[capability]

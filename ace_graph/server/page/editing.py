@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -17,7 +17,7 @@ from ace_graph.server.page.said import Done
 from ace_graph.server.page.session import Visitor, VisitorDep, local_path, prefix_of
 from ace_graph.server.routes.edit import Edit, playbook_of
 
-__all__ = ["PlaceDep", "PlaybookId", "after_change", "changed", "edit_for", "place_of"]
+__all__ = ["PlaceDep", "PlaybookId", "after_change", "changed", "edit_for", "place_of", "to_view"]
 
 PlaybookId = Annotated[str, Path(min_length=1, max_length=128)]
 
@@ -66,7 +66,7 @@ async def after_change(
     try:
         return await changed(request, back, done, edit, change)
     except PlaybookChanged:
-        return _to(request, back, {"said": "stale"})
+        return to_view(request, back, {"said": "stale"})
 
 
 async def changed(
@@ -77,11 +77,15 @@ async def changed(
     await change()
     after = (await edit.target.store.load(edit.target.key)).version
     if after.n == before.n:
-        return _to(request, back, {"said": "nothing"})
-    return _to(request, back, {"said": done, "before": str(before.n), "after": after.etag or ""})
+        return to_view(request, back, {"said": "nothing"})
+    if edit.target.asked is not None:  # only its owner may take a version back
+        return to_view(request, back, {"said": done})
+    of = {"of": edit.target.entry.playbook_id} if edit.target.entry is not None else {}
+    return to_view(request, back, {"said": done, "before": str(before.n), "after": after.etag or "", **of})
 
 
-def _to(request: Request, back: str, said: dict[str, str]) -> Response:
+def to_view(request: Request, back: str, said: Mapping[str, str]) -> Response:
+    """Lead to a view of the page, or to its start, which says what was done."""
     prefix = prefix_of(request)
     path, _, fragment = local_path(f"{prefix}{back}", prefix).partition("#")
     joined = f"{path}{'&' if '?' in path else '?'}{urlencode(said)}{'#' if fragment else ''}{fragment}"

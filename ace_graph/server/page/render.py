@@ -9,7 +9,7 @@ from __future__ import annotations
 import gettext
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
@@ -106,4 +106,4 @@ def _day(moment: datetime | None) -> str:
 
 
 def _moment(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else ""

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.memory.bullet import Moment
+from ace_graph.memory.pending import PendingState
 from ace_graph.memory.trajectory import TrajectoryFilter, effective_score
 from ace_graph.memory.turn import (
     ReflectedLesson,
@@ -63,10 +64,14 @@ class TrajectoriesQuery(BaseModel):
         Literal["true", "false"],
         Field(description="Only what failed, or could not be learned from; `status` has no effect."),
     ] = "false"
+    learning: (
+        Annotated[PendingState, Field(description="Only what waits to be learned from, or could not be.")]
+        | Absent
+    ) = None
 
     def wanted(self) -> TrajectoryFilter:
         """Return the filter that they make."""
-        return TrajectoryFilter(**self.model_dump(exclude={"limit", "skip", "failed"}))
+        return TrajectoryFilter(**self.model_dump(exclude={"limit", "skip", "failed", "learning"}))
 
 
 _CAMEL = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
@@ -140,6 +145,7 @@ async def trajectories(
         learner,
         query.wanted(),
         failed=query.failed == "true",
+        learning=query.learning,
         limit=query.limit,
         skip=query.skip,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -44,12 +45,20 @@ class Site:
     def plant(self, learner: str, *contents: str) -> None:
         """Store bullets as they are, also such as an Add would merge at once."""
 
-        async def store() -> None:
-            async with SQLiteStore(self.database) as opened:
-                await write(opened, learner, rewriting(Reset(bullets=bullets(*contents))))
+        async def reset(store: SQLiteStore) -> None:
+            await write(store, learner, rewriting(Reset(bullets=bullets(*contents))))
+
+        self.in_store(reset)
+
+    def in_store(self, job: Callable[[SQLiteStore], Coroutine[None, None, None]]) -> None:
+        """Do something to the store, behind the server's back."""
+
+        async def opened() -> None:
+            async with SQLiteStore(self.database) as store:
+                await job(store)
 
         # Playwright's loop runs in the thread of the test.
-        thread = threading.Thread(target=lambda: asyncio.run(store()))
+        thread = threading.Thread(target=lambda: asyncio.run(opened()))
         thread.start()
         thread.join()
 
@@ -100,15 +109,22 @@ Visit = Callable[..., Visitor]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder: Path = tmp_path_factory.mktemp("page")
-    settings = settings_for(
-        model="offline",
-        store=f"sqlite:///{folder / 'ace.db'}",
-        conversations=f"sqlite:///{folder / 'talk.db'}",
-        server_rate=1_000_000,
-        learning="inline",
-        jwt_operator_claim="operates",
-    )
+    with site_in(tmp_path_factory.mktemp("page")) as running:
+        yield running
+
+
+@contextmanager
+def site_in(folder: Path, **more: object) -> Generator[Site]:
+    """Serve the page from a folder until the block ends."""
+    given: dict[str, object] = {
+        "model": "offline",
+        "store": f"sqlite:///{folder / 'ace.db'}",
+        "conversations": f"sqlite:///{folder / 'talk.db'}",
+        "server_rate": 1_000_000,
+        "learning": "inline",
+        "jwt_operator_claim": "operates",
+    }
+    settings = settings_for(None, **{**given, **more})
     app = create_app(settings)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
     with socket.create_server(("127.0.0.1", 0)) as listening:

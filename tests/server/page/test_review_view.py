@@ -1,10 +1,10 @@
-"""The review and the runs on the page: decisions by mouse, by keys and without scripts; figures."""
+"""The review on the page: decisions by mouse, by keys and without scripts, alone and together."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.consolidation.planted import OTHERS, PARAPHRASES
+from tests.consolidation.planted import OTHERS, PARAPHRASES, pairs
 from tests.server.page.conftest import Site, Visit
 from tests.server.serving import bearer
 
@@ -18,6 +18,21 @@ def switched_off(site: Site, learner: str, *contents: str) -> list[str]:
             f"/api/playbook/{name}/quarantine", json={"why": "not sure"}, headers=bearer(learner)
         ).raise_for_status()
     return names
+
+
+def proposed(site: Site, owner: str, proposer: str, *rules: str) -> str:
+    """Let one propose rules to a playbook of the other; return its id."""
+    made = site.api.post(
+        "/api/playbooks", json={"name": "class rules", "description": "ours"}, headers=bearer(owner)
+    ).json()
+    shared = str(made["playbook_id"])
+    grant = {"kind": "user", "name": proposer, "relation": "contributor"}
+    site.api.post(f"/api/playbooks/{shared}/grants", json=grant, headers=bearer(owner)).raise_for_status()
+    for name in site.add(proposer, *rules):
+        site.api.post(
+            f"/api/playbooks/{shared}/proposals", json={"bullets": [name]}, headers=bearer(proposer)
+        ).raise_for_status()
+    return shared
 
 
 @pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
@@ -69,17 +84,7 @@ def test_bullets_that_say_the_same_are_merged_or_kept_apart(visit: Visit, site: 
 
 
 def test_a_proposal_is_accepted(visit: Visit, site: Site) -> None:
-    made = site.api.post(
-        "/api/playbooks", json={"name": "class rules", "description": "ours"}, headers=bearer("xia")
-    ).json()
-    shared = made["playbook_id"]
-    grant = {"kind": "user", "name": "yan", "relation": "contributor"}
-    site.api.post(f"/api/playbooks/{shared}/grants", json=grant, headers=bearer("xia")).raise_for_status()
-    [rule] = site.add("yan", "Raise your hand before you speak in class")
-    proposed = site.api.post(
-        f"/api/playbooks/{shared}/proposals", json={"bullets": [rule]}, headers=bearer("yan")
-    )
-    assert proposed.status_code == 201, proposed.text
+    shared = proposed(site, "xia", "yan", "Raise your hand before you speak in class")
     xia = visit("xia")
     xia.open("/review")
     xia.page.click("#accept-1")
@@ -88,19 +93,73 @@ def test_a_proposal_is_accepted(visit: Visit, site: Site) -> None:
     assert "Raise your hand" in xia.page.locator("#rows").inner_text()
 
 
-def test_runs_have_steps_and_figures(visit: Visit, site: Site) -> None:
-    zoe = visit("zoe")
-    zoe.open("/chat")
-    zoe.page.fill("#message", "What is 5/6 + 1/2?")
-    zoe.page.click("#send")
-    zoe.page.locator(".receipt").wait_for()
-    zoe.open("/runs")
-    assert zoe.page.locator("svg.bars rect").count() == 1
-    zoe.page.click("text=The figures as a table")
-    assert zoe.page.locator("tbody tr").count() == 1
-    zoe.page.click("text=5/6 + 1/2")
-    assert zoe.page.locator(".turns li").count() > 0
-    zoe.page.click("#retry")
-    assert zoe.said() == "It will be learned from again."
-    zoe.open("/runs?show=failure")
-    assert "No run is like that" in zoe.page.locator("main").inner_text()
+def test_an_accepted_proposal_is_taken_back(visit: Visit, site: Site) -> None:
+    shared = proposed(site, "xio", "yun", "Raise your hand before you speak in class")
+    xio = visit("xio")
+    xio.open("/review")
+    xio.page.click("#accept-1")
+    xio.page.click("#undo")
+    assert xio.said() == "Undone."
+    xio.open(f"/playbooks/{shared}")
+    assert xio.page.locator("[data-row]").count() == 0
+
+
+def test_proposals_are_decided_together(visit: Visit, site: Site) -> None:
+    rules = ("Raise your hand before you speak", "Wash the test tubes", "Close the windows at noon")
+    shared = proposed(site, "xan", "yael", *rules)
+    xan = visit("xan")
+    xan.open("/review")
+    assert xan.page.locator("[id^=tick-proposal-]").count() == 3
+    xan.page.check("#tick-proposal-1")
+    xan.page.check("#tick-proposal-3")
+    xan.page.click("#refuse-selected")
+    assert xan.said() == "Refused."
+    xan.page.fill("#reason-1", "we have this one")
+    xan.page.click("#refuse-1")
+    assert xan.page.locator("[id^=tick-proposal-]").count() == 0
+    listed = site.api.get(f"/api/playbooks/{shared}/proposals?state=refused", headers=bearer("xan")).json()
+    assert sorted(each["reason"] for each in listed["proposals"]) == ["", "", "we have this one"]
+
+
+def test_of_proposals_accepted_together_one_that_is_gone_stops_no_other(visit: Visit, site: Site) -> None:
+    shared = proposed(site, "xeno", "yves", "Wash the test tubes", "Close the windows at noon")
+    xeno = visit("xeno")
+    xeno.open("/review")
+    listed = site.api.get(f"/api/playbooks/{shared}/proposals", headers=bearer("xeno")).json()
+    gone = listed["proposals"][0]["proposal_id"]
+    site.api.post(
+        f"/api/playbooks/{shared}/proposals/{gone}/refuse", headers=bearer("xeno")
+    ).raise_for_status()
+    for tick in ("#tick-proposal-1", "#tick-proposal-2"):
+        xeno.page.check(tick)
+    xeno.page.click("#accept-selected")
+    assert xeno.said().startswith("Some could not be decided")
+    xeno.open(f"/playbooks/{shared}")
+    assert xeno.page.locator("[data-row]").count() == 1
+
+
+@pytest.mark.parametrize("button", ["#merge-selected", "#differ-selected"])
+def test_groups_are_decided_together(visit: Visit, site: Site, button: str) -> None:
+    learner = f"wes{button[1:6]}"
+    site.plant(learner, *PARAPHRASES[:2], *pairs(1), *OTHERS)
+    wes = visit(learner, **WITHOUT)
+    wes.open("/review")
+    ticks = wes.page.locator("[id^=tick-group-]")
+    assert ticks.count() == 2
+    for tick in ticks.all():
+        tick.check()
+    wes.page.click(button)
+    assert wes.page.locator("[id^=tick-group-]").count() == 0
+    assert len(site.contents(learner)) == (4 if "merge" in button else 6)
+    wes.page.click("#undo")
+    assert len(site.contents(learner)) == 6
+    assert wes.page.locator("[id^=tick-group-]").count() == 2
+
+
+def test_keys_refuse_a_proposal_and_type_nothing(visit: Visit, site: Site) -> None:
+    proposed(site, "xiu", "yoko", "Wash the test tubes")
+    xiu = visit("xiu")
+    xiu.open("/review")
+    for key in ("j", "r"):
+        xiu.page.keyboard.press(key)
+    xiu.page.locator("#status p", has_text="Refused").wait_for()

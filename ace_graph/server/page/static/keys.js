@@ -10,7 +10,7 @@ const choose = (step) => {
   if (!next) return;
   all.forEach((row) => row.removeAttribute("data-chosen"));
   next.setAttribute("data-chosen", "");
-  next.querySelector("a, button, input")?.focus();
+  next.querySelector("a, button, input[type=checkbox]")?.focus();
   next.scrollIntoView({ block: "nearest" });
 };
 

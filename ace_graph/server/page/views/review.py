@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from fastapi import APIRouter, Form, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import RedirectResponse
+from pydantic import BaseModel, ConfigDict, Field, Json
 
+from ace_graph.errors import ChangeRefused, RequestRefused
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.catalogue.name import DEFAULT
 from ace_graph.memory.delta.operations import Operation, Release, Remove
-from ace_graph.server.page.editing import PlaceDep, after_change, edit_for
+from ace_graph.playbooks.target import Target
+from ace_graph.server.page.editing import PlaceDep, after_change, edit_for, place_of, to_view
 from ace_graph.server.page.said import Said
-from ace_graph.server.page.session import Visitor, VisitorDep, prefix_of, view_of
+from ace_graph.server.page.session import Visitor, VisitorDep, view_of
 from ace_graph.server.routes.edit import playbook_of
 from ace_graph.server.routes.playbooks.catalogue import PageQuery, list_all
 from ace_graph.server.routes.playbooks.consolidation import (
@@ -40,7 +41,11 @@ __all__ = ["routes"]
 routes = APIRouter(prefix="/review")
 
 _VIEW = "/review"
+Item = TypeVar("Item")
+Name = Annotated[str, Field(min_length=1, max_length=128)]
 Ids = Annotated[list[str], Field(max_length=200)]
+Decision = Literal["approve", "reject"]
+Reason = Annotated[Text, Field(max_length=500)]
 
 
 @dataclass(frozen=True)
@@ -51,28 +56,22 @@ class Group:
     text: str
 
 
-class DecisionForm(BaseModel):
-    """Bullets, and what becomes of them. `one` is the row whose own button was used."""
+class BulletsForm(BaseModel):
+    """Bullets, and what becomes of them."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     ids: Ids = []
-    one: Annotated[str, Field(max_length=128)] = ""
-    decision: Literal["approve", "reject"]
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """The bullets that it is about."""
-        return (self.one,) if self.one else tuple(dict.fromkeys(self.ids))
+    decision: Decision
 
 
-class GroupForm(BaseModel):
-    """Bullets of a group."""
+class GroupsForm(BaseModel):
+    """Groups of bullets, each as a JSON list of ids."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    ids: Ids
-    decision: Literal["approve", "reject"]
+    groups: Annotated[list[Json[Ids]], Field(max_length=50)] = []
+    decision: Decision
 
 
 class ProposalForm(BaseModel):
@@ -80,8 +79,14 @@ class ProposalForm(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    decision: Literal["approve", "reject"]
-    reason: Annotated[Text, Field(max_length=500)] = ""
+    decision: Decision
+    reason: Reason = ""
+
+
+class ProposalsForm(ProposalForm):
+    """What becomes of several: each a JSON list of its playbook and its own id."""
+
+    proposals: Annotated[list[Json[tuple[Name, Name]]], Field(max_length=50)] = []
 
 
 @routes.get("")
@@ -102,14 +107,14 @@ async def show(request: Request, visitor: VisitorDep, query: Annotated[Said, Que
 
 @routes.post("/bullets")
 async def decide_bullets(
-    request: Request, visitor: VisitorDep, form: Annotated[DecisionForm, Form()]
+    request: Request, visitor: VisitorDep, form: Annotated[BulletsForm, Form()]
 ) -> Response:
     """Let bullets into prompts again, or remove them: all of them or none."""
     target = await playbook_of(visitor.services.store, DEFAULT, visitor.user)
     edit = await edit_for(visitor, target, "")
     approved = form.decision == "approve"
     wanted: Sequence[Operation] = [
-        Release(bullet_id=name) if approved else Remove(bullet_id=name) for name in form.chosen
+        Release(bullet_id=name) if approved else Remove(bullet_id=name) for name in dict.fromkeys(form.ids)
     ]
 
     async def decide() -> object:
@@ -119,18 +124,40 @@ async def decide_bullets(
 
 
 @routes.post("/groups")
-async def decide_group(request: Request, visitor: VisitorDep, form: Annotated[GroupForm, Form()]) -> Response:
-    """Merge a group, or say that its bullets mean different things, so that nobody proposes it again."""
+async def decide_groups(
+    request: Request, visitor: VisitorDep, form: Annotated[GroupsForm, Form()]
+) -> Response:
+    """Merge groups, or say that their bullets mean different things, so that nobody proposes it again."""
     target = await playbook_of(visitor.services.store, DEFAULT, visitor.user)
     approved = form.decision == "approve"
-    edit = await edit_for(visitor, target, "", own=not approved)
 
-    async def decide() -> object:
-        if approved:
-            return await merge(MergeBody(ids=form.ids), edit)
-        return await distinct(DistinctBody(ids=form.ids), edit)
+    async def decide(ids: list[str]) -> None:
+        edit = await edit_for(visitor, target, "", own=not approved)
+        await (merge(MergeBody(ids=ids), edit) if approved else distinct(DistinctBody(ids=ids), edit))
 
-    return await after_change(request, _VIEW, "merged" if approved else "distinct", edit, decide)
+    failed = list[list[str]]()
+
+    async def decide_all() -> None:
+        failed.extend(await _not_decided(form.groups, decide))
+
+    edit = await edit_for(visitor, target, "")
+    done = await after_change(request, _VIEW, "merged" if approved else "distinct", edit, decide_all)
+    return to_view(request, _VIEW, {"said": "some"}) if failed else done
+
+
+@routes.post("/proposals")
+async def decide_proposals(
+    request: Request, visitor: VisitorDep, form: Annotated[ProposalsForm, Form()]
+) -> Response:
+    """Take proposals into their playbooks, or refuse them."""
+
+    async def decide(names: tuple[str, str]) -> None:
+        target = await place_of(names[0], visitor)
+        await _decide_proposal(visitor, target, names[1], form)
+
+    failed = await _not_decided(form.proposals, decide)
+    said = "accepted" if form.decision == "approve" else "refused"
+    return to_view(request, _VIEW, {"said": "some" if failed else said if form.proposals else "nothing"})
 
 
 @routes.post("/playbooks/{playbook_id}/proposals/{proposal_id}")
@@ -141,14 +168,34 @@ async def decide_proposal(
     visitor: VisitorDep,
     form: Annotated[ProposalForm, Form()],
 ) -> Response:
-    """Take a proposal into the playbook, or refuse it."""
+    """Take a proposal into the playbook, which can be undone, or refuse it."""
+    if form.decision == "reject":
+        await _decide_proposal(visitor, target, proposal_id, form)
+        return to_view(request, _VIEW, {"said": "refused"})
+    edit = await edit_for(visitor, target, "")
+    return await after_change(
+        request, _VIEW, "accepted", edit, lambda: accept(proposal_id, AcceptBody(), edit)
+    )
+
+
+async def _decide_proposal(visitor: Visitor, target: Target, proposal_id: str, form: ProposalForm) -> None:
     if form.decision == "approve":
-        edit = await edit_for(visitor, target, "")
-        await accept(proposal_id, AcceptBody(), edit)
+        await accept(proposal_id, AcceptBody(), await edit_for(visitor, target, ""))
     else:
         await refuse(target, proposal_id, visitor.services, RefuseBody(reason=form.reason))
-    said = "accepted" if form.decision == "approve" else "refused"
-    return RedirectResponse(f"{prefix_of(request)}{_VIEW}?said={said}", 303)
+
+
+async def _not_decided(each: Sequence[Item], decide: Callable[[Item], Awaitable[None]]) -> list[Item]:
+    """Decide on one after the other; return those for which things have changed. Of a single one, raise."""
+    failed = list[Item]()
+    for item in each:
+        try:
+            await decide(item)
+        except (ChangeRefused, RequestRefused):
+            if len(each) == 1:
+                raise
+            failed.append(item)
+    return failed
 
 
 async def _proposals(visitor: Visitor) -> list[tuple[str, ProposalReply]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import ConfigDict, Field
 from starlette.responses import RedirectResponse
 
-from ace_graph.server.page.charts import bars
+from ace_graph.server.page.charts import bars, intervals
 from ace_graph.server.page.said import Said
 from ace_graph.server.page.session import VisitorDep, prefix_of, view_of
 from ace_graph.server.routes.learner import StatsQuery, stats
@@ -28,18 +29,23 @@ class RunsQuery(Said):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    show: Literal["all", "success", "failure", "partial", "failed"] = "all"
+    show: Literal["all", "success", "failure", "partial", "pending", "dead"] = "all"
     page: Annotated[int, Field(ge=1, le=100_000)] = 1
     per: Literal["day", "week"] = "day"
 
     def wanted(self) -> TrajectoriesQuery:
         """Return the query of the API: one more than a page, to know whether there is another."""
         asked: dict[str, object] = {"limit": PAGE_SIZE + 1, "skip": (self.page - 1) * PAGE_SIZE}
-        if self.show == "failed":
-            asked["failed"] = "true"
+        if self.show in ("pending", "dead"):
+            asked["learning"] = self.show
         elif self.show != "all":
             asked["status"] = self.show
         return TrajectoriesQuery.model_validate(asked)
+
+    def address(self, **changed: object) -> str:
+        """Return the query of this list with some of it changed."""
+        fields = self.model_dump(exclude={"said", "before", "after", "of"}, exclude_defaults=True)
+        return urlencode({**fields, **changed})
 
 
 @routes.get("")
@@ -47,13 +53,14 @@ async def show(request: Request, visitor: VisitorDep, query: Annotated[RunsQuery
     """Show the runs, the newest first, with the figures of the last weeks."""
     found = (await trajectories(visitor.learner, visitor.services, query.wanted())).trajectories
     figures = await stats(visitor.learner, visitor.services, StatsQuery(days=90, per=query.per))
-    tokens = [period.input_tokens + period.output_tokens for period in figures.periods]
     values = {
         "query": query,
         "runs": found[:PAGE_SIZE],
         "more": len(found) > PAGE_SIZE,
         "figures": figures,
-        "chart": bars(tokens, f"{sum(tokens)}"),
+        "tokens": [period.input_tokens + period.output_tokens for period in figures.periods],
+        "bars": bars,
+        "intervals": intervals,
     }
     return view_of(request, visitor, "runs.html", values)
 

@@ -1,0 +1,113 @@
+"""The runs on the page: what was recorded, what waits to be learned from or could not be, and the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.prices import read_prices
+from tests.server.page.conftest import Site, Visit, site_in
+from tests.server.serving import bearer
+
+WITHOUT = {"java_script_enabled": False}
+NOW = datetime.now(UTC) + timedelta(hours=1)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server that leaves learning to a worker, which there is not."""
+    folder = tmp_path_factory.mktemp("runs")
+    prices = read_prices("OfflineTutor=1/2")
+    with site_in(folder, learning="background", server_worker=False, prices=prices) as running:
+        yield running
+
+
+def ask(site: Site, learner: str, *questions: str) -> list[str]:
+    replies = [
+        site.api.post("/api/ai/chat", json={"message": each}, headers=bearer(learner)) for each in questions
+    ]
+    return [reply.json()["turnId"] for reply in replies]
+
+
+def give_up(site: Site, learner: str) -> None:
+    """Let the learning of the oldest turn that waits fail for good."""
+
+    async def fail(store: SQLiteStore) -> None:
+        item = await store.claim("test", NOW, 60, learner)
+        assert item is not None
+        assert await store.fail(item, "the model said nothing", None)
+
+    site.in_store(fail)
+
+
+@pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
+def test_what_waits_and_what_failed_is_listed_and_tried_again(
+    visit: Visit, site: Site, options: dict[str, bool]
+) -> None:
+    learner = f"zac-{len(options)}"
+    ask(site, learner, "What is 1/2 + 1/3?", "What is 5/6 + 1/2?")
+    give_up(site, learner)
+    zac = visit(learner, **options)
+    zac.open("/runs")
+    zac.page.click("text=1 could not be learned from")
+    assert zac.page.locator(".bullet-text").all_inner_texts() == ["What is 1/2 + 1/3?"]
+    zac.page.click(".bullet-text a")
+    assert "the model said nothing" in zac.page.locator(".notice").inner_text()
+    zac.page.go_back()
+    zac.page.click("#retry-1")
+    assert zac.said() == "It will be learned from again."
+    zac.open("/runs")
+    zac.page.click("text=2 runs wait to be learned from")
+    assert zac.page.locator("[data-row]").count() == 2
+    assert zac.page.locator(".bad").count() == 0
+
+
+def test_runs_come_in_pages_and_links_keep_the_choice(visit: Visit, site: Site) -> None:
+    ask(site, "zia", *(f"What is {n} + 1?" for n in range(32)))
+    zia = visit("zia")
+    zia.open("/runs?show=pending")
+    assert zia.page.locator("[data-row]").count() == 30
+    zia.page.click("#per")
+    assert zia.page.input_value("#show") == "pending"
+    zia.page.click("[rel=next]")
+    assert zia.page.locator("[data-row]").count() == 2
+    assert "per=week" in zia.page.url
+    zia.page.click("[rel=prev]")
+    assert zia.page.locator("[data-row]").count() == 30
+    zia.page.select_option("#show", "success")
+    zia.page.click("#filter")
+    assert "per=week" in zia.page.url
+
+
+def test_charts_say_in_a_sentence_what_they_show(visit: Visit, site: Site) -> None:
+    ask(site, "zed", "What is 1/2 + 1/3?")
+    zed = visit("zed")
+    zed.open("/runs")
+    labels = [each.get_attribute("aria-label") or "" for each in zed.page.locator("svg").all()]
+    assert len(labels) == 2
+    assert "tokens, at most" in labels[0]
+    assert "a cost of 0.0" in labels[1]
+    times = zed.page.locator("time").all_inner_texts()
+    assert times
+    assert all(each.endswith(" UTC") for each in times)
+
+
+def test_runs_have_steps_and_figures(visit: Visit, site: Site) -> None:
+    zoe = visit("zoe")
+    zoe.open("/chat")
+    zoe.page.fill("#message", "What is 5/6 + 1/2?")
+    zoe.page.click("#send")
+    zoe.page.locator(".receipt").wait_for()
+    zoe.open("/runs")
+    assert zoe.page.locator("svg.bars rect").count() == 2
+    zoe.page.click("text=The figures as a table")
+    assert zoe.page.locator("tbody tr").count() == 1
+    zoe.page.click("text=5/6 + 1/2")
+    assert zoe.page.locator(".turns li").count() > 0
+    zoe.page.click("#retry")
+    assert zoe.said() == "It will be learned from again."
+    zoe.open("/runs?show=failure")
+    assert "No run is like that" in zoe.page.locator("main").inner_text()
