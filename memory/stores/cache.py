@@ -60,7 +60,8 @@ class SnapshotCache:
     def newest(self, learner_id: str, known: Snapshot) -> Snapshot:
         """Return `known`, or what another turn or a worker of this process has stored after it.
 
-        A commit that starts from the newest snapshot is not planned a second time.
+        A commit that starts from the newest snapshot is not planned a second time. Before a learner's first
+        commit there is no epoch, and then it is `known`: what is held may be of a learner forgotten since.
         """
         found = self.get(learner_id)
         return found if found is not None and _is_newer(found, known) else known
