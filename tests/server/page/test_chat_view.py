@@ -72,12 +72,17 @@ def test_a_temporary_chat_keeps_nothing(visit: Visit, site: Site, options: dict[
     site.add(learner, "To add fractions, bring them to one denominator first")
     vic = visit(learner, **options)
     vic.open("/chat/temporary")
+    sent: list[str] = []
+    vic.page.on("request", lambda request: sent.append(request.post_data or ""))
     for question in ("My name is Victoria", "What is 1/2 + 1/3?"):
         vic.page.fill("#message", question)
         vic.page.click("#send")
         vic.page.locator(".line.user", has_text=question).wait_for()
-        vic.page.locator(".line.assistant").last.wait_for()
+        vic.page.locator("#send:enabled").wait_for()
+        vic.page.locator(".line.assistant:not([aria-busy])").last.wait_for()
     assert vic.page.locator(".line").count() == 4
+    assert "5/6" in vic.page.locator(".line.assistant").last.inner_text()
+    assert "My+name+is+Victoria" in [each for each in sent if each][-1], "what was said before came along"
     assert vic.page.locator(".receipt").count() == 0
     listed = site.api.get("/api/conversations", headers=bearer(learner)).json()
     assert listed["conversations"] == []

@@ -63,6 +63,26 @@ def test_a_server_that_is_killed_in_an_answer_loses_nothing(
             assert QUESTION in page.locator(".line.user").inner_text()
 
 
+def test_a_temporary_chat_whose_server_is_killed_gives_the_message_back(
+    tmp_path: Path, warm_python: WarmPython, page: Page
+) -> None:
+    with GeminiServer() as gemini:
+        given = {"ACE_MODEL": "", "GEMINI_API_KEY": "any", "GOOGLE_GEMINI_BASE_URL": gemini.url}
+        gemini.hang()
+        with server(tmp_path, warm_python, **given) as running:
+            come(page, running)
+            page.goto(f"{running.url}/page/chat/temporary")
+            page.fill("#message", QUESTION)
+            page.click("#send")
+            page.locator("#stop:visible").wait_for()
+            while not gemini.requests:
+                page.wait_for_timeout(10)
+            running.kill()
+            page.locator("#status.warning", has_text="Send it again").wait_for()
+    assert page.input_value("#message") == QUESTION
+    assert page.locator(".line").count() == 0
+
+
 def test_a_long_conversation_comes_in_pages(visit: Visit, site: Site) -> None:
     conversation = None
     for n in range(30):

@@ -147,6 +147,7 @@ def test_every_response_has_the_policy_and_no_cache_keeps_it(site: Site) -> None
 
 def test_an_operator_helps_in_the_open(visit: Visit, site: Site) -> None:
     site.add("rae", "Add the tops and the bottoms")
+    site.api.post("/api/ai/chat", json={"message": "What is 1/2 + 1/3?"}, headers=bearer("rae"))
     boss, rae = visit(), visit("rae")
     boss.allowed = {401, 403}
     boss.open("/login")
@@ -158,9 +159,15 @@ def test_an_operator_helps_in_the_open(visit: Visit, site: Site) -> None:
     boss.page.locator("[id^=off-]").click()
     assert boss.said().startswith("Switched off")
     boss.open("/chat")
-    boss.page.fill("#message", "I speak for rae")
-    boss.page.click("#send")
-    boss.page.locator("#status.warning").wait_for()
+    assert boss.page.locator("#message").count() == 0
+    boss.page.click("text=What is 1/2 + 1/3?")
+    assert "5/6" in boss.page.locator(".line.assistant").inner_text()
+    assert boss.page.locator(".line.user .speaker").inner_text() == "rae"
+    assert boss.page.locator("#message, .judge, .more").count() == 0
+    spoken = boss.page.request.post(
+        f"{site.url}/page/chat/send", form={"message": "I speak for rae"}, headers={"origin": site.url}
+    )
+    assert spoken.status == 403
     boss.page.click("#leave")
     assert boss.page.locator(".operating").count() == 0
     rae.open("/playbooks/default/history")

@@ -31,6 +31,15 @@ const line = (role, speaker, text) => {
   return item;
 };
 
+// Nothing else keeps the messages of a temporary chat: the next message takes them along.
+const keep = (form, role, text) => {
+  for (const [name, value] of [["roles", role], ["texts", text]]) {
+    const field = document.createElement("input");
+    Object.assign(field, { type: "hidden", name, value });
+    form.append(field);
+  }
+};
+
 const say = (text) => {
   const status = document.getElementById("status");
   status.className = "status warning";
@@ -48,6 +57,11 @@ const stream = async (form, submitted) => {
   const mine = line("user", form.dataset.you, typed);
   const theirs = line("assistant", form.dataset.agent, "");
   const said = theirs.querySelector(".text");
+  const takeBack = () => {
+    mine.remove();
+    theirs.remove();
+    field.value = typed;
+  };
   theirs.setAttribute("aria-busy", "true");
   send.disabled = true;
   stop.hidden = false;
@@ -55,24 +69,36 @@ const stream = async (form, submitted) => {
   try {
     const response = await fetch(form.dataset.stream, { method: "POST", body: submitted, signal: aborted.signal });
     if (!response.ok) {
-      mine.remove();
-      theirs.remove();
+      takeBack();
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       say(response.status === 401 ? form.dataset.expired : page.querySelector("[role=alert]")?.textContent ?? response.statusText);
       return;
     }
     field.value = "";
+    let failed = false;
     for await (const { name, data } of events(response)) {
       if (name === "start") conversation = data.conversationId;
       if (name === "token") said.append(data.text);
-      if (name === "error") say(data.error);
+      if (name === "result") said.textContent = data.answer;
+      if (name === "error") {
+        say(data.error);
+        failed = true;
+      }
       if (name === "done") break;
     }
-    await window.htmx.ajax("GET", `${form.dataset.show}${conversation}`, { target: "#main", select: "#main", swap: "outerHTML" });
-    history.replaceState(null, "", `${form.dataset.show}${conversation}`);
+    if (form.dataset.show) {
+      await window.htmx.ajax("GET", `${form.dataset.show}${conversation}`, { target: "#main", select: "#main", swap: "outerHTML" });
+      history.replaceState(null, "", `${form.dataset.show}${conversation}`);
+    } else if (failed) {
+      takeBack();
+    } else {
+      keep(form, "user", typed);
+      keep(form, "assistant", said.textContent);
+    }
     document.getElementById("message").focus();
   } catch (error) {
     say(error.name === "AbortError" ? form.dataset.stopped : form.dataset.lost);
+    if (!form.dataset.show) takeBack();
   } finally {
     theirs.removeAttribute("aria-busy");
     send.disabled = false;

@@ -127,6 +127,15 @@ async def send_temporary(
     return _temporary(request, visitor, lines)
 
 
+@routes.post("/temporary/stream", dependencies=_BY_LEARNER)
+async def stream_temporary(visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
+    """Answer a message of a temporary chat as server-sent events."""
+    turn = await visitor.services.turns.begin(
+        form.request(temporary=True), visitor.learner, uuid4().hex, visitor.teams
+    )
+    return sse_response(turn)
+
+
 @routes.post("/send", dependencies=_BY_LEARNER)
 async def send(request: Request, visitor: VisitorDep, form: Annotated[MessageForm, Form()]) -> Response:
     """Answer a message, and show the conversation. Without JavaScript, when the answer is whole."""
