@@ -1,8 +1,8 @@
 # `make` alone prints the targets. Each sets up what it needs; only Python >= 3.11 and make have to be there.
 # VENV may be elsewhere; pyright wants its folder to be named .venv.
 VENV ?= .venv
-# Tests wait for processes, browsers and databases: four workers kept two cores busy for two thirds of the time.
-WORKERS ?= 6
+# Tests wait for processes and databases; on two cores six workers were no faster than four.
+WORKERS ?= 4
 RESULTS ?= test-results
 DIST ?= dist
 SITE ?= build/site
