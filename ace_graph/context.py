@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal, Protocol, Self
+from typing import Annotated, Literal, Protocol, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, model_validator
 
@@ -156,6 +156,16 @@ class ACEContext(BaseModel):
     )
     tool_names: tuple[ShortText, ...] | None = Field(default=None, description="react: only these tools.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, given: object) -> object:
+        """Say what an unknown field may have been meant as; pydantic would only refuse it."""
+        if isinstance(given, Mapping):
+            for name in cast("Mapping[str, object]", given):
+                if name not in cls.model_fields:
+                    raise ValueError(_unknown_field(name))
+        return given  # pyright: ignore[reportUnknownVariableType]  # a mapping of whatever was passed
+
     @model_validator(mode="after")
     def _bounds_in_order(self) -> Self:
         if self.window_min > self.window_max:
@@ -215,6 +225,10 @@ def check_names(given: Iterable[str]) -> None:
     for name in given:
         if name in ACEContext.model_fields or name in _SERVERS_OWN or name.startswith(_SERVERS_PREFIXES):
             continue
-        near = difflib.get_close_matches(name, ACEContext.model_fields, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(ACEContext.model_fields)}"
-        raise InvalidContext(f"the context has no field {name}: {hint}")
+        raise InvalidContext(_unknown_field(name))
+
+
+def _unknown_field(name: str) -> str:
+    near = difflib.get_close_matches(name, ACEContext.model_fields, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(ACEContext.model_fields)}"
+    return f"the context has no field {name}: {hint}"

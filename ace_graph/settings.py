@@ -276,10 +276,18 @@ def _names_of(field: str, info: FieldInfo) -> tuple[str, ...]:
     return (alias,) if isinstance(alias, str) else (f"{_PREFIX}{field.upper()}",)
 
 
+_REQUIREMENTS = {
+    "bool_parsing": "must be true or false",
+    "int_parsing": "must be a whole number",
+    "float_parsing": "must be a number",
+}
+
+
 def _explain(detail: ErrorDetails) -> str:
     where = str(detail["loc"][0]) if detail["loc"] else ""
     names = _variables().get(where, (where,))
-    return f"{names[0].upper()}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+    what = _REQUIREMENTS.get(detail["type"]) or f"{detail['msg'][:1].lower()}{detail['msg'][1:]}"
+    return f"{names[0].upper()}: {what}"
 
 
 def _read(env_file: Path) -> Mapping[str, str | None]:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ace_graph.memory.bullet import BulletTag, Text
 
-__all__ = ["EVIDENCE_SOURCES", "Evidence", "EvidenceSource", "Verdict", "tag_of", "verdict_of"]
+__all__ = [
+    "EVIDENCE_SOURCES",
+    "SCORES",
+    "Evidence",
+    "EvidenceSource",
+    "Verdict",
+    "strongest",
+    "tag_of",
+    "verdict_of",
+]
 
 EvidenceSource = Literal["ground_truth", "tool", "evaluator", "learner", "model"]
 Verdict = Literal["success", "failure", "partial", "unknown"]
 
 EVIDENCE_SOURCES: tuple[EvidenceSource, ...] = ("ground_truth", "tool", "evaluator", "learner")
 """The sources that move counters, the strongest first. A model's opinion moves none."""
+
+SCORES: Mapping[Verdict, float] = MappingProxyType({"success": 1.0, "partial": 0.5, "failure": 0.0})
+"""The score of a verdict that comes without one."""
 
 _TAGS: dict[Verdict, BulletTag | None] = {
     "success": "helpful",
@@ -42,15 +55,16 @@ def tag_of(verdict: Verdict) -> BulletTag | None:
     return _TAGS[verdict]
 
 
-def verdict_of(evidence: Iterable[Evidence]) -> Verdict:
-    """Return the verdict of the strongest source that has one; unknown without evidence.
+def strongest(evidence: Iterable[Evidence]) -> Evidence | None:
+    """Return the judgement that decides: the last one of the strongest source; None without any.
 
-    A model's opinion is ignored. Within one source the last judgement counts.
+    A model's opinion is ignored.
     """
-    latest: dict[EvidenceSource, Verdict] = {
-        item.source: item.verdict for item in evidence if item.verdict != "unknown"
-    }
-    for source in EVIDENCE_SOURCES:
-        if source in latest:
-            return latest[source]
-    return "unknown"
+    latest = {item.source: item for item in evidence if item.verdict != "unknown"}
+    return next((latest[source] for source in EVIDENCE_SOURCES if source in latest), None)
+
+
+def verdict_of(evidence: Iterable[Evidence]) -> Verdict:
+    """Return the verdict of the judgement that decides; unknown without evidence."""
+    found = strongest(evidence)
+    return "unknown" if found is None else found.verdict

@@ -14,8 +14,8 @@ from typing import Literal
 from pydantic import JsonValue
 
 from ace_graph.errors import TrajectoryClosed
-from ace_graph.memory.evidence import Evidence, verdict_of
-from ace_graph.memory.turn import Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
+from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, Verdict, strongest, verdict_of
+from ace_graph.memory.turn import GRAPH_AGENT, Step, TurnFeedback, TurnRecord, TurnReflection, TurnStatus
 
 __all__ = [
     "MAX_STEPS",
@@ -195,10 +195,30 @@ def with_reflections(turn: TurnRecord, reflections: Sequence[TurnReflection]) ->
 
 
 def with_feedback(turn: TurnRecord, feedback: TurnFeedback) -> TurnRecord:
-    """Return the record with one more piece of feedback; the newest 20 are kept."""
+    """Return the record with one more piece of feedback; the newest 20 are kept.
+
+    Its verdict is the feedback's, unless a stronger source judged the answer; the status of a turn of the
+    graph follows the verdict.
+    """
     if feedback in turn.feedback:
         return turn
-    return turn.model_copy(update={"feedback": (*turn.feedback, feedback)[-_FEEDBACK_KEPT:]})
+    kept = (*turn.feedback, feedback)[-_FEEDBACK_KEPT:]
+    verdict = _verdict_after(turn, kept)
+    return turn.model_copy(update={"feedback": kept, "verdict": verdict, "status": _status(turn, verdict)})
+
+
+def _verdict_after(turn: TurnRecord, feedback: Iterable[TurnFeedback]) -> Verdict:
+    said, known = strongest(each.evidence for each in feedback), strongest(turn.evidence)
+    rank = EVIDENCE_SOURCES.index
+    if said is None or (known is not None and rank(known.source) < rank(said.source)):
+        return turn.verdict
+    return said.verdict
+
+
+def _status(turn: TurnRecord, verdict: Verdict) -> TurnStatus:
+    if turn.agent != GRAPH_AGENT or verdict == "unknown" or verdict == turn.verdict:
+        return turn.status
+    return "partial" if verdict == "success" and turn.error is not None else verdict
 
 
 def effective_score(turn: TurnRecord, now: datetime, rule: ScoreRule = "weighted") -> float | None:

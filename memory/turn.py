@@ -133,6 +133,17 @@ class TurnFeedback(BaseModel):
     by: Annotated[Text, Field(max_length=256)] = ""
     at: Moment
 
+    @property
+    def evidence(self) -> Evidence:
+        """The feedback as evidence: a person is the source `learner`, the other kinds are `evaluator`."""
+        return Evidence(
+            source="learner" if self.kind == "human" else "evaluator",
+            verdict=self.verdict,
+            score=self.score,
+            text=self.text or f"{self.kind} feedback: {self.verdict}",
+            by=self.by or self.kind,
+        )
+
 
 MAX_TASK_CHARS = 2_000
 GRAPH_AGENT = "ace_graph"

@@ -9,17 +9,21 @@ be saved is in `learning.unsaved`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from ace_graph.background.learn_pending import consolidate_at_once
 from ace_graph.errors import StoreError
-from ace_graph.learning.pipeline import defer, learn_now
+from ace_graph.learning.feedback import JudgedTurn
+from ace_graph.learning.pipeline import LearningResult, defer, learn_now
 from ace_graph.learning.report import committed, failed, skipped
 from ace_graph.learning.tasks import tasks_of
 from ace_graph.learning.turn_record import make_record
 from ace_graph.memory.commit import operation_id
 from ace_graph.memory.delta.operations import Delta
-from ace_graph.memory.stores.base import commit_turn
+from ace_graph.memory.pending import Amend
+from ace_graph.memory.stores.base import commit_turn, keeps_pending
+from ace_graph.memory.trajectory import with_feedback
 from ace_graph.models.usage import add_usage, total_usage
 from ace_graph.off_loop import read_text
 from ace_graph.reasoning.attempt import AnswerAgain, answer_again
@@ -81,6 +85,23 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
         learning = failed(turn_id, learner_id, base, delta, record, error, pending)
         return {"mode": mode, "learning": learning, "usage": usage}
     run.resources.cache.put(learner_id, commit.snapshot)
+    if commit.status == "applied" and result.judged is not None:
+        result = await _record_feedback(result, result.judged, learner_id, run)
     if commit.scheduled is not None and not run.resources.settings.consolidates_later(run.learning):
         await consolidate_at_once(learner_id, commit.scheduled, run.resources)
     return {"mode": mode, "learning": committed(turn_id, commit, result, run, pending), "usage": usage}
+
+
+async def _record_feedback(result: LearningResult, judged: JudgedTurn, learner_id: str, run: Run) -> LearningResult:
+    """Note what the message said of an earlier answer in that turn's record; its votes are stored already."""
+    store, feedback = run.resources.store, judged.as_feedback(run.resources.clock())
+    if feedback is None or not keeps_pending(store):
+        return result
+    try:
+        await store.amend(
+            learner_id, Amend(judged.turn.turn_id, lambda turn: with_feedback(turn, feedback), missing_ok=True)
+        )
+    except StoreError as error:
+        logger.exception("[ACE Memory] the feedback counts, but is not in the record of the turn it is about")
+        return replace(result, error=result.error or f"{type(error).__name__}: {error}")
+    return result

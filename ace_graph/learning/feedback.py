@@ -1,13 +1,12 @@
-"""The turn that a message gives feedback on: found by the hash of the answer that stands before it.
-
-Works across conversations and without a checkpointer, because the learner's access part remembers the
-hashes of the last 20 answers.
-
-The learner's next message as evidence about the turn before: "that's wrong, it is 5/6".
+"""The learner's next message as evidence about the turn before: "that's wrong, it is 5/6".
 
 Found by the rules in this file, and in other languages than English by the tables (feedback_forms.py). Never
-feedback: a question, a quotation, a story about somebody else,
-and a "no" or a value that answers what the assistant had asked. A plain "thanks" judges nothing.
+feedback: a question, a quotation, a story about somebody else, and a "no" or a value that answers what the
+assistant had asked. A plain "thanks" judges nothing.
+
+The turn is found by the hash of the answer that stands before the message, among those of the last 20 turns,
+which the learner's access part remembers. So the messages must hold that answer, from a checkpointer or from
+the caller, and it does not matter in which conversation it was given.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -23,9 +23,9 @@ from ace_graph.languages.detection import likely_languages
 from ace_graph.languages.tables import FIRST, languages
 from ace_graph.learning.feedback_forms import asks_if_right, correction_in, objects, verdict_of
 from ace_graph.learning.statements.sentences import Sentence, sentences, skip
-from ace_graph.memory.evidence import Evidence, Verdict
+from ace_graph.memory.evidence import SCORES, Evidence, Verdict
 from ace_graph.memory.snapshot import Access
-from ace_graph.memory.turn import RecentTurn, answer_hash
+from ace_graph.memory.turn import RecentTurn, TurnFeedback, answer_hash
 
 __all__ = [
     "Exchange",
@@ -216,6 +216,14 @@ class JudgedTurn:
         correction = self.feedback.correction
         text = f"{self.feedback.text} (corrected value: {correction})" if correction else self.feedback.text
         return Evidence(source="learner", verdict=self.feedback.verdict, text=text[:2_000], by="learner")
+
+    def as_feedback(self, at: datetime) -> TurnFeedback | None:
+        """Return what the judged turn's record keeps: nothing of an objection to what a check found right."""
+        verdict = self.feedback.verdict
+        if verdict == "unknown":
+            return None
+        text, score = self.feedback.text[:2_000], SCORES[verdict]
+        return TurnFeedback(verdict=verdict, score=score, text=text, by="learner", at=at)
 
 
 def doubts(message: str) -> bool:

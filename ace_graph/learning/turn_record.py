@@ -15,7 +15,7 @@ from ace_graph.learning.reflection import Lesson
 from ace_graph.learning.reflector import ReflectionResult
 from ace_graph.learning.tasks import LearningTask
 from ace_graph.memory.commit import operation_id
-from ace_graph.memory.evidence import EVIDENCE_SOURCES, Evidence, verdict_of
+from ace_graph.memory.evidence import EVIDENCE_SOURCES, SCORES, Evidence, verdict_of
 from ace_graph.memory.text import shorten, truncate, without_surrogates
 from ace_graph.memory.trajectory import bounded_steps, sampled
 from ace_graph.memory.turn import (
@@ -140,9 +140,6 @@ def _line(text: str) -> str:
     return shorten(" ".join(text.split()), LINE_CHARS)
 
 
-_SCORES = {"success": 1.0, "partial": 0.5, "failure": 0.0}
-
-
 def make_record(
     state: ACEState,
     attempt: Attempt,
@@ -209,7 +206,7 @@ def _score(evidence: Sequence[Evidence]) -> float | None:
     for source in EVIDENCE_SOURCES:
         for item in reversed(evidence):
             if item.source == source and item.verdict != "unknown":
-                return _SCORES[item.verdict] if item.score is None else item.score
+                return SCORES[item.verdict] if item.score is None else item.score
     return None
 
 

@@ -23,6 +23,7 @@ from ace_graph.memory.sharing.asked import Caller
 from ace_graph.server.auth import make_authenticator
 from ace_graph.server.clock import SystemClock
 from ace_graph.server.connection_limits import bounded_protocol, socket_limits
+from ace_graph.server.listen import bound_sockets
 from ace_graph.server.middleware.access_control import AccessControl, is_loopback, user_of
 from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.settings import Settings
@@ -62,7 +63,8 @@ async def http_app(settings: Settings, store: str | None = None) -> AsyncGenerat
 async def serve_http(settings: Settings, host: str, port: int, store: str | None) -> None:
     """Serve until told to stop.
 
-    Raises ConfigurationError without keys for tokens on an address that others reach, StoreError.
+    Raises ConfigurationError without keys for tokens on an address that others reach, or for a port that is
+    in use; StoreError.
     """
     if settings.jwt_secret is None and settings.jwks is None and not is_loopback(host):
         raise ConfigurationError(
@@ -70,21 +72,20 @@ async def serve_http(settings: Settings, host: str, port: int, store: str | None
             "set one of them"
         )
     limits = socket_limits(settings.server_turns)
-    async with http_app(settings, store) as app:
-        config = uvicorn.Config(
-            app,
-            http=bounded_protocol(limits),
-            ws="none",
-            lifespan="off",
-            backlog=limits.backlog,
-            host=host,
-            port=port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-        )
-        await _Server(config).serve()
+    with bound_sockets(host, port) as sockets:
+        async with http_app(settings, store) as app:
+            config = uvicorn.Config(
+                app,
+                http=bounded_protocol(limits),
+                ws="none",
+                lifespan="off",
+                backlog=limits.backlog,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+            )
+            await _Server(config).serve(sockets)
 
 
 class _Server(uvicorn.Server):

@@ -20,7 +20,7 @@ OFFLINE = "offline"
 
 _NOTHING_CONFIGURED = (
     "No model is configured: set GEMINI_API_KEY for Gemini, ACE_MODEL=provider:name for another provider, "
-    "or ACE_MODEL=offline for the rule-based tutor, or pass a chat model as model="
+    "or ACE_MODEL=offline for the rule-based tutor, or in Python pass a chat model as model="
 )
 _ONE_ATTEMPT: Mapping[str, int] = {"max_retries": 0}
 """For providers whose option counts retries; Gemini's counts attempts."""

@@ -35,7 +35,7 @@ from ace_graph.server.middleware.access_control import AccessControl
 from ace_graph.server.middleware.access_log import AccessLogMiddleware
 from ace_graph.server.middleware.body_limit import body_too_large
 from ace_graph.server.middleware.rate_limit import TokenBucket
-from ace_graph.server.page.mount import mount_page
+from ace_graph.server.page.mount import page_app, serve_page
 from ace_graph.server.routes import (
     batch_reflection,
     chat,
@@ -124,7 +124,8 @@ def create_app(
         AccessControl, authenticator=authenticator, rate=rate, max_bytes=settings.server_body_bytes
     )
     if page:
-        mount_page(app, settings, authenticator, rate, templates=page_templates)
+        shown = page_app(settings, lambda: app.state.services, authenticator, rate, page_templates)
+        serve_page(app, shown, "/page", also_at=("/",))
     allow_origins(app, settings.server_origins)
     app.add_middleware(AccessLogMiddleware, clock=own_clock, observer=metrics)
     app.openapi = _openapi_with_token(app)  # type: ignore[method-assign]  # FastAPI's own way

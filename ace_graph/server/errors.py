@@ -104,6 +104,8 @@ def validation_message(details: Iterable[_Detail]) -> str:
 
 
 def _requirement(detail: _Detail) -> str:
+    if detail["loc"] == ("body",) and isinstance(detail.get("input"), bytes):
+        return "must be JSON: send it with the header Content-Type: application/json"
     words = _VALIDATION_MESSAGES.get(str(detail["type"]), "is not as described")
     bounds = {"input": detail.get("input"), **cast("_Bounds", detail.get("ctx") or {})}
     return words if isinstance(words, str) else words(bounds)

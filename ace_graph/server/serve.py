@@ -28,6 +28,7 @@ from ace_graph.server.connection_limits import bounded_protocol, socket_limits
 from ace_graph.server.conversations.open import conversations_location
 from ace_graph.server.dependencies import Services
 from ace_graph.server.lifespan import Overrides
+from ace_graph.server.listen import bound_sockets
 from ace_graph.server.middleware.access_control import is_loopback
 from ace_graph.server.middleware.request_id import RequestIds
 from ace_graph.server.telemetry import exported_spans
@@ -49,7 +50,8 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
     """Serve until told to stop, and return the exit code.
 
     Raises ConfigurationError when the settings do not allow it: no model, or no secret and a host that
-    others can reach; StoreError when the conversations can't be opened, or the memory refuses the login.
+    others can reach, or a port that is in use; StoreError when the conversations can't be opened, or the
+    memory refuses the login.
     """
     choice = choose_model(settings)
     development = settings.jwt_secret is None and settings.jwks is None
@@ -74,28 +76,27 @@ def serve(settings: Settings, host: str, port: int, base: Path | None) -> int:
             "[ACE Server] development mode: no token is asked for, everybody is the learner 'local'; "
             "set ACE_JWT_SECRET or ACE_JWKS to serve others"
         )
-    server = _Server(_config(app, settings, host, port), app, settings.server_grace)
+    server = _Server(_config(app, settings), app, settings.server_grace)
     with (
+        bound_sockets(host, port) as sockets,
         _ignored_signals(),
         exported_spans(),
         suppress(SystemExit),
     ):  # uvicorn's way of not having started
-        server.run()
+        server.run(sockets)
     refusal = _startup_error(app)
     if refusal is not None:
         raise refusal
     return 0 if server.started else 1
 
 
-def _config(app: FastAPI, settings: Settings, host: str, port: int) -> uvicorn.Config:
+def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     limits = socket_limits(settings.server_turns)
     return uvicorn.Config(
         app,
         http=bounded_protocol(limits),
         ws="none",
         backlog=limits.backlog,
-        host=host,
-        port=port,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -23,7 +23,7 @@ from ace_graph.learning.tasks import PendingWork, task_of
 from ace_graph.memory.clock import utc_now
 from ace_graph.memory.commit import Commit, operation_id
 from ace_graph.memory.delta.operations import Delta, Judge
-from ace_graph.memory.evidence import Evidence, Verdict
+from ace_graph.memory.evidence import SCORES, Evidence, Verdict
 from ace_graph.memory.pending import Amend, Pending
 from ace_graph.memory.stores.base import PendingStore
 from ace_graph.memory.trajectory import ScoreRule, effective_score, with_feedback
@@ -37,7 +37,6 @@ RELEARN_AT = 0.3
 """A trajectory whose effective score moved by so much is learned from again."""
 
 AUTHOR = "feedback"
-_SCORES: dict[Verdict, float] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 
 
 @dataclass(frozen=True)
@@ -70,16 +69,16 @@ async def give_feedback(
     it follows from the verdict. With an `op_id` it is given once, however often it is asked for. Raises
     TrajectoryNotFound, UsageError, and what the store raises.
     """
-    if verdict not in _SCORES:
+    if verdict not in SCORES:
         raise UsageError(f"{str(verdict)[:40]!r} is no verdict: use success, failure or partial")
     if score is not None and not 0 <= score <= 1:
         raise UsageError("a score is a number from 0 to 1")
     turn, now = await get_trajectory(store, learner_id, trajectory_id), clock()
-    worth = _SCORES[verdict] if score is None else score
+    worth = SCORES[verdict] if score is None else score
     feedback = TurnFeedback(kind=kind, verdict=verdict, score=worth, text=text[:2_000], by=by[:256], at=now)
     before = effective_score(turn, now, rule)
     after = effective_score(with_feedback(turn, feedback), now, rule) or 0.0
-    evidence = _as_evidence(feedback)
+    evidence = feedback.evidence
     pending = _again(turn, evidence, abs(after - (0.5 if before is None else before)), now)
     delta = Delta(
         op_id=op_id or str(uuid4()),
@@ -128,16 +127,6 @@ async def queue_reflection(learner_id: str, trajectory_id: str, store: PendingSt
     delta = Delta(op_id=str(uuid4()), now=now, operations=(), author=AUTHOR, source=trajectory_id)
     await store.commit(learner_id, delta, await store.load(learner_id), None, pending)
     return pending.pending_id
-
-
-def _as_evidence(feedback: TurnFeedback) -> Evidence:
-    return Evidence(
-        source="learner" if feedback.kind == "human" else "evaluator",
-        verdict=feedback.verdict,
-        score=feedback.score,
-        text=feedback.text or f"{feedback.kind} feedback: {feedback.verdict}",
-        by=feedback.by or feedback.kind,
-    )
 
 
 def _votes(turn: TurnRecord, evidence: Evidence) -> list[Judge]:

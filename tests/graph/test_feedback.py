@@ -10,8 +10,11 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from ace_graph import ACEContext
+from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.delta.operations import Add, Restore
+from ace_graph.memory.pending import Amend
+from ace_graph.memory.turn import TurnRecord
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, said, thread
 
@@ -58,9 +61,35 @@ async def test_a_correction_blames_the_cited_bullets_and_teaches(build: Build, s
     assert (blamed.harmful, bystander.harmful) == (1, 0)
     assert new.content == RULE
     assert (new.examples, new.sources) == ((first["learning"]["turn_id"],), ("evidence: learner failure",))
+    records = {turn.turn_id: turn for turn in await store.turns("alice", 10)}
+    wrong = records[first["learning"]["turn_id"]]
+    assert (wrong.verdict, wrong.status) == ("failure", "failure")
+    assert [(each.verdict, each.text, each.by) for each in wrong.feedback] == [
+        ("failure", "that's wrong, it is 5/6", "learner")
+    ]
     prompt = model.calls_of("reflector")[1].messages[0].text
     assert "corrected value: 5/6" in prompt
     assert "adding fractions: 1/2 + 1/3?" in prompt
+
+
+async def test_feedback_that_is_not_in_the_record_counts_all_the_same(
+    build: Build, store: CountingStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.seed("alice", Add(content=RULE, section="math"))
+    model = ScriptedModel(solver=["<final>2/5</final><used>mat-00001</used>", "<final>Sorry.</final>"])
+    graph, context = build(model), ALICE.model_copy(update={"reflect_when": "never"})
+    question = {"role": "user", "content": "adding fractions: 1/2 + 1/3?"}
+    await graph.ainvoke(said([question]), context=context)
+
+    async def fail(learner_id: str, amend: Amend) -> TurnRecord | None:
+        raise StoreUnavailable("the disk is full")
+
+    monkeypatch.setattr(store, "amend", fail)
+    told = [question, {"role": "assistant", "content": "2/5"}, {"role": "user", "content": "that's wrong"}]
+    out = await graph.ainvoke(said(told), context=context)
+    assert out["messages"][-1].content == "Sorry."
+    assert out["learning"]["error"] == "StoreUnavailable: the disk is full"
+    assert [bullet.harmful for bullet in (await store.now("alice")).playbook.bullets()] == [1]
 
 
 async def test_feedback_reaches_the_reflector_the_counters_and_the_history(

@@ -239,7 +239,7 @@ async def test_state_round_trips_under_strict_serialisation(
 
 
 def test_unknown_context_keys_are_refused(build: Build) -> None:
-    with pytest.raises(ValueError, match="lerner_id"):
+    with pytest.raises(ValueError, match="no field lerner_id: did you mean learner_id"):
         build(ScriptedModel([])).invoke(ask("q"), context=cast("ACEContext", {"lerner_id": "x"}))
 
 

@@ -156,6 +156,34 @@ def test_reflections_are_known_by_their_id_and_the_newest_three_stay() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("known", "agent", "kind", "verdict", "expected"),
+    [
+        (None, "ace_graph", "human", "failure", ("failure", "failure")),
+        (None, "ace_graph", "human", "partial", ("partial", "partial")),
+        (("learner", "failure"), "ace_graph", "human", "success", ("success", "success")),
+        (("model", "success"), "ace_graph", "human", "failure", ("failure", "failure")),
+        (("evaluator", "success"), "ace_graph", "human", "failure", ("success", "success")),
+        (("evaluator", "success"), "ace_graph", "production", "failure", ("failure", "failure")),
+        (None, "crawler", "human", "failure", ("failure", "success")),
+    ],
+)
+def test_feedback_is_the_verdict_unless_a_stronger_source_judged(
+    known: tuple[str, str] | None, agent: str, kind: str, verdict: str, expected: tuple[str, str]
+) -> None:
+    evidence = [] if known is None else [Evidence.model_validate({"source": known[0], "verdict": known[1]})]
+    before = "unknown" if known is None or known[0] == "model" else known[1]
+    status = "success" if before == "unknown" else before
+    turn = running(agent=agent, evidence=evidence, verdict=before, status=status, completed_at=NOON)
+    judged = with_feedback(turn, feedback(0.0, 1, kind=kind, verdict=verdict))
+    assert (judged.verdict, judged.status) == expected
+
+
+def test_a_turn_with_a_problem_that_is_judged_good_stays_partial() -> None:
+    turn = running(agent="ace_graph", status="partial", error="no answer in time", completed_at=NOON)
+    assert with_feedback(turn, feedback(1.0, 1)).status == "partial"
+
+
 def test_feedback_counts_once_and_the_newest_twenty_stay() -> None:
     turn = running()
     for number in range(25):

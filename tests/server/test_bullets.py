@@ -132,6 +132,11 @@ async def test_history_diff_and_archive_tell_what_changed(address: str) -> None:
         (first + 1, [], [SECOND]),
     ]
     assert (told["versions"][0]["author"], told["versions"][0]["reason"]) == ("learner", "removed over HTTP")
+    assert [each["texts"] for each in told["versions"]] == [
+        {FIRST: "Draw a bar first"},
+        {SECOND: "Estimate the size"},
+    ]
+    assert [each["texts"][SECOND] for each in rest["versions"]] == ["Estimate the result"]
     assert [each["version"] for each in rest["versions"]] == [*range(first, 0, -1)]
     assert rest["next"] is None
     assert [b["id"] for b in differs["removed"]] == [FIRST]

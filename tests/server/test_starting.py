@@ -50,12 +50,27 @@ def test_unusable_conversations_end_the_server_with_one_sentence(
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_that_is_taken_is_exit_1(tmp_path: Path, warm_python: WarmPython) -> None:
+@pytest.mark.parametrize("command", [("serve",), ("mcp", "--http")], ids=" ".join)
+def test_a_port_that_is_taken_is_one_sentence(
+    tmp_path: Path, warm_python: WarmPython, command: tuple[str, ...]
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = ended(warm_python, tmp_path, "serve", "--port", port, ACE_LOG_FORMAT="json")
-    assert (done.returncode, said(done)) == (1, [])
-    assert "address already in use" in done.stderr
+        done = ended(warm_python, tmp_path, *command, "--port", port, ACE_LOG_FORMAT="json")
+    (line,) = said(done)
+    assert (done.returncode, line) == (
+        1,
+        f"ace-graph: port {port} of 127.0.0.1 is in use: stop the program that has it, "
+        "or choose another with --port",
+    )
+
+
+def test_an_address_of_another_machine_is_one_sentence(tmp_path: Path, warm_python: WarmPython) -> None:
+    given = {"ACE_LOG_FORMAT": "json", "ACE_JWT_SECRET": "s" * 32}
+    for host, advice in (("192.0.2.7", "check --host and --port"), ("no.such.host.invalid", "check --host")):
+        done = ended(warm_python, tmp_path, "serve", "--host", host, "--port", "0", **given)
+        (line,) = said(done)
+        assert (done.returncode, advice in line) == (1, True), line
 
 
 def test_the_log_names_the_places_and_no_password(tmp_path: Path, warm_python: WarmPython) -> None:

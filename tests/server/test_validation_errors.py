@@ -73,10 +73,14 @@ async def test_the_mistake_in_a_request_is_explained() -> None:
         broken = await served.client.post(
             "/api/ai/chat", content=b'{"message', headers={"content-type": "application/json"}
         )
+        untyped = await served.client.post("/api/ai/chat", content=b'{"message": "x"}')
     assert [(reply.status_code, reply.json()["error"]) for reply, _ in told] == [
         (422, said) for _, said in told
     ]
     assert (broken.status_code, broken.json()["error"]) == (422, "the body must be JSON")
+    assert untyped.json()["error"] == (
+        "the body must be JSON: send it with the header Content-Type: application/json"
+    )
 
 
 async def test_a_turn_is_named_by_turn_id_in_camel_case_everywhere() -> None:

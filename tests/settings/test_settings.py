@@ -128,6 +128,22 @@ def test_a_value_out_of_range_is_an_error_that_names_the_variable(
         Settings.load()
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ACE_REPLAY", "true or false"),
+        ("ACE_MAX_BULLETS", "a whole number"),
+        ("ACE_HOLDOUT_RATE", "a number"),
+    ],
+)
+def test_a_wrong_kind_of_value_is_told_what_it_must_be(
+    monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.setenv(name, "maybe")
+    with pytest.raises(ConfigurationError, match=f"^{name}: must be {said}$"):
+        Settings.load()
+
+
 def test_all_wrong_variables_are_named_at_once_and_no_secret_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

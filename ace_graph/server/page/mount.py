@@ -1,21 +1,22 @@
-"""Puts the page into an application, under a prefix.
+"""The page as an application of its own, and its place in another one.
 
-The page is an application of its own, so its errors are pages and not JSON, and its headers reach none of the
-host's routes. What it shows comes from the services of the host.
+So its errors are pages and not JSON, and its headers reach none of the other routes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
 
 from ace_graph.errors import AceError, RequestRefused
 from ace_graph.server.auth import Authenticator
+from ace_graph.server.dependencies import Services
 from ace_graph.server.errors import http_error_for, validation_message
 from ace_graph.server.middleware.rate_limit import TokenBucket
 from ace_graph.server.page.assets import check_assets
@@ -25,7 +26,7 @@ from ace_graph.server.page.session import LoginNeeded, PageContext, carried_fiel
 from ace_graph.server.page.views import bullet, chat, frame, history, playbook, review, runs
 from ace_graph.settings import Settings
 
-__all__ = ["mount_page"]
+__all__ = ["page_app", "serve_page"]
 
 _VIEWS = (
     frame.routes,
@@ -38,18 +39,15 @@ _VIEWS = (
 )
 
 
-def mount_page(
-    host: FastAPI,
+def page_app(
     settings: Settings,
+    services: Callable[[], Services],
     authenticator: Authenticator,
     rate: TokenBucket,
-    *,
-    prefix: str = "/page",
     templates: Path | None = None,
-) -> None:
-    """Serve the page of `host` under `prefix`, below the address of `host` where that is mounted itself.
+) -> FastAPI:
+    """Return the page as an application; `services` are those that are open while it is served.
 
-    `host` must have the services in `state.services` while it runs, as the one of `create_app` has.
     `templates` is a folder whose files are taken instead of ours of the same name. Raises ConfigurationError
     where a file of the page is missing.
     """
@@ -66,19 +64,27 @@ def mount_page(
         rate=rate,
         renderer=Renderer(templates),
         token_header=settings.page_token_header,
-        host=host,
+        services=services,
     )
     page.add_middleware(SecurityHeaders)
     for kind in (AceError, HTTPException, RequestValidationError):
         page.add_exception_handler(kind, _error_page)
     page.add_exception_handler(LoginNeeded, _login_page)
+    return page
+
+
+def serve_page(host: FastAPI, page: ASGIApp, prefix: str, *, also_at: Sequence[str] = ()) -> None:
+    """Serve the page of `page_app` under `prefix`, below the address of `host` where that is mounted itself.
+
+    The prefix without a slash at its end leads there, and so does what `also_at` names.
+    """
     host.mount(prefix, page)
 
     async def to_the_page(request: Request) -> Response:
         return RedirectResponse(f"{prefix_of(request)}{prefix}/", 303)
 
-    host.add_route("/", to_the_page, include_in_schema=False)
-    host.add_route(prefix, to_the_page, include_in_schema=False)
+    for path in (prefix, *also_at):
+        host.add_route(path, to_the_page, include_in_schema=False)
 
 
 async def _error_page(request: Request, error: Exception) -> Response:

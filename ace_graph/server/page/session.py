@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, cast
 from urllib.parse import unquote, urlsplit
@@ -69,7 +69,7 @@ class PageContext:
     rate: TokenBucket
     renderer: Renderer
     token_header: str | None
-    host: object
+    services: Callable[[], Services]
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,7 @@ async def find_visitor(request: Request) -> Visitor:
         if not identity.may_operate:
             raise LoginNeeded(expired=False)  # a cookie of somebody who was signed in before
         identity = about_learner(identity, [operated], request.scope)
-    services = cast("Services", page.host.state.services)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]  # a FastAPI
-    return Visitor(identity, services)
+    return Visitor(identity, page.services())
 
 
 VisitorDep = Annotated[Visitor, Depends(find_visitor)]

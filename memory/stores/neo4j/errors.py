@@ -35,16 +35,16 @@ def checked_uri(uri: str) -> SplitResult:
         port = parts.port
     except ValueError as error:
         raise StoreUrlError(
-            f"the Neo4j address can't be read ({error}): NEO4J_URI is like neo4j://host:7687"
+            f"the Neo4j address can't be read ({error}): it is like neo4j://host:7687"
         ) from error
     if parts.scheme not in _SCHEMES or not parts.hostname or port == 0:
         raise StoreUrlError(
             f"a Neo4j address begins with one of {', '.join(sorted(_SCHEMES))} and names a host: "
-            "NEO4J_URI is like neo4j://host:7687"
+            "it is like neo4j://host:7687"
         )
     if parts.username is not None or parts.password is not None:
         raise StoreUrlError(
-            "the Neo4j address holds a login: take it out of NEO4J_URI, "
+            "the Neo4j address holds a login: take it out, "
             "and set NEO4J_USERNAME and NEO4J_PASSWORD instead"
         )
     return parts
@@ -65,15 +65,15 @@ def translated(error: Exception, place: str, user: str | None, database: str | N
     if isinstance(error, Neo4jError):
         return _server_error(error, place, user, database)
     if isinstance(error, ConfigurationError):
-        return StoreUnavailable(f"The driver can't use the address of Neo4j at {place}: check NEO4J_URI.")
+        return StoreUnavailable(f"The driver can't use the address of Neo4j at {place}: check ACE_STORE, or NEO4J_URI.")
     if isinstance(error, TimeoutError):
         return StoreUnavailable(
-            f"Neo4j at {place} did not answer in time: check that it runs and that NEO4J_URI is right."
+            f"Neo4j at {place} did not answer in time: check that it runs and that its address is right (ACE_STORE, or NEO4J_URI)."
         )
     reasons = [_reason(cause) for cause in _causes(error)]
     reason = next((found for found in reasons if found), "")
     return StoreUnavailable(
-        f"Neo4j at {place} can't be reached{reason}: check that it runs and that NEO4J_URI is right."
+        f"Neo4j at {place} can't be reached{reason}: check that it runs and that its address is right (ACE_STORE, or NEO4J_URI)."
     )
 
 

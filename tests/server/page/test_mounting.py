@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from ace_graph.errors import ConfigurationError
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
-from ace_graph.server import create_app
+from ace_graph.server import create_app, mount_page
 from ace_graph.server.page import assets
 from ace_graph.testing.conformance.writing import rewriting, write
 from tests.consolidation.planted import bullets
@@ -106,6 +106,60 @@ async def test_it_works_inside_an_application_of_somebody_else() -> None:
             headers={"origin": "http://localhost"},
         )
         assert (look.url.path, look.history[0].cookies.get("ace_language")) == ("/memory/page/runs", "de")
+
+
+async def test_the_page_alone_is_put_into_an_application_of_somebody_else(tmp_path: Path) -> None:
+    opened: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[dict[str, str]]:
+        opened.append("host")
+        yield {"school": "ours"}
+        opened.append("closed")
+
+    host = FastAPI(lifespan=lifespan)
+    mount_page(host, settings_for(tmp_path, model="offline", jwt_secret=None), prefix="/memory")
+
+    @host.get("/")
+    def home() -> str:
+        return "Our school"
+
+    there = httpx.AsyncClient(
+        transport=httpx.ASGITransport(host), base_url="http://localhost", follow_redirects=True
+    )
+    async with host.router.lifespan_context(host) as state, there as asking:
+        assert (state, opened) == ({"school": "ours"}, ["host"])
+        assert (await asking.get("/")).json() == "Our school"
+        added = await asking.post(
+            "/memory/playbooks/default/add",
+            data={"content": "Name the unit"},
+            headers={"origin": "http://localhost"},
+        )
+        assert (added.url.path, added.status_code) == ("/memory/playbooks/default", 200)
+        assert "Name the unit" in added.text
+        for path in ("/memory", "/memory/"):
+            assert (await asking.get(path)).url.path == "/memory/chat"
+        assert (await asking.get("/api/playbook")).status_code == 404
+        huge = await asking.post("/memory/playbooks/default/add", content=b"content=" + b"x" * 10_000_000)
+        assert huge.status_code == 413
+    assert opened == ["host", "closed"]
+    async with SQLiteStore(tmp_path / "ace.db") as store:
+        assert [each.content for each in (await store.load("local")).playbook.bullets()] == ["Name the unit"]
+
+
+async def test_a_mounted_page_asks_for_a_token_and_refuses_other_machines(tmp_path: Path) -> None:
+    guarded, development = FastAPI(), FastAPI()
+    mount_page(guarded, settings_for(tmp_path, model="offline"))
+    mount_page(development, settings_for(tmp_path / "2", model="offline", jwt_secret=None))
+    elsewhere = httpx.ASGITransport(development, client=("192.0.2.7", 1))
+    async with (
+        guarded.router.lifespan_context(guarded),
+        httpx.AsyncClient(transport=httpx.ASGITransport(guarded), base_url="http://localhost") as asking,
+        httpx.AsyncClient(transport=elsewhere, base_url="http://localhost") as stranger,
+    ):
+        refused = await asking.get("/page/chat")
+        assert (refused.status_code, 'name="token"' in refused.text) == (401, True)
+        assert (await stranger.get("/page/chat")).status_code == 403
 
 
 def test_the_lists_name_every_file_of_the_page() -> None:

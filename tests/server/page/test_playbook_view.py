@@ -6,6 +6,7 @@ import pytest
 
 from tests.consolidation.planted import PARAPHRASES
 from tests.server.page.conftest import Site, Visit
+from tests.server.serving import bearer
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)> & \"quotes\""
 WITHOUT = {"java_script_enabled": False}
@@ -171,6 +172,18 @@ def test_a_bullet_tells_its_history_and_its_turns(visit: Visit, site: Site) -> N
     assert ida.said() == "Your vote counts."
     assert "+1" in ida.page.locator(".votes").inner_text()
     assert ida.page.locator("tbody tr").count() == 2
+
+
+def test_the_history_shows_what_each_version_said(visit: Visit, site: Site) -> None:
+    [name] = site.add("jil", "Old text about bars")
+    site.api.patch(f"/api/playbook/{name}", json={"content": "New text about bars"}, headers=bearer("jil"))
+    jil = visit("jil")
+    jil.open("/playbooks/default/history")
+    told = jil.page.locator(".versions .change").all_inner_texts()
+    assert [line.split(maxsplit=2)[1:] for line in told] == [
+        ["changed", "New text about bars"],
+        ["added", "Old text about bars"],
+    ]
 
 
 def test_a_version_comes_back_and_a_difference_is_shown(visit: Visit, site: Site) -> None:

@@ -43,6 +43,18 @@ def give_up(site: Site, learner: str) -> None:
     site.in_store(fail)
 
 
+def test_an_answer_that_was_judged_wrong_is_listed_as_wrong(visit: Visit, site: Site) -> None:
+    first, _ = ask(site, "una", "What is 1/2 + 1/3?", "What is 5/6 + 1/2?")
+    body = {"turnId": first, "verdict": "bad"}
+    assert site.api.post("/api/feedback", json=body, headers=bearer("una")).status_code == 200
+    una = visit("una")
+    una.open("/runs?show=failure")
+    assert una.page.locator(".bullet-text").all_inner_texts() == ["What is 1/2 + 1/3?"]
+    assert una.page.locator(".row .verdict").all_inner_texts() == ["wrong"]
+    una.page.click(".bullet-text a")
+    assert una.page.locator(".facts .verdict").inner_text() == "wrong"
+
+
 @pytest.mark.parametrize("options", [{}, WITHOUT], ids=["scripts", "no scripts"])
 def test_what_waits_and_what_failed_is_listed_and_tried_again(
     visit: Visit, site: Site, options: dict[str, bool]

@@ -53,7 +53,7 @@ async def show(
         "query": query,
         "found": found,
         "present": present.n,
-        "present_texts": {name: bullet.content for name, bullet in snapshot.playbook.entries.items()},
+        "present_ids": frozenset(snapshot.playbook.entries),
         "etag": present.etag or "",
         "left": (await archive(target, 50)).bullets if query.older is None else [],
     }

@@ -10,7 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from ace_graph.memory.bullet import Bullet, Moment
 from ace_graph.memory.commit import HistoryEntry
-from ace_graph.memory.delta.effect import Merged, Pruned
+from ace_graph.memory.delta.effect import Archived, Merged, Pruned, Put, Revived
 from ace_graph.memory.views.diff import diff
 from ace_graph.playbooks.bullets import archived_bullets
 from ace_graph.playbooks.versions import content_at, version_number
@@ -26,6 +26,7 @@ named = APIRouter(
 )
 
 _MOST_VERSION = 2_147_483_647
+_OF_A_BULLET = (Put, Archived, Revived)
 
 
 class _Model(BaseModel):
@@ -43,7 +44,10 @@ class HistoryQuery(_Model):
 
 
 class HistoryEntryReply(_Model):
-    """A version: who made it, when and why, and what it changed, in ids."""
+    """A version: who made it, when and why, and what it changed, in ids.
+
+    `texts` holds what these bullets said in this version; it is empty where the history was compacted.
+    """
 
     version: int
     label: str
@@ -62,6 +66,7 @@ class HistoryEntryReply(_Model):
     restored: tuple[str, ...]
     quarantined: tuple[str, ...]
     released: tuple[str, ...]
+    texts: dict[str, str]
 
 
 class HistoryReply(_Model):
@@ -168,4 +173,10 @@ def _entry(entry: HistoryEntry) -> HistoryEntryReply:
         reason=entry.reason,
         source=entry.source,
         **entry.report.model_dump(exclude={"refs", "rejected"}),
+        texts=_texts(entry),
     )
+
+
+def _texts(entry: HistoryEntry) -> dict[str, str]:
+    changes = () if entry.effect is None else entry.effect.changes
+    return {each.bullet.id: each.bullet.content for each in changes if isinstance(each, _OF_A_BULLET)}
