@@ -22,9 +22,9 @@ from ace_graph.learning.statements.forms import patterns
 
 FOLDER = Path(ace_graph.languages.__path__[0]) / "data" / "by_language"
 _PERSONS = """own mine others no_person relatives reports supposing questions question_ends joints material
-changes not_kept"""
-_STATEMENTS = """name age grade home language wishes remember forget clear slots known numbers denials about
-yes question"""
+changes not_kept introductions"""
+_STATEMENTS = """name age grade home language native_language wishes remember forget clear slots known
+numbers denials about yes question no_value"""
 _FEEDBACK = """lead no thanks that very but because wrong should_be value tails again right not_this doubt
 sum_before sum_after"""
 TABLES = {
@@ -36,7 +36,7 @@ TABLES = {
     "statements.toml": frozenset(_STATEMENTS.split()),
 }
 """The texts that each language needs, by table."""
-MAY_BE_EMPTY = {"no_person", "not_this", "question_ends", "sum_after"}
+MAY_BE_EMPTY = {"no_person", "no_value", "not_this", "question_ends", "sum_after"}
 OPTIONAL = {"orders.toml": {"parts"}, "statements.toml": {"forget_ends", "remember_ends"}}
 ENGLISH_IN_RULES = {
     "feedback.toml": TABLES["feedback.toml"] - {"but", "not_this"},

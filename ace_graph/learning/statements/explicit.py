@@ -23,10 +23,10 @@ from ace_graph.learning.statements.clauses import EDGES, Clause, clauses, questi
 from ace_graph.learning.statements.denials import contradicted, denied, new_name
 from ace_graph.learning.statements.forget_requests import ForgetRequest, Own, forget_request
 from ace_graph.learning.statements.form_statements import form_statements
-from ace_graph.learning.statements.forms import states_sensitive
-from ace_graph.learning.statements.own_voice import own_sentences
-from ace_graph.learning.statements.rules import FACT, STATEMENTS, STYLE, StatementRule, rule_of
-from ace_graph.learning.statements.sentences import MASK, Sentence, sentences
+from ace_graph.learning.statements.forms import is_sensitive, is_sensitive_place, states_sensitive
+from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
+from ace_graph.learning.statements.rules import FACT, PLAIN_FACTS, STATEMENTS, STYLE, StatementRule, rule_of
+from ace_graph.learning.statements.sentences import MASK, Sentence
 from ace_graph.learning.statements.speaker import Stretch, doubt
 from ace_graph.learning.statements.statement import (
     ATTRIBUTION,
@@ -51,7 +51,7 @@ LIKE_IT = 'nothing was changed; to have it forgotten, say "forget that ..."'
 NOTHING_SAID = "it says nothing new; what is remembered stays as it is"
 
 _POINTS_ONLY = re.compile(
-    r"(?:about )?(?:please|who i am|(?:my|our) [\w'’]{1,30}"
+    r"(?:about )?(?:please|who i am|(?:the )?following(?: about (?:me|us))?|(?:my|our) [\w'’]{1,30}"
     r"|(?:anything|everything|all|it|this|that|these|those|them|me|myself|us|you)"
     r"(?: (?:about|of|on) (?:me|us))?"
     r"|(?:anything |everything |all |what |whatever )(?:that )?(?:i|you)(?:'ve| have)?"
@@ -80,17 +80,18 @@ def read_statements(
     found = list[Statement]()
     own = Own(playbook, ATTRIBUTION)
     reader = _Reader(text, own, source, sensitive)
+    unwanted = asks_not_to_keep(text)
     for part in _parts(text):
         said = reader.read(clauses(part), part.text)
-        wanted = (each for each in said if each.kind == "forget") if part.asks else said
+        wanted = (each for each in said if each.kind == "forget") if part.asks or unwanted else said
         found += islice(wanted, MAX_STATEMENTS)
         if len(found) >= MAX_STATEMENTS:
             return found[:MAX_STATEMENTS]
-    return [*found, *form_statements(text, own, source, sensitive)][:MAX_STATEMENTS]
+    return [*found, *islice(form_statements(text, own, source, sensitive), MAX_STATEMENTS - len(found))]
 
 
 def _parts(text: str) -> Iterator[Sentence]:
-    for sentence in sentences(text):
+    for sentence in own_sentences(text, requests=True):
         yield from question_apart(sentence)
 
 
@@ -141,7 +142,7 @@ class _Reader:
             return
         rule = rule_of(claim)
         self._unnamed = rule is not None and rule[0].slot == "name"
-        meant = contradicted(claim, self._own)
+        meant = contradicted(claim, self._own) if self._own.may_deny() else None
         if meant is None:
             return
         bullet, exact = meant
@@ -158,10 +159,15 @@ class _Reader:
             clause = Clause(f"My name is {name}", f"My name is {name}")
         facts = beside or self._introduced or self._own.says(clause.words)
         statement = _stated(clause, self._source, facts=facts, styles=beside or self._own.says(clause.words))
-        passing = statement is not None and statement.why == NOT_ASKED
-        if not passing or clause.unsure or not _states_sensitive(clause):
+        if statement is None or self._own.says(clause.words):
             return statement
-        return sensitive_statement(clause.words, self._source, self._sensitive)
+        if statement.operation is not None and _tells_of_somebody(clause):
+            return Statement("keep", clause.words, why=NOT_ASKED, asked=False)
+        if statement.operation is not None:
+            private = _is_sensitive_place(clause)
+        else:
+            private = statement.why == NOT_ASKED and not clause.unsure and _states_sensitive(clause)
+        return sensitive_statement(clause.words, self._source, self._sensitive) if private else statement
 
 
 def _states_sensitive(clause: Clause) -> bool:
@@ -169,6 +175,22 @@ def _states_sensitive(clause: Clause) -> bool:
     whole = Stretch(0, len(clause.masked))
     said = Sentence(clause.text, clause.masked)
     return states_sensitive(clause.plain, FIRST) and doubt(said, whole, FIRST, sensitive=True) is None
+
+
+def _tells_of_somebody(clause: Clause) -> bool:
+    """Whether a plain fact tells something sensitive of somebody else ("my brother has autism")."""
+    plain_fact = rule_of(clause.masked) is None and FACT.pattern.match(clause.masked) is not None
+    return plain_fact and is_sensitive(clause.plain, FIRST) and not _states_sensitive(clause)
+
+
+def _is_sensitive_place(clause: Clause) -> bool:
+    """Whether a home, an age or a grade is stated in words that tell something sensitive."""
+    found = rule_of(clause.masked)
+    return (
+        found is not None
+        and found[0] in PLAIN_FACTS
+        and is_sensitive_place(clause.plain, found[1].end(), FIRST)
+    )
 
 
 def _forgotten(request: ForgetRequest, own: Own, *, unsure: bool) -> Iterator[Statement]:

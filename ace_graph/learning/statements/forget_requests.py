@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 
 from ace_graph.memory.bullet import Bullet, content_hash
@@ -29,6 +30,7 @@ _ANY_MORE = re.compile(r" any ?more$| any longer$", re.IGNORECASE)
 _OWN_WORD = re.compile(r"\b(?:i|i'?m|i'?ve|me|my|mine)\b", re.IGNORECASE)
 _PARTS = re.compile(r",? and |, ", re.IGNORECASE)
 _MOST_PARTS = 5
+_MOST_DENIALS = 20
 _EDGES = ".!?;,。！ "
 _ALL_BUT = re.compile(
     r"(?:all|everything|anything)\b[^.]{0,80} (?:but|except|apart from|besides) ", re.IGNORECASE
@@ -72,11 +74,20 @@ class Own:
         self._playbook = playbook
         self._attribution = attribution
         self._read: list[tuple[Bullet, set[str]]] | None = None
+        self._compared = 0
 
     def says(self, words: str) -> bool:
         """Whether the learner has said exactly this before, case and spacing aside."""
-        told = content_hash(f"{self._attribution}{words}")
-        return any(bullet.content_hash == told for bullet, _ in self.bullets())
+        return content_hash(f"{self._attribution}{words}") in self._hashes
+
+    @cached_property
+    def _hashes(self) -> frozenset[str]:
+        return frozenset(bullet.content_hash for bullet, _ in self.bullets())
+
+    def may_deny(self) -> bool:
+        """Whether one more denial of this message is compared with the statements: the first 20 are."""
+        self._compared += 1
+        return self._compared <= _MOST_DENIALS
 
     def meant(self, words: str) -> list[tuple[str, Bullet | None]]:
         """Return the bullet that is meant, None for none, or one for each part ("my dog and my cat")."""

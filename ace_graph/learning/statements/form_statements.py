@@ -16,6 +16,7 @@ from ace_graph.learning.statements.forms import (
     SLOTS,
     FormKind,
     form_of,
+    is_sensitive_place,
     request_at_end,
     slots_named,
     states_sensitive,
@@ -44,6 +45,7 @@ from ace_graph.memory.delta.operations import Remove
 
 __all__ = ["form_statements"]
 
+_PLACES = ("home", "age", "grade")
 _SHORT_CHARS = 20
 _MARKS = " .,;:!?。！？，；：…"
 
@@ -86,10 +88,14 @@ def _denied(sentence: Sentence, clause: Stretch, language: str, own: Own) -> Sta
     if claim is None:
         return None
     why = doubt(sentence, clause, language, sensitive=False)
-    meant = denied_statement(claim, language, own) if why in (None, NOT_THEMSELVES) else None
+    meant = denied_statement(claim, language, own) if _may_deny(why, own) else None
     if meant is None or (why is not None and meant.slot is None):
         return None
     return Statement("forget", meant.content.partition(": ")[2], Remove(bullet_id=meant.id))
+
+
+def _may_deny(why: str | None, own: Own) -> bool:
+    return why in (None, NOT_THEMSELVES) and own.may_deny()
 
 
 def _requested(kind: FormKind, words: str, language: str, own: Own, source: str) -> Iterator[Statement]:
@@ -135,7 +141,9 @@ def _stated(
     words = sentence.text[clause.start : clause.end]
     shortened = goes_on(sentence.masked, clause, language)
     form = form_of(masked, language, shortened=shortened)
-    private = states_sensitive(masked, language)
+    private = states_sensitive(masked, language, shortened=shortened) or (
+        form is not None and form.kind in _PLACES and is_sensitive_place(masked, form.value, language)
+    )
     why = doubt(sentence, clause, language, sensitive=private)
     if why is not None and (why != NOT_THEMSELVES or form is None):
         return

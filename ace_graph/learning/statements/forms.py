@@ -23,6 +23,7 @@ __all__ = [
     "form_of",
     "is_plain_yes",
     "is_sensitive",
+    "is_sensitive_place",
     "is_yes",
     "patterns",
     "question_text",
@@ -31,10 +32,15 @@ __all__ = [
     "slots_named",
 ]
 
-FormKind = Literal["name", "age", "grade", "home", "language", "wishes", "remember", "forget"]
-KINDS: tuple[FormKind, ...] = ("remember", "forget", "name", "age", "grade", "home", "language", "wishes")
+FormKind = Literal[
+    "name", "age", "grade", "home", "language", "native_language", "wishes", "remember", "forget"
+]
+KINDS: tuple[FormKind, ...] = (
+    *("remember", "forget", "name", "age", "grade", "home"),
+    *("language", "native_language", "wishes"),
+)
 REQUESTS: tuple[FormKind, ...] = ("remember", "forget")
-SLOTS = frozenset({"name", "age", "grade", "home", "language"})
+SLOTS = frozenset({"name", "age", "grade", "home", "language", "native_language"})
 """Kinds of statements of which a learner has one value at a time."""
 SENSITIVE = ("health", "belief", "origin", "sexuality", "politics")
 
@@ -43,15 +49,20 @@ _ABOUT_WORDS = 14
 """A statement of more words than that is a story, and not asked about by rules."""
 _ABOUT_CHARS = 60
 _WORD = re.compile(r"\w+")
+_FIRST_WORD = re.compile(r"\s*\S*")
 _NAMED = re.compile(r"\{[^{}]*\}")
 _EDGES = " .!,;。！，"
 
 
 class Form(NamedTuple):
-    """What a clause states, and where that begins: behind "remember that", else at the start."""
+    """What a clause states, and where that begins: behind "remember that", else at the start.
+
+    `value` is where a value of a slot begins, or ends, as the form has it.
+    """
 
     kind: FormKind
     begin: int
+    value: int
 
 
 def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | None:
@@ -61,9 +72,9 @@ def form_of(clause: str, language: str, *, shortened: bool = False) -> Form | No
     """
     for kind, pattern in _forms(language, shortened=shortened):
         match = pattern.match(clause)
-        if match is not None and not (kind in SLOTS and _is_negated(clause[match.end() :], language)):
+        if match is not None and not (kind in SLOTS and _is_no_value(clause[match.end() :], language)):
             begin = match.end() if kind in ("remember", "forget") else 0
-            return Form(kind, begin)
+            return Form(kind, begin, match.end())
     return None
 
 
@@ -107,9 +118,21 @@ def is_sensitive(clause: str, language: str) -> bool:
     return any(_holds_sensitive(clause, each) for each in dict.fromkeys((language, FIRST)))
 
 
-def states_sensitive(clause: str, language: str) -> bool:
-    """Whether a short clause says of the learner that they are or have something sensitive."""
-    match = _about(language).match(clause)
+def is_sensitive_place(clause: str, value: int, language: str) -> bool:
+    """Whether what is stated as a home, an age or a grade tells something sensitive ("a refugee camp").
+
+    The first word of the value, which begins at `value`, does not count: it may be a name ("Roma").
+    """
+    rest = clause if language in SPACELESS else _FIRST_WORD.sub("", clause[value:], count=1)
+    return is_sensitive(rest, language)
+
+
+def states_sensitive(clause: str, language: str, *, shortened: bool = False) -> bool:
+    """Whether a short clause says of the learner that they are or have something sensitive.
+
+    `shortened`: as in `form_of`.
+    """
+    match = _about(language, shortened=shortened).match(clause)
     if match is None:
         return False
     short = len(clause) <= _ABOUT_CHARS if language in SPACELESS else len(clause.split()) <= _ABOUT_WORDS
@@ -144,7 +167,7 @@ def patterns() -> Iterator[re.Pattern[str]]:
     """Yield every pattern that is made of the tables."""
     for language in languages("statements"):
         yield from (pattern for short in (False, True) for _, pattern in _forms(language, shortened=short))
-        yield _about(language)
+        yield from (_about(language, shortened=short) for short in (False, True))
         yield from () if language == FIRST else (_clear(language),)
 
 
@@ -162,8 +185,9 @@ def _forms(language: str, *, shortened: bool) -> tuple[tuple[FormKind, re.Patter
 
 
 @cache
-def _about(language: str) -> re.Pattern[str]:
-    return _pattern(language, phrases(language, "statements", "about"))
+def _about(language: str, *, shortened: bool) -> re.Pattern[str]:
+    lines = phrases(language, "statements", "about")
+    return _pattern(language, [_NAMED.sub("", line) for line in lines] if shortened else lines)
 
 
 @cache
@@ -171,10 +195,13 @@ def _clear(language: str) -> re.Pattern[str]:
     return _pattern(language, phrases(language, "statements", "clear"))
 
 
-def _is_negated(value: str, language: str) -> bool:
-    """Whether a value begins with a negation: "ich heiße nicht Sam" states no name."""
+def _is_no_value(value: str, language: str) -> bool:
+    """Whether a value begins as none does: "ich heiße nicht Sam", "ich wohne in einer Wohnung"."""
+    never = words(language, "statements", "no_value") if language != FIRST else frozenset[str]()
+    if language in SPACELESS and value.startswith(tuple(never)):
+        return True
     first = _WORD.search(value)
-    return first is not None and first[0].casefold() in _negations(language)
+    return first is not None and first[0].casefold() in _negations(language) | never
 
 
 @cache
@@ -199,7 +226,9 @@ def _yes() -> frozenset[str]:
 @cache
 def _plain_yes() -> frozenset[str]:
     return frozenset(
-        _plain(phrases(language, "statements", "yes")[0]) for language in languages("statements")
+        _plain(line)
+        for language in languages("statements")
+        for line in phrases(language, "statements", "yes")[: 2 if language in SPACELESS else 1]
     )
 
 

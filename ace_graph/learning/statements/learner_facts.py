@@ -20,7 +20,7 @@ from ace_graph.languages.tables import FIRST
 from ace_graph.learning.reflection import LearnerFact
 from ace_graph.learning.statements.explicit import explicit_operations
 from ace_graph.learning.statements.forget_requests import Own
-from ace_graph.learning.statements.forms import SENSITIVE, is_sensitive, slot_stated
+from ace_graph.learning.statements.forms import SENSITIVE, SLOTS, is_sensitive, slot_stated
 from ace_graph.learning.statements.own_voice import asks_not_to_keep, own_sentences
 from ace_graph.learning.statements.rules import rule_of
 from ace_graph.learning.statements.sentences import Sentence
@@ -48,7 +48,6 @@ SENSITIVE_DROPPED = "it is sensitive, and such facts are not kept here (ACE_SENS
 SENSITIVE_ASKED = 'it is sensitive and was said in passing; to have it kept, say "remember that ..."'
 NEWER_KNOWN = "a newer statement says otherwise"
 
-_SLOT_OF_KIND = {"native_language": "language"}
 _NUMBERED = frozenset({"age", "grade", "birthday", "family", "goal"})
 _WISHES = frozenset({"preference", "wish"})
 _MARKS = " \t\n\"'“”„«»‘’「」『』.,;:!?。！？，；：…"
@@ -176,10 +175,9 @@ def _slot(words: str, fact: LearnerFact, language: str) -> str | None:
         stated = rule[0].slot if rule is not None else None
     else:
         stated = slot_stated(words, language)
-    kind = _SLOT_OF_KIND.get(fact.kind, fact.kind)
-    if stated is not None or kind not in ("name", "age", "grade", "home", "language"):
+    if stated is not None or fact.kind not in SLOTS:
         return stated
-    return kind if holds_word(words, language, "changes") else None
+    return fact.kind if holds_word(words, language, "changes") else None
 
 
 class _Folded(NamedTuple):

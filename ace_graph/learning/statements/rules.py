@@ -50,8 +50,14 @@ _KEEP = (
     r"(?:remember|memori[sz]e|keep in mind|bear in mind|note|make a note|don'?t forget|do not forget"
     r"|never forget|for the record)"
 )
+_NO_NAMES = (
+    "not|no longer|later|back|when|whenever|if|after|before|at|on|in|tomorrow|tonight|today|soon|again|maybe"
+    "|hard|difficult|easy|long|short|too|spelled|spelt|pronounced|written|also|the same|a|an|anything"
+)
+"""What no name begins with: "call me later", "my name is hard to spell"."""
 FILLER = re.compile(
-    r"(?:hi|hello|hey|ok|okay|well|oh|so|now|also|and|but|please|actually|by the way|btw|sorry|no)\b[ ,!]*"
+    r"(?:hi|hello|hey|ok|okay|well|oh|so|now|also|and|but|please|actually|by the way|btw|sorry|no"
+    r"|about me|about myself|correction|update|one more thing|one thing|another thing|fyi|ps)\b[ ,:!]*"
     r"|(?:could|can|would|will) you (?:please )?"
     r"|(?:i want you to|i'd like you to|i would like you to|you should|you must) ",
     re.IGNORECASE,
@@ -75,7 +81,7 @@ NEGATED = re.compile(
 STATEMENTS = (
     StatementRule(
         re.compile(
-            r"(?:call me|my name is|my name'?s|i am called|i'?m called) (?!(?:not|no longer)\b)\S",
+            rf"(?:call me|my name is|my name'?s|i am called|i'?m called) (?!(?:{_NO_NAMES})\b)\S",
             re.IGNORECASE,
         ),
         "profile",
@@ -95,13 +101,18 @@ STATEMENTS = (
     StatementRule(
         re.compile(
             rf"(?:from now on,? |always )?(?:(?:talk|speak|write|answer|reply|respond)(?: to me)? "
-            rf"in (?:{_LANGUAGES})\b"
-            rf"|my (?:native |mother |first )?(?:language|tongue) is (?:{_LANGUAGES})\b)",
+            rf"in (?:{_LANGUAGES})\b)",
             re.IGNORECASE,
         ),
         "profile",
         "procedural",
         "language",
+    ),
+    StatementRule(
+        re.compile(r"my (?:native |mother |first )(?:language|tongue) is (?!not\b)\w", re.IGNORECASE),
+        "profile",
+        "semantic",
+        "native_language",
     ),
     StatementRule(
         re.compile(
@@ -171,7 +182,8 @@ PLAIN_FACTS = (
     ),
     StatementRule(
         re.compile(
-            r"i (?:now )?live (?:now )?in \w"
+            r"i (?:now )?live (?:now )?in "
+            r"(?!(?:an?|my|our|fear|hope|peace|poverty|denial|constant)\b|(?-i:the [a-z]))\w"
             r"|(?:i|we)(?:'?ve| have)? (?:just |now |recently )?moved (?:house )?to "
             r"(?!(?:an?|the|my|step|question|problem|part|page|chapter|number)\b|\d)\w",
             re.IGNORECASE,

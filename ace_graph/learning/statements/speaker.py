@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ace_graph.languages.tables import SPACELESS, phrases, words
-from ace_graph.learning.statements.forms import form_of
+from ace_graph.learning.statements.forms import form_of, states_sensitive
 from ace_graph.learning.statements.sentences import MASK, Sentence
 
 __all__ = ["Stretch", "clause_around", "clauses_of", "doubt", "goes_on", "holds_word", "names_somebody"]
@@ -73,9 +73,6 @@ def doubt(sentence: Sentence, clause: Stretch, language: str, *, sensitive: bool
     masked = sentence.masked
     if _is_question(sentence, clause, language):
         return A_QUESTION
-    before = masked[: clause.start].rstrip()
-    if before.endswith((":", "：")):
-        return HANDED_OVER
     if MASK in masked[clause.start : clause.end]:
         return HANDED_OVER
     marks = _marks(masked, language)
@@ -144,7 +141,10 @@ def _begins_question(text: str, language: str) -> bool:
 
 def goes_on(masked: str, clause: Stretch, language: str) -> bool:
     """Whether a clause states something of the learner, whom alone the sentence has named before it."""
-    if form_of(masked[clause.start : clause.end], language, shortened=True) is None:
+    said = masked[clause.start : clause.end]
+    if form_of(said, language, shortened=True) is None and not states_sensitive(
+        said, language, shortened=True
+    ):
         return False
     before = {each.role for each in _marks(masked[: clause.start], language)}
     return "others" not in before and not before.isdisjoint(("own", "mine"))
