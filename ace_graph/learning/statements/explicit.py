@@ -13,7 +13,7 @@ A statement that is not stored is returned too, with the reason, so that the ans
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
@@ -82,7 +82,7 @@ def read_statements(
     reader = _Reader(text, own, source, sensitive)
     unwanted = asks_not_to_keep(text)
     for part in _parts(text):
-        said = reader.read(clauses(part), part.text)
+        said = reader.read(part)
         wanted = (each for each in said if each.kind == "forget") if part.asks or unwanted else said
         found += islice(wanted, MAX_STATEMENTS)
         if len(found) >= MAX_STATEMENTS:
@@ -111,17 +111,17 @@ class _Reader:
         self._unnamed = False
         """A name was denied, so that a new one may follow."""
 
-    def read(self, parts: Iterable[Clause], sentence: str) -> Iterator[Statement]:
+    def read(self, sentence: Sentence) -> Iterator[Statement]:
         """Yield what the clauses of one sentence say."""
         beside = False
-        for clause in parts:
+        for clause in clauses(sentence):
             request = forget_request(clause.text, clause.masked)
             forgotten = (
                 list(_forgotten(request, self._own, unsure=clause.unsure)) if request is not None else []
             )
             yield from forgotten or self._denied(clause)
             statement = None if forgotten else self._stated(clause, beside=beside)
-            if statement is not None and (statement.asked or sentence in self._own_words):
+            if statement is not None and (statement.asked or sentence[:2] in self._own_words):
                 beside = beside or (statement.asked and statement.operation is not None)
                 yield statement
 
@@ -130,9 +130,14 @@ class _Reader:
         return any(map(_introduces, _parts(self._text)))
 
     @cached_property
-    def _own_words(self) -> frozenset[str]:
-        """The sentences that the learner says, not hands over: only these state something in passing."""
-        return frozenset(part.text for each in own_sentences(self._text) for part in question_apart(each))
+    def _own_words(self) -> frozenset[tuple[str, str]]:
+        """The sentences, and their masks, that the learner says, not hands over, for sure.
+
+        Only these state something in passing.
+        """
+        return frozenset(
+            (part.text, part.masked) for each in own_sentences(self._text) for part in question_apart(each)
+        )
 
     def _denied(self, clause: Clause) -> Iterator[Statement]:
         found = rule_of(clause.masked)

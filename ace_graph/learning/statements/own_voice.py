@@ -35,43 +35,43 @@ _PLAIN_MARK = re.compile(r'(?<!\d)"')
 def own_sentences(message: str, *, requests: bool = False) -> Iterator[Sentence]:
     """Yield the learner's own sentences in order, with what is quoted or handed over in a line masked.
 
-    `requests`: also those that may well be the learner's own, which is enough for "call me Sam": after a
-    sentence about a text to work on, unless it begins by that ("Translate this."), and after a quotation mark
-    that nothing closes in its line.
+    `requests`: also those that may well be the learner's own, which is enough for "call me Sam": behind a
+    colon ("My question: ..."), after a sentence about a text to work on, unless it begins by that ("Translate
+    this."), and after a quotation mark that nothing closes in its line.
     """
-    for line, handed_over in _own_lines(message, long_quotations=not requests):
+    for line, handed_over in _own_lines(message, requests=requests):
         for sentence in sentences(line):
             if not handed_over:
-                own = _until_handed_over(sentence)
-                handed_over = own is not sentence
+                own, handed_over = _until_handed_over(sentence, requests=requests)
                 yield own
             if _begins_with_material(sentence.masked) if requests else _names_material(sentence.masked):
                 return
 
 
-def _until_handed_over(sentence: Sentence) -> Sentence:
-    """Return the sentence with what was handed over behind a colon masked; itself where nothing was."""
+def _until_handed_over(sentence: Sentence, *, requests: bool) -> tuple[Sentence, bool]:
+    """Return the sentence with what was handed over behind a colon masked, and whether the line goes on."""
     masked = sentence.masked
+    language = spoken_language(masked) if ":" in masked or "：" in masked else FIRST
     for colon in _INNER_COLON.finditer(masked):
         if _WORD.search(masked, colon.end()) is None:
             break
-        if not _goes_on_themselves(masked[: colon.start()], spoken_language(masked)):
-            return sentence._replace(masked=masked[: colon.end()] + MASK * (len(masked) - colon.end()))
-    return sentence
+        before = masked[: colon.start()]
+        hands_over = _hands_over(before, language)
+        if hands_over or not (requests or _goes_on_themselves(before, language)):
+            hidden = masked[: colon.end()] + MASK * (len(masked) - colon.end())
+            return sentence._replace(masked=hidden), hands_over
+    return sentence, False
+
+
+def _hands_over(before: str, language: str) -> bool:
+    """Whether these words before a colon name a text to work on, or somebody who says what follows."""
+    return any(holds_word(before, language, name) for name in ("material", "reports", "others"))
 
 
 def _goes_on_themselves(before: str, language: str) -> bool:
     """Whether these words before a colon say that the learner goes on in words of their own."""
     said = " ".join(_WORD.findall(before.casefold()))
-    if not said:
-        return True
-    if any(holds_word(before, language, name) for name in ("material", "reports", "others")):
-        return False
-    return any(_introduces(said, each) for each in dict.fromkeys((language, FIRST)))
-
-
-def _announces(line: str) -> bool:
-    return _goes_on_themselves(line, spoken_language(line))
+    return not said or any(_introduces(said, each) for each in dict.fromkeys((language, FIRST)))
 
 
 def _introduces(said: str, language: str) -> bool:
@@ -79,6 +79,12 @@ def _introduces(said: str, language: str) -> bool:
     if language in SPACELESS:
         return any(each in said for each in known)
     return any(f" {each} " in f" {said} " for each in known)
+
+
+def _announces_a_text(line: str, *, requests: bool) -> bool:
+    """Whether the lines after one that ends with a colon are a text that is handed over."""
+    language = spoken_language(line)
+    return _hands_over(line, language) or not (requests or _goes_on_themselves(line, language))
 
 
 @cache
@@ -111,7 +117,7 @@ def _wishes(folded: str, phrase: str, language: str) -> bool:
     return False
 
 
-def _own_lines(message: str, *, long_quotations: bool) -> Iterator[tuple[str, bool]]:
+def _own_lines(message: str, *, requests: bool) -> Iterator[tuple[str, bool]]:
     """The lines outside of code and of quotations, each with whether a colon has introduced it."""
     fenced, introduced, begun, closing = False, False, False, ""
     for line in message.splitlines():
@@ -123,10 +129,10 @@ def _own_lines(message: str, *, long_quotations: bool) -> Iterator[tuple[str, bo
         elif not bare:
             introduced = introduced and not begun
         elif not fenced:
-            before, closing = _before_quotation(line) if long_quotations else (line, "")
+            before, closing = (line, "") if requests else _before_quotation(line)
             yield before, introduced
             begun = introduced
-            if bare.endswith(_COLON) and not _announces(bare[-_HEAD_CHARS:-1]):
+            if bare.endswith(_COLON) and _announces_a_text(bare[-_HEAD_CHARS:-1], requests=requests):
                 introduced, begun = True, False
 
 

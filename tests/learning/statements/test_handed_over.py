@@ -66,6 +66,8 @@ def test_a_text_that_was_handed_over_says_nothing_of_the_learner(message: str) -
         ("Please note the following about me:\nMy name is Mia.", "My name is Mia"),
         ("It is 12:30 now. Call me Mia.", "Call me Mia"),
         ("I am stuck on this problem. Please call me Mia.", "call me Mia"),
+        ("My question: what is 1/2? Call me Mia.", "Call me Mia"),
+        ("This is what I do not get:\nfractions.\nCall me Mia.", "Call me Mia"),
         ("Über mich: ich wohne in Köln.", "ich wohne in Köln"),
         ("关于我：我住在上海。", "我住在上海"),
     ],
