@@ -92,14 +92,17 @@ async def learn_from_turn(state: ACEState, run: Run, answer_again: AnswerAgain |
     return {"mode": mode, "learning": committed(turn_id, commit, result, run, pending), "usage": usage}
 
 
-async def _record_feedback(result: LearningResult, judged: JudgedTurn, learner_id: str, run: Run) -> LearningResult:
+async def _record_feedback(
+    result: LearningResult, judged: JudgedTurn, learner_id: str, run: Run
+) -> LearningResult:
     """Note what the message said of an earlier answer in that turn's record; its votes are stored already."""
     store, feedback = run.resources.store, judged.as_feedback(run.resources.clock())
     if feedback is None or not keeps_pending(store):
         return result
     try:
         await store.amend(
-            learner_id, Amend(judged.turn.turn_id, lambda turn: with_feedback(turn, feedback), missing_ok=True)
+            learner_id,
+            Amend(judged.turn.turn_id, lambda turn: with_feedback(turn, feedback), missing_ok=True),
         )
     except StoreError as error:
         logger.exception("[ACE Memory] the feedback counts, but is not in the record of the turn it is about")

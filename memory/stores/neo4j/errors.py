@@ -26,6 +26,7 @@ __all__ = ["checked_uri", "is_retryable", "translated"]
 
 _SCHEMES = frozenset({"neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"})
 _SECURITY = "Neo.ClientError.Security."
+_CHECK = "check that it runs and that its address is right (ACE_STORE, or NEO4J_URI)"
 
 
 def checked_uri(uri: str) -> SplitResult:
@@ -44,8 +45,7 @@ def checked_uri(uri: str) -> SplitResult:
         )
     if parts.username is not None or parts.password is not None:
         raise StoreUrlError(
-            "the Neo4j address holds a login: take it out, "
-            "and set NEO4J_USERNAME and NEO4J_PASSWORD instead"
+            "the Neo4j address holds a login: take it out, and set NEO4J_USERNAME and NEO4J_PASSWORD instead"
         )
     return parts
 
@@ -65,16 +65,14 @@ def translated(error: Exception, place: str, user: str | None, database: str | N
     if isinstance(error, Neo4jError):
         return _server_error(error, place, user, database)
     if isinstance(error, ConfigurationError):
-        return StoreUnavailable(f"The driver can't use the address of Neo4j at {place}: check ACE_STORE, or NEO4J_URI.")
-    if isinstance(error, TimeoutError):
         return StoreUnavailable(
-            f"Neo4j at {place} did not answer in time: check that it runs and that its address is right (ACE_STORE, or NEO4J_URI)."
+            f"The driver can't use the address of Neo4j at {place}: check ACE_STORE, or NEO4J_URI."
         )
+    if isinstance(error, TimeoutError):
+        return StoreUnavailable(f"Neo4j at {place} did not answer in time: {_CHECK}.")
     reasons = [_reason(cause) for cause in _causes(error)]
     reason = next((found for found in reasons if found), "")
-    return StoreUnavailable(
-        f"Neo4j at {place} can't be reached{reason}: check that it runs and that its address is right (ACE_STORE, or NEO4J_URI)."
-    )
+    return StoreUnavailable(f"Neo4j at {place} can't be reached{reason}: {_CHECK}.")
 
 
 def _server_error(error: Neo4jError, place: str, user: str | None, database: str | None) -> StoreError:
