@@ -105,7 +105,6 @@ def test_what_can_not_be_read_is_explained(raw: bytes, why: str) -> None:
         ({"learner_id": 7}, "learner_id"),
         ({"learner_id": ""}, "learner_id"),
         ({"learner_id": "x" * 257}, "learner_id"),
-        ({"temprature": 1}, "temprature"),
         ({"temperature": 9}, "temperature"),
         ({"ace_online_learning": "no"}, "ace_online_learning"),
     ],
@@ -114,6 +113,12 @@ def test_what_can_not_be_read_is_explained(raw: bytes, why: str) -> None:
 def test_a_wrong_scratch_names_its_field(scratch: JsonValue, why: str) -> None:
     with pytest.raises(UsageError, match=f"scratch.{why}"):
         _read(scratch=scratch)
+
+
+def test_a_scratch_that_is_misspelled_is_told_what_may_be_meant() -> None:
+    with pytest.raises(UsageError) as raised:
+        _read(scratch={"temprature": 1})
+    assert str(raised.value) == "scratch: the context has no field temprature: did you mean temperature?"
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,12 @@ class GoingOn:
             assert after.snapshot.version.n == said["version"] + 1
             assert after.snapshot.access.access_clock == said["access_clock"] + 1
             assert after.history.entries[: len(before.history.entries)] == before.history.entries
-            assert after.turns[1:] == before.turns
+            judged = next(turn for turn in after.turns if turn.turn_id == asked.turn_id)
+            assert [(each.verdict, each.text) for each in judged.feedback] == [("success", "That's right.")]
+            assert judged.verdict == "success"
+            unmarked = judged.model_copy(update={"feedback": asked.feedback, "verdict": asked.verdict})
+            turns = tuple(unmarked if turn is judged else turn for turn in after.turns)
+            assert turns[1:] == before.turns
             assert await check(store, name) == []
 
         old.run(go_on)

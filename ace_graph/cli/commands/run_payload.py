@@ -147,5 +147,6 @@ def _validation_message(details: list[ErrorDetails], where: str = "") -> str:
     messages: dict[str, str] = {}
     for detail in details:
         parts = [str(part) for part in detail["loc"] if not str(part).startswith(("list[", "str", "dict["))]
-        messages.setdefault(where + ".".join(parts), detail["msg"])
+        name = (where + ".".join(parts)).rstrip(".")
+        messages.setdefault(name, detail["msg"].removeprefix("Value error, "))
     return "; ".join(f"{name}: {message}" for name, message in messages.items())

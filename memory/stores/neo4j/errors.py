@@ -36,16 +36,17 @@ def checked_uri(uri: str) -> SplitResult:
         port = parts.port
     except ValueError as error:
         raise StoreUrlError(
-            f"the Neo4j address can't be read ({error}): it is like neo4j://host:7687"
+            f"the Neo4j address can't be read ({error}): ACE_STORE, or NEO4J_URI, is like neo4j://host:7687"
         ) from error
     if parts.scheme not in _SCHEMES or not parts.hostname or port == 0:
         raise StoreUrlError(
             f"a Neo4j address begins with one of {', '.join(sorted(_SCHEMES))} and names a host: "
-            "it is like neo4j://host:7687"
+            "ACE_STORE, or NEO4J_URI, is like neo4j://host:7687"
         )
     if parts.username is not None or parts.password is not None:
         raise StoreUrlError(
-            "the Neo4j address holds a login: take it out, and set NEO4J_USERNAME and NEO4J_PASSWORD instead"
+            "the Neo4j address holds a login: take it out of ACE_STORE, or NEO4J_URI, "
+            "and set NEO4J_USERNAME and NEO4J_PASSWORD instead"
         )
     return parts
 

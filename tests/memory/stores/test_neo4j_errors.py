@@ -38,7 +38,7 @@ _SECRET = "correct-horse"
     ],
 )
 def test_an_invalid_address_is_refused_at_once(uri: str) -> None:
-    with pytest.raises(StoreUrlError, match="NEO4J_URI") as raised:
+    with pytest.raises(StoreUrlError, match="ACE_STORE, or NEO4J_URI") as raised:
         Neo4jStore(uri)
     assert _SECRET not in str(raised.value)
 
@@ -104,7 +104,7 @@ def test_only_transient_errors_are_retried() -> None:
 
 
 async def _unavailable(call: object, place: str, reason: str = "") -> None:
-    with pytest.raises(StoreUnavailable, match="NEO4J_URI") as raised:
+    with pytest.raises(StoreUnavailable, match="ACE_STORE, or NEO4J_URI") as raised:
         await call  # type: ignore[misc] # pyright: ignore[reportGeneralTypeIssues] any coroutine
     assert place in str(raised.value)
     assert reason in str(raised.value)
