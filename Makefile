@@ -62,7 +62,6 @@ lint: ## ruff, its formatter, the direction of the imports, and the Dockerfile w
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python dev/small_modules.py
 	@test ! -x $(BIN)/hadolint || $(BIN)/hadolint Dockerfile
 
 format: ## let ruff rewrite what it can

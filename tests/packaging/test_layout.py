@@ -72,14 +72,6 @@ def test_every_part_of_the_package_has_its_place_in_the_layers() -> None:
     assert modules | packages <= placed | {"__init__", "__main__"}, "add it to the layers of import-linter"
 
 
-def test_no_folder_has_more_than_twenty_modules() -> None:
-    """A command has a file, and a verb of the conformance suite has one: these folders are lists."""
-    lists = {"ace_graph.cli.commands", "ace_graph.testing.conformance"}
-    rooms = {name: sorted((ROOT / folder).glob("*.py")) for name, folder in package_folders().items()}
-    full = {name: len(files) for name, files in rooms.items() if len(files) > 20 and name not in lists}
-    assert full == {}, "put what belongs together into a folder of its own"
-
-
 def test_coverage_counts_the_package_and_both_folders() -> None:
     assert pyproject()["tool"]["coverage"]["run"]["source"] == ["ace_graph", "nodes", "memory"]
 
