@@ -22,7 +22,7 @@ TABLE = ROOT / "docs" / "capabilities.md"
 ROWS = (
     *(f"C{n}" for n in range(1, 173)),
     *(f"N{n}" for n in range(1, 94)),
-    *(f"B{n}" for n in range(1, 41)),
+    *(f"B{n}" for n in range(1, 72)),
 )
 _ROW = re.compile(r"^\|\s*([BCN]\d+)\s*\|[^|]*\|([^|]*)\|\s*$", re.MULTILINE)
 _OPEN = "open"
