@@ -103,6 +103,7 @@ class Settings(BaseSettings):
 
     store: str | None = Field(default=None, repr=False)
     memory_file: Folder | None = None
+    store_timeout: float = Field(default=9.0, gt=0, le=3600)
     neo4j_uri: str | None = Field(default=None, validation_alias="NEO4J_URI", repr=False)
     neo4j_username: str = Field(default="neo4j", validation_alias="NEO4J_USERNAME")
     neo4j_password: SecretStr | None = Field(default=None, validation_alias="NEO4J_PASSWORD")

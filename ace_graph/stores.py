@@ -49,7 +49,12 @@ def open_store(
     if separator and scheme == "sqlite":
         from ace_graph.memory.stores.sqlite.store import SQLiteStore
 
-        return SQLiteStore(_path(rest), limits, make_folder=url is None and _is_default(known))
+        return SQLiteStore(
+            _path(rest),
+            limits,
+            make_folder=url is None and _is_default(known),
+            lock_timeout=known.store_timeout,
+        )
     if separator and scheme in _NEO4J:
         return _neo4j(address, limits, known)
     if separator and scheme in _POSTGRES:
@@ -114,6 +119,7 @@ def _neo4j(uri: str, policy: Policy, settings: Settings) -> PendingStore:
         password=None if password is None else password.get_secret_value(),
         database=settings.neo4j_database,
         policy=policy,
+        timeout=settings.store_timeout,
     )
 
 
@@ -125,7 +131,11 @@ def _postgres(url: str, policy: Policy, settings: Settings) -> PendingStore:
             f"{redacted_url(url)} needs the driver of PostgreSQL: pip install 'ace-graph[postgres]'"
         ) from error
     return PostgresStore(
-        url, policy, connections=settings.postgres_connections, partitions=settings.postgres_partitions
+        url,
+        policy,
+        connections=settings.postgres_connections,
+        partitions=settings.postgres_partitions,
+        timeout=settings.store_timeout,
     )
 
 

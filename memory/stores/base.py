@@ -36,6 +36,7 @@ __all__ = [
     "SharingExport",
     "Store",
     "StoreSizes",
+    "Timeouts",
     "can_clean",
     "checked_learner_id",
     "commit_turn",
@@ -45,6 +46,30 @@ __all__ = [
 ]
 
 MAX_LEARNER_ID_CHARS = 256
+TIMEOUT = 9.0
+"""Seconds that a call of a store waits: one that is down is noticed in less than ten."""
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds that the parts of a call to a server take at most, by how long a read may take."""
+
+    read: float = TIMEOUT
+
+    @property
+    def connect(self) -> float:
+        """For one connection, for a free one of the pool, and for all retries of a transient error."""
+        return self.read / 2
+
+    @property
+    def write(self) -> float:
+        """Longer, because a writer may wait for the learner's lock."""
+        return 2 * self.read
+
+    @property
+    def schema(self) -> float:
+        """For the tables or constraints of a new database, once: a server that just started needs seconds."""
+        return 7 * self.read
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ace_graph.memory.stores.base import PendingStore
 from ace_graph.testing import ScriptedModel
 from tests.background.conftest import LESSON, Build, Hire
 from tests.graph.conftest import ask
+from tests.plugins.sizes import PATIENT
 
 ALICE = ACEContext(learner_id="alice", reflect_when="always")
 LESSONS = json.dumps({"reasoning": "r", **LESSON})
@@ -100,7 +101,7 @@ async def test_a_learners_turns_follow_each_other_without_a_pause(
     for n in range(3):
         await graph.ainvoke(ask(f"What is {n}/2 + 1/3?"), context=ALICE)
     worker = hire(model, concurrency=3, sleep=for_ever, on_learned=learned)
-    await asyncio.wait_for(worker.run(), 30)
+    await asyncio.wait_for(worker.run(), PATIENT)
     assert [item.status for item in ended] == ["learned"] * 3
     assert await store.list_pending() == ()
 

@@ -13,6 +13,7 @@ from ace_graph.offline_tutor import OfflineTutor
 from ace_graph.stores import open_store
 from benchmarks.many_processes.clients import CONVERSATION, Clients, Ending, Message
 from benchmarks.many_processes.stored import Found, found_of, wrong_of
+from tests.plugins.sizes import PATIENT
 from tests.server.serving import SECRET, serving, settings_for
 
 FACT = "my word 0 is 7f"
@@ -72,7 +73,7 @@ async def test_what_a_server_and_a_worker_stored_is_compared(postgres: str) -> N
     settings = settings_for(store=postgres, model="offline", learning="background", server_worker=False)
     async with serving(settings) as served, open_store(postgres) as store:
         url = str(served.client.base_url)
-        async with httpx.AsyncClient(timeout=30, trust_env=False) as http:
+        async with httpx.AsyncClient(timeout=PATIENT, trust_env=False) as http:
             clients = Clients(http, ["http://127.0.0.1:1", url], SECRET)
             await clients.lesson("ada", 2, streaming=True)
             await clients.lesson("ben", 1, streaming=False)

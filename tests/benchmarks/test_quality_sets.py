@@ -29,6 +29,7 @@ from benchmarks.quality.retrieval.cases import (
 )
 from benchmarks.quality.retrieval.methods import WAYS, Shown, semantic_ways
 from benchmarks.quality.retrieval.metrics import Answered, answer
+from tests.plugins.sizes import PATIENT
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -229,7 +230,7 @@ def test_the_benchmarks_can_be_run_apart_and_a_wrong_name_is_refused() -> None:
             check=False,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENT,
         )
 
     done = run("retrieval")

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python
 
-LIMIT = 120.0
 """Seconds after which a program that shows nothing has failed."""
 _SILENCE = 10.0
 
@@ -67,7 +67,7 @@ class Terminal:
 
         Python loses one that falls between its prompt and its waiting for a key.
         """
-        for _ in range(int(LIMIT / _SILENCE)):
+        for _ in range(int(PATIENT / _SILENCE)):
             self.type("\x03")
             while select.select([self._ours], [], [], _SILENCE)[0]:
                 piece = self._read()
@@ -83,8 +83,8 @@ class Terminal:
         return self._process.wait()
 
     def _read(self) -> str:
-        ready, _, _ = select.select([self._ours], [], [], LIMIT)
-        assert ready, f"nothing came for {LIMIT} s after {self._shown!r}"
+        ready, _, _ = select.select([self._ours], [], [], PATIENT)
+        assert ready, f"nothing came for {PATIENT} s after {self._shown!r}"
         try:
             return os.read(self._ours, 4096).decode(errors="replace")
         except OSError:  # Linux says so when the other side has closed

@@ -14,7 +14,7 @@ from ace_graph.cli.commands.chat_conversation import Conversation
 from ace_graph.testing import GeminiServer
 from ace_graph.testing.gemini_server import GeminiRequest
 from tests.cli.commands import Commands
-from tests.cli.terminal import LIMIT
+from tests.plugins.sizes import PATIENT
 
 
 class Hanging(GeminiServer):
@@ -235,7 +235,7 @@ async def test_the_prompt_stands_before_the_conversation_is_open() -> None:
         return "What is 2+2?"
 
     async def opened() -> Conversation:
-        async with asyncio.timeout(LIMIT):
+        async with asyncio.timeout(PATIENT):
             await asked.wait()
         may_answer.set()
         return conversation
@@ -281,7 +281,7 @@ def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(ace: Commands) -> None:
         with ace.terminal("chat", **settings) as terminal:
             terminal.expect("you>")
             terminal.type("Remember that I like tea.\r")
-            assert server.asked.wait(LIMIT)
+            assert server.asked.wait(PATIENT)
             terminal.type("\x03")
             terminal.expect("stopped; the conversation goes on without this question")
             terminal.expect("you>")

@@ -26,6 +26,7 @@ from tests.cli.adaptation_runs import Answer, Json, provider, start, write_rows
 from tests.cli.commands import Commands
 from tests.cli.ray_nodes import RayNodes, ray_nodes
 from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets
+from tests.plugins.sizes import PATIENT
 
 ROWS = 8
 _BARE = "Answer the question."
@@ -62,7 +63,7 @@ class Held:
     def wait_for(self, count: int) -> None:
         """Wait until so many requests are held back."""
         for _ in range(count):
-            assert self.held.acquire(timeout=120)
+            assert self.held.acquire(timeout=PATIENT)
 
 
 @pytest.fixture
@@ -156,7 +157,7 @@ def test_a_killed_node_costs_a_retry_and_a_killed_run_resumes(
     model.wait_for(2)
     nodes.kill_one()
     model.released.set()
-    _, told = second.communicate(timeout=240)
+    _, told = second.communicate(timeout=PATIENT)
     nodes.add_one()
 
     assert second.returncode == 0, told
@@ -218,7 +219,7 @@ def test_a_node_killed_in_a_pass_over_learners_changes_nothing(
     model.wait_for(2)  # one learner at a time on a node: both nodes have one
     nodes.kill_one()
     model.released.set()
-    out, told = there.communicate(timeout=240)
+    out, told = there.communicate(timeout=PATIENT)
     nodes.add_one()
 
     assert there.returncode == 0, told

@@ -36,6 +36,7 @@ from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import NOON, adding, contents, record, rewriting, write
 from ace_graph.testing.invariants import check
 from tests.consolidation.planted import ALIKE, OTHERS, PARAPHRASES, bullets, pairs
+from tests.plugins.sizes import PATIENT
 
 ADA = "ada"
 
@@ -300,7 +301,7 @@ async def test_versions_stay_until_the_undo_window_ends() -> None:
 
 
 def _writer(model: ScriptedModel) -> Writer:
-    return model_writer(model, Prompts.load(), timeout=5)
+    return model_writer(model, Prompts.load(), timeout=PATIENT)
 
 
 async def test_a_model_writes_the_text_of_what_is_alike(store: NamingStore) -> None:

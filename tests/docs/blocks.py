@@ -14,11 +14,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python
 
 RUNNABLE = ("bash", "python")
 OTHER_NAMES = frozenset({"sh", "shell", "console", "zsh", "py", "python3", "pycon"})
-SECONDS = 180
 
 _FENCE = re.compile(
     r"^(?P<fence>`{3,})(?P<language>[\w+-]*)[^`\n]*\n(?P<text>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
@@ -90,7 +90,7 @@ def run_block(block: Block, home: Path, python: WarmPython = cold_python) -> sub
         check=False,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=PATIENT,
     )
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import SECONDS, clean_environment, read_blocks
+from tests.docs.blocks import clean_environment, read_blocks
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -34,7 +35,7 @@ def _printed(name: str, folder: Path, python: WarmPython) -> str:
         check=False,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=PATIENT,
     )
     assert done.returncode == 0, done.stderr
     assert list(folder.iterdir()) == [], "an example leaves nothing behind"

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.docs.blocks import SECONDS, clean_environment
+from tests.docs.blocks import clean_environment
+from tests.plugins.sizes import PATIENT
 
 ROOT = Path(__file__).resolve().parents[2]
 RENDER = ROOT / "dev" / "render_notebooks.py"
@@ -31,7 +32,7 @@ def test_a_notebook_runs_and_is_rendered_as_one_file(notebook: Path, tmp_path: P
         check=False,
         capture_output=True,
         text=True,
-        timeout=2 * SECONDS,
+        timeout=2 * PATIENT,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     page = (tmp_path / f"{notebook.stem}.html").read_text(encoding="utf-8")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.docs.blocks import SECONDS, clean_environment, not_printed, read_blocks
+from tests.docs.blocks import clean_environment, not_printed, read_blocks
+from tests.plugins.sizes import PATIENT
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,7 +22,7 @@ def test_the_output_of_the_demo_is_what_it_prints(tmp_path: Path) -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=PATIENT,
     )
     assert done.returncode == 0, done.stderr
     assert not_printed(block.text, done.stdout) == []

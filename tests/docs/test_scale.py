@@ -8,6 +8,7 @@ import psycopg
 
 from ace_graph.memory.stores.postgres.store import PostgresStore
 from tests.packaging.repository import ROOT
+from tests.plugins.sizes import PATIENT
 
 PAGE = (ROOT / "docs" / "scale" / "postgresql.md").read_text(encoding="utf-8")
 DISTRIBUTED = dict(re.findall(r"create_distributed_table\('(\w+)', '(\w+)'", PAGE))
@@ -21,7 +22,7 @@ WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace
 
 
 async def test_every_table_is_distributed_by_the_first_column_of_its_keys(empty_postgres: str) -> None:
-    async with PostgresStore(empty_postgres) as store:
+    async with PostgresStore(empty_postgres, timeout=PATIENT) as store:
         await store.load("ada")
     with psycopg.connect(empty_postgres) as connection:
         keys = connection.execute(_KEYS).fetchall()

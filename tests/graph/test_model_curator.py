@@ -24,6 +24,7 @@ from ace_graph.runtime import Run
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import Build, CountingStore, ask
+from tests.plugins.sizes import PATIENT
 
 ALICE = ACEContext(learner_id="alice", reflect_when="always")
 RULE = "Find the least common denominator before adding fractions"
@@ -280,7 +281,7 @@ async def test_a_silent_curator_is_given_up_and_the_rules_curate() -> None:
     resources = build_resources(settings=settings, store="memory://", model=_SilentModel())
     run = Run(resources, ALICE, "alice", Runtime(context=ALICE))
     add = Add(content=RULE)
-    async with asyncio.timeout(5) as ours:  # without a limit of its own the call would never end
+    async with asyncio.timeout(PATIENT) as ours:  # without a limit of its own the call would never end
         curated = await curate_with_model([add], "What is 1/2 + 1/3?", None, Snapshot(), run)
     assert not ours.expired()
     assert curated.decided.lessons == (add,)

@@ -16,6 +16,7 @@ from ace_graph import open_store
 from ace_graph.settings import variable_names
 from tests.cli.commands import PROGRAM
 from tests.mcp_server.clients import Client
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
 
 
@@ -45,7 +46,7 @@ def test_the_server_ends_when_the_client_hangs_up(tmp_path: Path, warm_python: W
         env=_environment(tmp_path),
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENT,
     )
     assert ended.returncode == 0, ended.stderr
     assert b"Traceback (most recent call last)" not in ended.stdout

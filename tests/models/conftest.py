@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from ace_graph.models import Sleep
 from ace_graph.testing import GeminiServer
+from tests.plugins.sizes import PATIENT
 
 KEY = "plain-key-without-a-known-prefix-1234"
 
@@ -39,7 +40,7 @@ def server() -> Iterator[GeminiServer]:
 @pytest.fixture
 async def gemini(server: GeminiServer) -> AsyncIterator[ChatGoogleGenerativeAI]:
     model = ChatGoogleGenerativeAI(
-        model="gemini-test", api_key=SecretStr(KEY), base_url=server.url, max_retries=1, timeout=10
+        model="gemini-test", api_key=SecretStr(KEY), base_url=server.url, max_retries=1, timeout=PATIENT
     )
     yield model
     await model.aclose()

@@ -15,6 +15,7 @@ from pydantic import PrivateAttr
 from ace_graph.errors import ConfigurationError, ModelError
 from ace_graph.models import NOSTREAM, Sleep, Usage, call_model, stream_model
 from ace_graph.testing import BrokenStream, ScriptedModel, UnexpectedModelCall
+from tests.plugins.sizes import PATIENT
 
 QUESTION = [HumanMessage("2+2?")]
 
@@ -105,7 +106,7 @@ async def test_only_failures_that_can_pass_are_tried_again(
     error: Exception, attempts: int, no_wait: Sleep
 ) -> None:
     with ScriptedModel([error] * attempts) as model, pytest.raises(ModelError):
-        await call_model(model, QUESTION, timeout=5, sleep=no_wait)
+        await call_model(model, QUESTION, timeout=PATIENT, sleep=no_wait)
     assert len(model.calls) == attempts
 
 
@@ -113,20 +114,22 @@ async def test_a_status_below_the_surface_is_found(no_wait: Sleep) -> None:
     wrapped = RuntimeError("the library wraps it")
     wrapped.__cause__ = StatusError(503)
     with ScriptedModel([wrapped, "four"]) as model:
-        assert (await call_model(model, QUESTION, timeout=5, sleep=no_wait)).text == "four"
+        assert (await call_model(model, QUESTION, timeout=PATIENT, sleep=no_wait)).text == "four"
 
 
 async def test_errors_of_the_program_pass_unchanged() -> None:
     with pytest.raises(UnexpectedModelCall):
-        await call_model(ScriptedModel(), QUESTION, timeout=5)
+        await call_model(ScriptedModel(), QUESTION, timeout=PATIENT)
     with pytest.raises(UnexpectedModelCall):
-        _ = [chunk async for chunk in stream_model(ScriptedModel(), QUESTION, timeout=5)]
+        _ = [chunk async for chunk in stream_model(ScriptedModel(), QUESTION, timeout=PATIENT)]
     with pytest.raises(ConfigurationError):
-        await call_model(ScriptedModel([ConfigurationError("set it")]), QUESTION, timeout=5)
+        await call_model(ScriptedModel([ConfigurationError("set it")]), QUESTION, timeout=PATIENT)
 
 
 async def test_a_failed_assertion_in_a_stream_is_no_model_failure() -> None:
-    stream = stream_model(ScriptedModel([BrokenStream("x", AssertionError("bug"))]), QUESTION, timeout=5)
+    stream = stream_model(
+        ScriptedModel([BrokenStream("x", AssertionError("bug"))]), QUESTION, timeout=PATIENT
+    )
     assert (await anext(stream)).text == "x"
     with pytest.raises(AssertionError, match="bug"):
         await anext(stream)
@@ -135,8 +138,8 @@ async def test_a_failed_assertion_in_a_stream_is_no_model_failure() -> None:
 async def test_no_call_reaches_the_users_stream_and_each_keeps_its_config() -> None:
     with ScriptedModel(solver=["four", "four"]) as model:
         config = {"tags": ["mine"], "metadata": {"ace_role": "solver"}}
-        await call_model(model, QUESTION, timeout=5, config=config)  # pyright: ignore[reportArgumentType]
-        stream = stream_model(model, QUESTION, timeout=5, config=config)  # pyright: ignore[reportArgumentType]
+        await call_model(model, QUESTION, timeout=PATIENT, config=config)  # pyright: ignore[reportArgumentType]
+        stream = stream_model(model, QUESTION, timeout=PATIENT, config=config)  # pyright: ignore[reportArgumentType]
         _ = [chunk async for chunk in stream]
     for call in model.calls:
         assert set(call.tags) >= {NOSTREAM, "mine"}
@@ -146,14 +149,14 @@ async def test_no_call_reaches_the_users_stream_and_each_keeps_its_config() -> N
 
 async def test_a_stream_that_fails_before_its_first_piece_is_started_again(no_wait: Sleep) -> None:
     with ScriptedModel([StatusError(503), "the answer is four"]) as model:
-        chunks = [chunk async for chunk in stream_model(model, QUESTION, timeout=5, sleep=no_wait)]
+        chunks = [chunk async for chunk in stream_model(model, QUESTION, timeout=PATIENT, sleep=no_wait)]
     assert "".join(chunk.text for chunk in chunks) == "the answer is four"
 
 
 async def test_a_stream_that_fails_later_says_no_text_twice(no_wait: Sleep) -> None:
     broken = BrokenStream("the answer is ", StatusError(503))
     with ScriptedModel([broken]) as model:
-        stream = stream_model(model, QUESTION, timeout=5, sleep=no_wait)
+        stream = stream_model(model, QUESTION, timeout=PATIENT, sleep=no_wait)
         heard: list[str] = []
         with pytest.raises(ModelError, match="broke off") as caught:
             await hear(stream, heard)
@@ -162,7 +165,7 @@ async def test_a_stream_that_fails_later_says_no_text_twice(no_wait: Sleep) -> N
 
 
 async def test_a_model_that_can_not_stream_yields_its_reply_in_one_piece() -> None:
-    chunks = [chunk async for chunk in stream_model(PlainModel(), QUESTION, timeout=5)]
+    chunks = [chunk async for chunk in stream_model(PlainModel(), QUESTION, timeout=PATIENT)]
     assert all(isinstance(chunk, AIMessageChunk) for chunk in chunks)
     total = sum(chunks[1:], chunks[0])
     assert total.text == "four"
@@ -174,7 +177,7 @@ async def test_a_slow_reader_does_not_use_up_the_models_time(monkeypatch: pytest
     now = loop.time()
     monkeypatch.setattr(loop, "time", lambda: now)
     heard: list[str] = []
-    async for chunk in stream_model(SlowReaderModel(), QUESTION, timeout=5):
+    async for chunk in stream_model(SlowReaderModel(), QUESTION, timeout=PATIENT):
         heard.append(chunk.text)
         now += 100
     assert "".join(heard) == "one two three"
@@ -182,7 +185,7 @@ async def test_a_slow_reader_does_not_use_up_the_models_time(monkeypatch: pytest
 
 async def test_leaving_a_stream_early_closes_the_models_own() -> None:
     model = SlowReaderModel()
-    stream = stream_model(model, QUESTION, timeout=5)
+    stream = stream_model(model, QUESTION, timeout=PATIENT)
     assert (await anext(stream)).text == "one "
     await stream.aclose()
     assert model.closed

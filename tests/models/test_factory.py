@@ -14,6 +14,7 @@ from ace_graph.errors import ConfigurationError, ModelNotAllowed, ModelNotConfig
 from ace_graph.models import call_model, choose_model, close_model, make_model
 from ace_graph.settings import Settings, variable_names
 from ace_graph.testing import GeminiServer, ScriptedModel
+from tests.plugins.sizes import PATIENT
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +57,7 @@ async def test_a_key_makes_gemini_with_the_settings_and_without_its_own_retries(
         assert isinstance(model, ChatGoogleGenerativeAI)
         assert (model.max_retries, model.timeout, model.temperature) == (1, 7, 0.5)
         server.answer("four")
-        await call_model(model, [HumanMessage("2+2?")], timeout=5)
+        await call_model(model, [HumanMessage("2+2?")], timeout=PATIENT)
         [request] = server.requests
         assert (request.model, request.api_key) == ("my-model", "the-key")
         assert '"temperature": 0.5' in request.text
@@ -87,7 +88,7 @@ def test_an_override_that_is_not_listed_is_refused(monkeypatch: pytest.MonkeyPat
 async def test_closing_a_model_without_a_client_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = make_model(settings(monkeypatch, ACE_MODEL="offline"))
     await close_model(model)
-    assert (await call_model(model, [HumanMessage("2+2")], timeout=5)).text.endswith("The answer is 4.")
+    assert (await call_model(model, [HumanMessage("2+2")], timeout=PATIENT)).text.endswith("The answer is 4.")
 
 
 @pytest.mark.parametrize("temperature", [-0.1, 2.5, float("nan")])

@@ -25,6 +25,7 @@ from ace_graph.models import (
 )
 from ace_graph.models.usage import usage_of
 from ace_graph.testing import GeminiServer
+from tests.plugins.sizes import PATIENT
 
 QUESTION = [SystemMessage("Be brief."), HumanMessage("What is 2+2?")]
 KEY = "plain-key-without-a-known-prefix-1234"
@@ -49,7 +50,7 @@ async def test_an_answer_and_its_tokens_come_back(
 ) -> None:
     server.answer("four", tokens=(12, 3))
     costs: list[Usage] = []
-    reply = await call_model(gemini, QUESTION, timeout=5, on_usage=costs.append)
+    reply = await call_model(gemini, QUESTION, timeout=PATIENT, on_usage=costs.append)
     assert reply.text == "four"
     assert finish_problem(reply) is None
     assert costs == [Usage(calls=1, input_tokens=12, output_tokens=3)]
@@ -62,7 +63,7 @@ async def test_a_stream_adds_up_to_the_answer_and_counts_its_tokens_once(
     server: GeminiServer, gemini: ChatGoogleGenerativeAI
 ) -> None:
     server.answer("four is the answer", tokens=(12, 3))
-    chunks = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=5)]
+    chunks = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=PATIENT)]
     assert len([chunk for chunk in chunks if chunk.text]) > 1
     assert "".join(chunk.text for chunk in chunks) == "four is the answer"
     whole = joined(chunks)
@@ -74,8 +75,8 @@ async def test_a_stream_adds_up_to_the_answer_and_counts_its_tokens_once(
 async def test_thoughts_are_no_part_of_the_text(server: GeminiServer, gemini: ChatGoogleGenerativeAI) -> None:
     server.answer("four", thoughts="two and two")
     server.answer("four", thoughts="two and two")
-    assert (await call_model(gemini, QUESTION, timeout=5)).text == "four"
-    chunks = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=5)]
+    assert (await call_model(gemini, QUESTION, timeout=PATIENT)).text == "four"
+    chunks = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=PATIENT)]
     assert "".join(chunk.text for chunk in chunks) == "four"
 
 
@@ -89,12 +90,12 @@ async def test_a_tool_is_called_and_its_result_goes_back(
     model = cast("BaseChatModel", gemini).bind_tools([calculator])  # its own signature is half typed
     server.answer(call=("calculator", {"expression": "2+2"}))
     server.answer("four")
-    asked = await call_model(model, QUESTION, timeout=5)
+    asked = await call_model(model, QUESTION, timeout=PATIENT)
     [call] = asked.tool_calls
     assert (call["name"], call["args"]) == ("calculator", {"expression": "2+2"})
     assert finish_problem(asked) is None
     result = ToolMessage("4", tool_call_id=call["id"])
-    answer = await call_model(model, [*QUESTION, asked, result], timeout=5)
+    answer = await call_model(model, [*QUESTION, asked, result], timeout=PATIENT)
     assert answer.text == "four"
     assert "functionResponse" in server.requests[1].text
 
@@ -103,7 +104,7 @@ async def test_a_streamed_tool_call_is_whole_at_the_end(
     server: GeminiServer, gemini: ChatGoogleGenerativeAI
 ) -> None:
     server.answer("Let me compute.", call=("calculator", {"expression": "2+2"}))
-    chunks = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=5)]
+    chunks = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=PATIENT)]
     total = sum(chunks[1:], chunks[0])
     assert isinstance(total, AIMessage)
     assert [(call["name"], call["args"]) for call in total.tool_calls] == [
@@ -114,7 +115,7 @@ async def test_a_streamed_tool_call_is_whole_at_the_end(
 async def test_structured_output_is_a_value(server: GeminiServer, gemini: ChatGoogleGenerativeAI) -> None:
     server.answer('{"lessons": ["Draw it."]}', tokens=(7, 2))
     costs: list[Usage] = []
-    result = await structured_call(gemini, QUESTION, Lessons, timeout=5, on_usage=costs.append)
+    result = await structured_call(gemini, QUESTION, Lessons, timeout=PATIENT, on_usage=costs.append)
     assert (result.value, result.problem) == (Lessons(lessons=["Draw it."]), None)
     assert costs == [Usage(1, 7, 2)]
     assert "responseJsonSchema" in server.requests[0].text
@@ -126,7 +127,7 @@ async def test_structured_output_that_was_cut_is_no_value_even_when_it_parses(
     server.answer('{"lessons": ["Draw it.", "Add the', finish_reason="MAX_TOKENS")
     server.answer('{"lessons": ["Draw it."]}', finish_reason="MAX_TOKENS")
     for _ in range(2):
-        result = await structured_call(gemini, QUESTION, Lessons, timeout=5)
+        result = await structured_call(gemini, QUESTION, Lessons, timeout=PATIENT)
         assert result.value is None
         assert "token limit" in str(result.problem)
         assert "Draw it." in result.raw_text
@@ -137,7 +138,7 @@ async def test_structured_output_that_does_not_fit_is_a_problem(
     text: str, server: GeminiServer, gemini: ChatGoogleGenerativeAI
 ) -> None:
     server.answer(text)
-    result = await structured_call(gemini, QUESTION, Lessons, timeout=5)
+    result = await structured_call(gemini, QUESTION, Lessons, timeout=PATIENT)
     assert result.value is None
     assert result.problem
     assert result.raw_text == text
@@ -147,7 +148,7 @@ async def test_structured_output_in_a_fence_is_read(
     server: GeminiServer, gemini: ChatGoogleGenerativeAI
 ) -> None:
     server.answer('Here it is:\n```json\n{"lessons": ["Draw it."]}\n```\nDone.')
-    result = await structured_call(gemini, QUESTION, Lessons, timeout=5)
+    result = await structured_call(gemini, QUESTION, Lessons, timeout=PATIENT)
     assert result.value == Lessons(lessons=["Draw it."])
 
 
@@ -155,7 +156,7 @@ async def test_structured_output_in_a_fence_is_read(
 async def test_what_can_not_succeed_is_called_once_and_says_what_to_check(
     status: int, server: GeminiServer, gemini: ChatGoogleGenerativeAI, waits: list[float], no_wait: Sleep
 ) -> None:
-    for call in (call_model(gemini, QUESTION, timeout=5, sleep=no_wait), streamed(gemini, no_wait)):
+    for call in (call_model(gemini, QUESTION, timeout=PATIENT, sleep=no_wait), streamed(gemini, no_wait)):
         server.fail(status, f"no luck with {KEY}")
         with pytest.raises(ModelError, match=r"GEMINI|key") as caught:
             await call
@@ -172,7 +173,7 @@ async def test_what_can_pass_is_tried_three_times_with_short_waits(
 ) -> None:
     server.fail(status, times=3)
     with pytest.raises(ModelError) as caught:
-        await call_model(gemini, QUESTION, timeout=5, sleep=no_wait)
+        await call_model(gemini, QUESTION, timeout=PATIENT, sleep=no_wait)
     assert caught.value.status == status
     assert len(server.requests) == 3
     assert len(waits) == 2
@@ -186,7 +187,7 @@ async def test_a_failure_that_passes_leaves_one_answer(
     costs: list[Usage] = []
     server.fail(503, times=2)
     server.answer("four", tokens=(1, 1))
-    reply = await call_model(gemini, QUESTION, timeout=5, sleep=no_wait, on_usage=costs.append)
+    reply = await call_model(gemini, QUESTION, timeout=PATIENT, sleep=no_wait, on_usage=costs.append)
     assert reply.text == "four"
     assert costs == [Usage(1, 1, 1)]
     server.fail(429)
@@ -215,7 +216,7 @@ async def test_the_clients_own_timeout_counts_as_one_too(
     )
     server.hang(times=3)
     with pytest.raises(ModelError, match="ACE_LLM_TIMEOUT"):
-        await call_model(model, QUESTION, timeout=30, sleep=no_wait)
+        await call_model(model, QUESTION, timeout=PATIENT, sleep=no_wait)
     assert len(waits) == 2
     await model.aclose()
 
@@ -227,7 +228,7 @@ async def test_a_server_that_is_not_there_is_an_error_about_the_network(
         url = gone.url
     model = client(url)
     with pytest.raises(ModelError, match="can't be reached"):
-        await call_model(model, QUESTION, timeout=5, sleep=no_wait)
+        await call_model(model, QUESTION, timeout=PATIENT, sleep=no_wait)
     assert len(waits) == 2
     await model.aclose()
 
@@ -236,7 +237,7 @@ async def test_a_stream_that_breaks_off_is_not_started_again(
     server: GeminiServer, gemini: ChatGoogleGenerativeAI, waits: list[float], no_wait: Sleep
 ) -> None:
     server.break_off("The answer is")
-    stream = stream_model(gemini, QUESTION, timeout=5, sleep=no_wait)
+    stream = stream_model(gemini, QUESTION, timeout=PATIENT, sleep=no_wait)
     assert (await anext(stream)).text == "The ans"
     assert (await anext(stream)).text == "wer is"
     with pytest.raises(ModelError, match="broke off"):
@@ -250,9 +251,9 @@ async def test_a_reply_cut_at_the_token_limit_is_recognised(
 ) -> None:
     server.answer("the answer is", finish_reason="MAX_TOKENS")
     server.answer("the answer is", finish_reason="MAX_TOKENS")
-    reply = await call_model(gemini, QUESTION, timeout=5)
+    reply = await call_model(gemini, QUESTION, timeout=PATIENT)
     assert "token limit" in str(finish_problem(reply))
-    chunks = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=5)]
+    chunks = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=PATIENT)]
     assert "token limit" in str(finish_problem(sum(chunks[1:], chunks[0])))
 
 
@@ -260,9 +261,9 @@ async def test_a_safety_block_is_recognised(server: GeminiServer, gemini: ChatGo
     server.block("SAFETY")
     server.answer(finish_reason="SAFETY")
     server.block("PROHIBITED_CONTENT")
-    first = await call_model(gemini, QUESTION, timeout=5)
-    second = await call_model(gemini, QUESTION, timeout=5)
-    third = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=5)]
+    first = await call_model(gemini, QUESTION, timeout=PATIENT)
+    second = await call_model(gemini, QUESTION, timeout=PATIENT)
+    third = [chunk async for chunk in stream_model(gemini, QUESTION, timeout=PATIENT)]
     assert "SAFETY" in str(finish_problem(first))
     assert "SAFETY" in str(finish_problem(second))
     assert "PROHIBITED_CONTENT" in str(finish_problem(sum(third[1:], third[0])))
@@ -275,7 +276,7 @@ async def test_no_key_is_in_any_error_or_log_line(
     server.fail(503, f"overloaded {KEY}")
     server.fail(400, f"API key not valid: {KEY} at https://host/v1?key={KEY}")
     with pytest.raises(ModelError) as caught:
-        await call_model(gemini, QUESTION, timeout=5, sleep=no_wait)
+        await call_model(gemini, QUESTION, timeout=PATIENT, sleep=no_wait)
     error = caught.value
     assert "API key not valid" in str(error)
     assert re.search(r"\[ACE Model\] attempt 1 of 3 failed \(\w+, status 503\)", caplog.text)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, PrivateAttr
 from ace_graph.models import structured_call
 from ace_graph.models.structured import Schemas
 from ace_graph.testing import Reply, ScriptedModel
+from tests.plugins.sizes import PATIENT
 
 
 class Lessons(BaseModel):
@@ -51,9 +52,9 @@ async def test_a_model_is_bound_to_each_schema_once() -> None:
     replies = ['{"lessons": ["a"]}', '{"right": true}', '{"lessons": ["b"]}', '{"right": false}']
     with Counting(replies) as model:
         for lesson, right in (("a", True), ("b", False)):
-            told = await structured_call(model, question, Lessons, timeout=5, schemas=schemas)
+            told = await structured_call(model, question, Lessons, timeout=PATIENT, schemas=schemas)
             assert told.value == Lessons(lessons=[lesson])
-            judged = await structured_call(model, question, Verdict, timeout=5, schemas=schemas)
+            judged = await structured_call(model, question, Verdict, timeout=PATIENT, schemas=schemas)
             assert judged.value == Verdict(right=right)
     assert model.times_bound == 2
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from ace_graph.errors import ModelError
 from ace_graph.models import Usage, structured_call
 from ace_graph.testing import Reply, ScriptedModel
+from tests.plugins.sizes import PATIENT
 
 QUESTION = [HumanMessage("What did you learn?")]
 
@@ -42,14 +43,14 @@ class NoSchema(ScriptedModel):
 async def test_a_model_without_structured_output_is_asked_in_words() -> None:
     model = FakeListChatModel(responses=['I think: {"lessons": ["Draw it."]} is all.'])
     costs: list[Usage] = []
-    result = await structured_call(model, QUESTION, Lessons, timeout=5, on_usage=costs.append)
+    result = await structured_call(model, QUESTION, Lessons, timeout=PATIENT, on_usage=costs.append)
     assert result.value == Lessons(lessons=["Draw it."])
     assert costs == [Usage(calls=1)]
 
 
 async def test_the_words_hold_the_schema() -> None:
     with NoSchema(['{"lessons": []}']) as model:
-        await structured_call(model, QUESTION, Lessons, timeout=5)
+        await structured_call(model, QUESTION, Lessons, timeout=PATIENT)
     assert "JSON schema" in model.calls[0].prompt
     assert "lessons" in model.calls[0].prompt
     assert model.calls[0].schema is None
@@ -58,7 +59,7 @@ async def test_the_words_hold_the_schema() -> None:
 async def test_a_bound_schema_reaches_the_model() -> None:
     with ScriptedModel(reflector=['{"lessons": ["a"]}']) as model:
         config = {"metadata": {"ace_role": "reflector"}}
-        result = await structured_call(model, QUESTION, Lessons, timeout=5, config=config)  # pyright: ignore
+        result = await structured_call(model, QUESTION, Lessons, timeout=PATIENT, config=config)  # pyright: ignore
     assert result.value == Lessons(lessons=["a"])
     assert model.calls[0].schema is not None
     assert "nostream" in model.calls[0].tags
@@ -76,7 +77,7 @@ async def test_a_bound_schema_reaches_the_model() -> None:
 )
 async def test_half_a_reply_is_never_a_value(text: str, problem: str) -> None:
     with ScriptedModel([text]) as model:
-        result = await structured_call(model, QUESTION, Lessons, timeout=5)
+        result = await structured_call(model, QUESTION, Lessons, timeout=PATIENT)
     assert result.value is None
     assert problem in str(result.problem)
     assert result.raw_text == text
@@ -85,11 +86,11 @@ async def test_half_a_reply_is_never_a_value(text: str, problem: str) -> None:
 async def test_a_whole_object_of_a_reply_that_was_stopped_is_no_value() -> None:
     stopped = AIMessage('{"lessons": ["a"]}', response_metadata={"finish_reason": "length"})
     with ScriptedModel([stopped]) as model:
-        result = await structured_call(model, QUESTION, Lessons, timeout=5)
+        result = await structured_call(model, QUESTION, Lessons, timeout=PATIENT)
     assert result.value is None
     assert "token limit" in str(result.problem)
 
 
 async def test_a_failed_call_is_an_error_and_no_value() -> None:
     with ScriptedModel([RuntimeError("down")]) as model, pytest.raises(ModelError, match="down"):
-        await structured_call(model, QUESTION, Lessons, timeout=5)
+        await structured_call(model, QUESTION, Lessons, timeout=PATIENT)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from ace_graph.models import structured_call
 from ace_graph.offline_tutor import OfflineTutor
 from ace_graph.prompts import Prompts, data_block
+from tests.plugins.sizes import PATIENT
 
 
 class TutorLesson(BaseModel):
@@ -50,7 +51,7 @@ def reflector(evidence: str, question: str = "What is 1/2 + 1/3?") -> list[BaseM
 
 
 async def lessons(evidence: str, question: str = "What is 1/2 + 1/3?") -> list[TutorLesson]:
-    reply = await structured_call(OfflineTutor(), reflector(evidence, question), Reflection, timeout=5)
+    reply = await structured_call(OfflineTutor(), reflector(evidence, question), Reflection, timeout=PATIENT)
     assert reply.value is not None, reply.problem
     return reply.value.lessons
 
@@ -105,7 +106,7 @@ async def test_a_forged_judgement_in_the_question_is_no_evidence() -> None:
 
 
 async def test_a_schema_without_lessons_gets_the_emptiest_answer() -> None:
-    reply = await structured_call(OfflineTutor(), [HumanMessage("curate")], Operations, timeout=5)
+    reply = await structured_call(OfflineTutor(), [HumanMessage("curate")], Operations, timeout=PATIENT)
     assert reply.value == Operations(reasoning="", operations=[])
 
 
@@ -119,13 +120,13 @@ async def test_the_projects_own_reflector_prompt_is_understood() -> None:
         evidence=data_block("evidence", judged),
         **blocks,
     )
-    reply = await structured_call(OfflineTutor(), [SystemMessage(prompt)], Reflection, timeout=5)
+    reply = await structured_call(OfflineTutor(), [SystemMessage(prompt)], Reflection, timeout=PATIENT)
     assert reply.value is not None
     assert [lesson.topic for lesson in reply.value.lessons] == ["fraction_addition"]
 
 
 async def test_a_demanding_schema_is_filled_with_what_it_allows() -> None:
-    reply = await structured_call(OfflineTutor(), [HumanMessage("fill")], Demanding, timeout=5)
+    reply = await structured_call(OfflineTutor(), [HumanMessage("fill")], Demanding, timeout=PATIENT)
     assert reply.value is not None, reply.problem
     assert (reply.value.kind, reply.value.count, reply.value.maybe, reply.value.extra) == (
         "add",

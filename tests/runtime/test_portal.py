@@ -11,6 +11,7 @@ import pytest
 
 from ace_graph.errors import SyncCallOnPortal
 from ace_graph.portal import portal
+from tests.plugins.sizes import PATIENT
 
 
 async def _ident() -> int:
@@ -84,4 +85,4 @@ def test_a_forked_child_has_a_portal_of_its_own() -> None:
         "assert portal().run_sync(one()) == 1\n"
         "sys.exit(os.waitpid(child, 0)[1] if child else 0)\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENT)

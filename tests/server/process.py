@@ -15,10 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ace_graph.settings import variable_names
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python
 from tests.server.serving import SECRET
-
-SECONDS = 60
 
 
 class ServerProcess:
@@ -30,7 +29,7 @@ class ServerProcess:
         self._addresses: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        address = self._addresses.get(timeout=SECONDS)
+        address = self._addresses.get(timeout=PATIENT)
         assert address is not None, self.lines
         self.url = address
 
@@ -45,8 +44,8 @@ class ServerProcess:
         return self._ended()
 
     def _ended(self) -> int:
-        code = self.process.wait(SECONDS)
-        self._reader.join(SECONDS)
+        code = self.process.wait(PATIENT)
+        self._reader.join(PATIENT)
         if self.process.stderr is not None:
             self.process.stderr.close()
         return code
@@ -93,6 +92,6 @@ def server(
     finally:
         if process.poll() is None:
             process.kill()
-        process.wait(SECONDS)
+        process.wait(PATIENT)
         if process.stderr is not None and not process.stderr.closed:
             process.stderr.close()

@@ -30,6 +30,7 @@ from ace_graph.server.clock import Clock
 from ace_graph.server.connection_limits import SocketLimits, bounded_protocol
 from ace_graph.settings import Settings
 from ace_graph.testing import ScriptedModel
+from tests.plugins.sizes import PATIENT
 
 SECRET = "a secret of a test, long enough for HS256"
 Json = dict[str, Any]  # Any: what a server answered, whose shape the tests check
@@ -164,7 +165,7 @@ async def serving(
     app = create_app(settings, overrides, clock=clock)
     async with (
         listening(app, limits) as (server, url),
-        httpx.AsyncClient(base_url=url, headers=bearer(), timeout=30, trust_env=False) as client,
+        httpx.AsyncClient(base_url=url, headers=bearer(), timeout=PATIENT, trust_env=False) as client,
     ):
         yield Served(app, server, client)
 

@@ -14,6 +14,7 @@ import pytest
 from ace_graph.server import Overrides
 from ace_graph.server.connection_limits import SocketLimits, socket_limits
 from ace_graph.testing import ScriptedModel
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
 from tests.server.process import server
 from tests.server.serving import HeldModel, Served, serving, settings_for
@@ -124,7 +125,7 @@ def test_more_silent_connections_than_descriptors_stop_no_request(
             silent = stack.enter_context(socket.socket())
             silent.setblocking(False)
             silent.connect_ex((url.host, url.port))
-        with httpx.Client(base_url=running.url, trust_env=False, timeout=30) as client:
+        with httpx.Client(base_url=running.url, trust_env=False, timeout=PATIENT) as client:
             told = [client.get(path).status_code for path in ("/healthz", "/readyz") * 3]
     assert told == [200] * 6
 

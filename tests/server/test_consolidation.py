@@ -10,6 +10,7 @@ from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.consolidation.planted import OTHERS, PARAPHRASES, bullets
 from tests.graph.conftest import CountingStore
+from tests.plugins.sizes import PATIENT
 from tests.server.serving import HandClock, bearer, serving, settings_for
 
 PATH = "/api/playbooks/default/consolidate"
@@ -48,7 +49,7 @@ async def test_a_worker_consolidates_and_the_run_can_be_asked_for() -> None:
         foreign = await served.client.get(where, headers=bearer("mallory"))
         unknown = await served.client.get("/api/playbooks/default/consolidations/unknown")
         waiting = (await served.client.get(where)).json()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENT):
             while (done := (await served.client.get(where)).json())["status"] != "done":
                 clock.move(1.0)
         back = await served.client.post(f"{PATH}/undo", json={"run_id": done["run_id"]})
@@ -75,7 +76,7 @@ async def test_a_run_of_another_playbook_is_as_unknown_as_none() -> None:
         run = (await served.client.post(f"/api/playbooks/{named}/consolidate", json={})).json()["run_id"]
         waiting = [await status(each, run) for each in (named, other, "default")]
         own = f"/api/playbooks/{named}/consolidations/{run}"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENT):
             while (await served.client.get(own)).json()["status"] != "done":
                 clock.move(1.0)
         ended = [await status(each, run) for each in (named, other, "default")]

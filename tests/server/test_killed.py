@@ -11,6 +11,7 @@ import httpx
 from httpx_sse import connect_sse
 
 from ace_graph.testing import GeminiServer
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
 from tests.server.process import ServerProcess, server
 from tests.server.serving import bearer
@@ -22,7 +23,7 @@ LEARNED = "Convert both fractions to sixths before adding"
 
 
 def client_of(running: ServerProcess) -> httpx.Client:
-    return httpx.Client(base_url=running.url, headers=bearer(), timeout=30, trust_env=False)
+    return httpx.Client(base_url=running.url, headers=bearer(), timeout=PATIENT, trust_env=False)
 
 
 def listen(client: httpx.Client, name: str) -> None:

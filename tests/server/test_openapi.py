@@ -25,7 +25,7 @@ from schemathesis.generation.hypothesis.builder import (
 )
 
 from ace_graph.server import create_app
-from tests.plugins.sizes import HEAVY, sized
+from tests.plugins.sizes import HEAVY, PATIENT, sized
 from tests.server.serving import bearer, settings_for
 
 Document = dict[str, Any]  # Any: an OpenAPI document
@@ -144,7 +144,7 @@ def test_the_server_conforms_to_its_openapi_document(
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
     def answered(case: Case) -> None:
-        case.call_and_validate(base_url=address, headers=bearer(), timeout=30)
+        case.call_and_validate(base_url=address, headers=bearer(), timeout=PATIENT)
 
     config = HypothesisTestConfig(project=SCHEMA.config, modes=_modes(path, method))
     create_test(operation=SCHEMA[path][method], test_func=answered, config=config)()

@@ -20,6 +20,7 @@ from ace_graph.server.middleware.request_id import RequestIds
 from ace_graph.settings import variable_names
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
+from tests.plugins.sizes import PATIENT
 from tests.server.process import server
 from tests.server.serving import bearer, serving, settings_for
 from tests.server.test_chat import model
@@ -152,7 +153,7 @@ def test_without_a_model_it_does_not_start(here: Path) -> None:
 def test_the_log_has_the_address_the_mode_and_an_orderly_end(tmp_path: Path) -> None:
     with server(tmp_path, ACE_JWT_SECRET="", ACE_LOG_FORMAT="json") as running:
         asked = {"message": "Call me Ada. What is 1/2 + 1/3?"}
-        told = httpx.post(f"{running.url}/api/ai/chat", json=asked, trust_env=False, timeout=30)
+        told = httpx.post(f"{running.url}/api/ai/chat", json=asked, trust_env=False, timeout=PATIENT)
         code = running.stop()
     assert told.json()["answer"].endswith("The answer is 5/6.")
     assert code == 0

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.plugins.neo4j_server import Neo4jServer
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python
 from tests.server.process import environment
 
@@ -29,7 +30,7 @@ def ended(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENT,
         check=False,
     )
 

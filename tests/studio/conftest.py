@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
+from tests.plugins.sizes import PATIENT
 from tests.studio.client import Studio
 from tests.studio.server import DevServer, dev_server
 
@@ -19,5 +20,5 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
 
 @pytest.fixture
 async def studio(server: DevServer) -> AsyncIterator[Studio]:
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENT) as http:
         yield Studio(http)

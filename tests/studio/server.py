@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 
 from tests.docs.blocks import clean_environment
+from tests.plugins.sizes import PATIENT
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGGRAPH = Path(sys.executable).with_name("langgraph")
@@ -57,7 +58,7 @@ def dev_server(folder: Path) -> Generator[DevServer]:
             yield server
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=PATIENT)
 
 
 def _environment(server: DevServer) -> dict[str, str]:
@@ -83,7 +84,7 @@ def _free_port() -> int:
 
 def _wait_until_ready(process: subprocess.Popen[bytes], server: DevServer) -> None:
     """Ask until it answers, at most ATTEMPTS times; a server that ended is not asked again."""
-    with httpx.Client(trust_env=False, timeout=5) as client:
+    with httpx.Client(trust_env=False, timeout=PATIENT) as client:
         for _ in range(ATTEMPTS):
             try:
                 if client.get(f"{server.url}/ok").is_success:

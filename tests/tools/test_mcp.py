@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from ace_graph.settings import Settings
 from ace_graph.state import ACEInput
 from ace_graph.testing import ScriptedModel
 from ace_graph.tools.mcp.tools import mcp_tools
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
 from tests.tools.mcp_peers import http_peer, is_running, process_of, stdio
 
@@ -113,10 +114,18 @@ async def test_a_call_without_a_reply_ends_at_its_timeout_and_spares_the_others(
 ) -> None:
     async with mcp_tools({"small": stdio(warm_python, timeout=0.5)}) as tools:
         by_name = {tool.name: tool for tool in tools}
-        before = process_of(await by_name["triangle_area"].ainvoke(TRIANGLE))
+        before = await _process_in_time(by_name["triangle_area"])
         with pytest.raises(ToolException, match=r"small did not answer within 0\.5 s"):
             await by_name["never_answers"].ainvoke({})
-        assert process_of(await by_name["triangle_area"].ainvoke(TRIANGLE)) == before
+        assert await _process_in_time(by_name["triangle_area"]) == before
+
+
+async def _process_in_time(tool: BaseTool) -> int:
+    """The process that answers, once it does so in time: on a busy machine it may be late."""
+    async with asyncio.timeout(PATIENT):
+        while True:
+            with suppress(ToolException):
+                return process_of(await tool.ainvoke(TRIANGLE))
 
 
 async def test_what_a_server_says_is_bounded(warm_python: WarmPython) -> None:
@@ -216,7 +225,7 @@ async def test_a_session_over_http_is_ended_on_the_server() -> None:
 
 
 async def test_opening_and_calling_block_no_loop(warm_python: WarmPython) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENT):
         entry = stdio(warm_python)
         with blockbuster_ctx():
             async with mcp_tools({"small": entry}) as tools:
@@ -253,4 +262,7 @@ async def test_what_a_program_complains_about_is_logged_for_debugging(
             waiting = next(tool for tool in tools if tool.name == "never_answers")
             with pytest.raises(ToolException):
                 await waiting.ainvoke({})
+            async with asyncio.timeout(PATIENT):
+                while not caplog.records:  # noqa: ASYNC110  another process makes it
+                    await asyncio.sleep(0)
     assert [r.levelname for r in caplog.records if r.getMessage() == "[ACE MCP] small: waiting"] == ["DEBUG"]

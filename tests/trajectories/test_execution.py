@@ -14,6 +14,7 @@ from ace_graph.testing import ScriptedModel
 from ace_graph.testing.conformance.writing import rewriting, write
 from ace_graph.trajectories.execution import RunningTrajectory, TaskResult, execute_with_learning
 from ace_graph.trajectories.recording import Completion, get_trajectory
+from tests.plugins.sizes import PATIENT
 
 RULE = "Ask for fewer pages at once"
 LESSONS = json.dumps(
@@ -85,7 +86,7 @@ async def test_an_iterator_that_had_no_more_is_a_failure_like_any_other(store: I
         return next(iter(()))
 
     with pytest.raises(RuntimeError, match="StopIteration"):
-        async with asyncio.timeout(30):  # nobody ever told the caller
+        async with asyncio.timeout(PATIENT):  # nobody ever told the caller
             await execute_with_learning(exhausted, "Fetch", store=store, learner_id="bot")
     (turn,) = await store.turns("bot")
     assert turn.status == "failure"

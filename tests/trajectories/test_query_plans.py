@@ -21,6 +21,7 @@ from ace_graph.memory.trajectory import TrajectoryFilter
 from ace_graph.portal import portal
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
+from tests.plugins.sizes import PATIENT
 
 ROWS = 10_000
 NOON = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,7 +71,7 @@ def test_in_sqlite_every_filter_uses_an_index(full: sqlite3.Connection, fields: 
 @pytest.fixture(scope="module")
 def full_postgres(postgres: str) -> Iterator[psycopg.Connection]:
     async def make() -> None:
-        async with PostgresStore(postgres) as store:
+        async with PostgresStore(postgres, timeout=PATIENT) as store:
             await store.load("bot")
 
     portal().run_sync(make())

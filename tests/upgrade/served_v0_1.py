@@ -31,6 +31,7 @@ from ace_graph.errors import StoreUnavailable
 from ace_graph.memory.stores.sqlite import SQLiteStore
 from ace_graph.server import Brought, create_app
 from ace_graph.testing import ScriptedModel
+from tests.plugins.sizes import PATIENT
 from tests.upgrade.story_v0_1 import ADA, BJOERN
 
 __all__ = ["serve_some"]
@@ -96,7 +97,7 @@ async def _client(settings: Settings, brought: Brought | None = None) -> AsyncGe
     transport = httpx.ASGITransport(app)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30) as client,
+        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=PATIENT) as client,
     ):
         yield client
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from ace_graph.errors import ConfigurationError
+from ace_graph.memory.stores.base import Timeouts
 from ace_graph.server.clock import Clock, SystemClock
 from ace_graph.server.conversations.cleaning import ConversationLimits, clean_conversations
 from ace_graph.server.conversations.database import Database
@@ -128,7 +129,8 @@ async def _open_database(settings: Settings) -> Database:
             from ace_graph.server.conversations.postgres import open_postgres
 
             setting = "ACE_STORE" if settings.conversations is None else "ACE_CONVERSATIONS"
-            return await open_postgres(place, settings.postgres_connections, setting)
+            timeouts = Timeouts(settings.store_timeout)
+            return await open_postgres(place, settings.postgres_connections, setting, timeouts)
         from ace_graph.server.conversations.sqlite import open_sqlite
 
         return await open_sqlite(place)

@@ -15,7 +15,8 @@ from psycopg.rows import DictRow, TupleRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ace_graph.errors import StoreUnavailable
-from ace_graph.memory.stores.postgres.connection import CONNECTION_OPTIONS
+from ace_graph.memory.stores.base import Timeouts
+from ace_graph.memory.stores.postgres.connection import connection_options
 from ace_graph.memory.stores.postgres.errors import Address, checked_address, is_lost, translated
 from ace_graph.server.conversations.database import Execute, Row, Statement, Work
 
@@ -23,9 +24,6 @@ __all__ = ["PostgresDatabase", "open_postgres"]
 
 R = TypeVar("R")
 
-_SECONDS = 10
-_CONNECT_SECONDS = 4
-_TABLES_SECONDS = 60
 _TRY_SECONDS = 0.05
 _SCHEMA_LOCK = 0x6163655F  # "ace_" in ASCII; any constant would do
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(1633903968)"
@@ -58,21 +56,21 @@ _Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
 async def open_postgres(
-    url: str, connections: int = 16, setting: str = "ACE_CONVERSATIONS"
+    url: str, connections: int = 16, setting: str = "ACE_CONVERSATIONS", timeouts: Timeouts | None = None
 ) -> PostgresDatabase:
     """Return the database at `url`, which the setting names, with its tables; at most so many connections.
 
     Raises StoreUrlError, StoreUnavailable, StoreAuthError, StoreError.
     """
-    address = checked_address(url, setting)
+    address, timeouts = checked_address(url, setting), timeouts or Timeouts()
     pool = _Pool(
         url,
         min_size=1,
         max_size=connections,
         open=False,
-        timeout=_SECONDS,
-        reconnect_timeout=_CONNECT_SECONDS,  # then the next call tries at once, however long it was away
-        kwargs={**CONNECTION_OPTIONS, "row_factory": dict_row},
+        timeout=timeouts.read,
+        reconnect_timeout=timeouts.connect,  # then the next call tries at once, however long it was away
+        kwargs={**connection_options(timeouts), "row_factory": dict_row},
     )
     try:
         # Past the pool, which would not tell why it can't connect.
@@ -80,26 +78,28 @@ async def open_postgres(
             url,
             autocommit=True,
             prepare_threshold=None,
-            connect_timeout=_CONNECT_SECONDS,
+            connect_timeout=max(2, int(timeouts.connect)),
             target_session_attrs="read-write",
         ) as beside:
-            await pool.open(wait=True, timeout=_SECONDS)
+            await pool.open(wait=True, timeout=timeouts.read)
             saver = AsyncPostgresSaver(pool)
-            await _make_tables(saver, beside)
+            await _make_tables(saver, beside, timeouts)
     except (Error, PoolTimeout, OSError) as error:
         await pool.close()
         raise translated(error, address) from error
     return PostgresDatabase(pool, saver, address)
 
 
-async def _make_tables(saver: AsyncPostgresSaver, beside: AsyncConnection[TupleRow]) -> None:
+async def _make_tables(
+    saver: AsyncPostgresSaver, beside: AsyncConnection[TupleRow], timeouts: Timeouts
+) -> None:
     """Let LangGraph make its tables, one process at a time: two at once would collide.
 
     Its `CREATE INDEX CONCURRENTLY` waits for every snapshot, so nobody may wait for the lock in a statement:
     it is tried again and again. Raises TimeoutError, the driver's errors.
     """
     await beside.set_isolation_level(IsolationLevel.READ_COMMITTED)  # others keep a snapshot
-    async with asyncio.timeout(_TABLES_SECONDS):
+    async with asyncio.timeout(timeouts.schema):
         while True:
             async with beside.transaction():
                 tried = await beside.execute(_TRY_LOCK)
@@ -168,8 +168,8 @@ class PostgresDatabase:
         if not isinstance(error, PoolTimeout):
             return str(translated(error, self._address))
         return (
-            f"PostgreSQL at {self._address.place} gave no connection within {_SECONDS} s: check that it "
-            "runs; if it does, raise ACE_POSTGRES_CONNECTIONS"
+            f"PostgreSQL at {self._address.place} gave no connection within {self._pool.timeout:g} s: check "
+            "that it runs; if it does, raise ACE_POSTGRES_CONNECTIONS"
         )
 
     async def messages(self, thread_id: str) -> list[AnyMessage]:

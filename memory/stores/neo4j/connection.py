@@ -24,6 +24,7 @@ from neo4j import (
 from neo4j.exceptions import ClientError, DriverError, Neo4jError, ServiceUnavailable
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
+from ace_graph.memory.stores.base import Timeouts
 from ace_graph.memory.stores.commit_queue import CommitQueue
 from ace_graph.memory.stores.neo4j.errors import checked_uri, is_retryable, translated
 from ace_graph.memory.stores.neo4j.migrations import (
@@ -37,21 +38,11 @@ from ace_graph.memory.stores.neo4j.runner import Namespace, Row, Runner, fetch
 from ace_graph.memory.stores.neo4j.upgrade import IN_OLD_FORM, upgrade_locked
 from ace_graph.portal import Portal, portal
 
-__all__ = ["WRITE_SECONDS", "Link", "Login", "Neo4jConnection"]
+__all__ = ["Link", "Login", "Neo4jConnection"]
 
 T = TypeVar("T")
-CONNECT_SECONDS = 5.0
-ACQUIRE_SECONDS = 6.0
-RETRY_SECONDS = 5.0
-READ_SECONDS = 9.0
-"""Calls to a server that is down or does not answer fail after less than 10 seconds."""
-WRITE_SECONDS = 20.0
-"""A writer may wait for the learner's lock; a server that is down is noticed as soon as by a reader."""
 UPGRADE_SECONDS = 3_600.0
 """For the states of an older version, once; what was upgraded stays so when this is interrupted."""
-SCHEMA_SECONDS = 60.0
-"""For the constraints of a new database, once: a server that has just started needs seconds for that."""
-
 _IDLE_CHECK_SECONDS = 60.0
 _ALREADY_EXISTS = frozenset(
     {
@@ -94,9 +85,10 @@ class Link:
 class Neo4jConnection:
     """Runs work with a driver that is made on first use. All of its coroutines run on the portal."""
 
-    def __init__(self, login: Login) -> None:
+    def __init__(self, login: Login, timeouts: Timeouts) -> None:
         """Raises StoreUrlError for an invalid address."""
         checked_uri(login.uri)
+        self.timeouts = timeouts
         self.namespace: Namespace = "learners"
         self._login = login
         self._links: list[Link] = []
@@ -121,8 +113,8 @@ class Neo4jConnection:
         if self._links and self._links[-1].portal is portal():
             await self._links.pop().driver.close()
 
-    async def work(self, attempt: Callable[[Link], Awaitable[T]], *, seconds: float = READ_SECONDS) -> T:
-        """Return the result of `attempt`, retried on transient errors, within `seconds`.
+    async def work(self, attempt: Callable[[Link], Awaitable[T]], *, seconds: float | None = None) -> T:
+        """Return the result of `attempt`, retried on transient errors, within `seconds` or a read's time.
 
         `attempt` must be safe to repeat. Raises StoreUnavailable, StoreAuthError, CommitContention,
         NewerFormat, StoreError, and what `attempt` raises of its own.
@@ -131,7 +123,7 @@ class Neo4jConnection:
         link = self.link
         try:
             await self._migrate(link)
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self.timeouts.read if seconds is None else seconds):
                 return await self._retried(link, lambda: attempt(link))
         except (Neo4jError, DriverError, OSError) as error:  # a TimeoutError is an OSError
             raise translated(error, login.place, login.username, login.database) from error
@@ -169,8 +161,8 @@ class Neo4jConnection:
         return AsyncGraphDatabase.driver(  # pyright: ignore[reportUnknownMemberType] as in `session`
             login.uri,
             auth=auth,
-            connection_timeout=CONNECT_SECONDS,
-            connection_acquisition_timeout=ACQUIRE_SECONDS,
+            connection_timeout=self.timeouts.connect,
+            connection_acquisition_timeout=self.timeouts.connect,
             liveness_check_timeout=_IDLE_CHECK_SECONDS,
             notifications_min_severity=NotificationMinimumSeverity.WARNING,
             # In a new database no node has the properties that statements name; that needs no warning.
@@ -186,7 +178,7 @@ class Neo4jConnection:
         attempts = AsyncRetrying(
             retry=retry_if_exception(is_transient),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
-            stop=stop_after_delay(RETRY_SECONDS),
+            stop=stop_after_delay(self.timeouts.connect),
             reraise=True,
         )
         async for each in attempts:
@@ -199,12 +191,12 @@ class Neo4jConnection:
     async def _migrate(self, link: Link) -> None:
         if link.migrated:
             return
-        async with asyncio.timeout(READ_SECONDS):
+        async with asyncio.timeout(self.timeouts.read):
             applied = await self._retried(link, lambda: self._applied(link))
         missing = missing_migrations(applied)
         if missing:
             upgrades = any(migration.name == UPGRADING for migration in missing)
-            async with asyncio.timeout(UPGRADE_SECONDS if upgrades else SCHEMA_SECONDS), link.migrating:
+            async with asyncio.timeout(UPGRADE_SECONDS if upgrades else self.timeouts.schema), link.migrating:
                 for migration in missing:
                     await self._apply(link, migration)
         link.migrated = True

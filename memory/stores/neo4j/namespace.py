@@ -33,7 +33,7 @@ from ace_graph.memory.stores.neo4j.catalogue import (
     read_versions,
 )
 from ace_graph.memory.stores.neo4j.commit import commit_once, lock, read_locked
-from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link, Neo4jConnection
+from ace_graph.memory.stores.neo4j.connection import Link, Neo4jConnection
 from ace_graph.memory.stores.neo4j.folding import fold
 from ace_graph.memory.stores.neo4j.history import read_export, read_history, read_turns
 from ace_graph.memory.stores.neo4j.rows import Reply, known_parameter
@@ -252,7 +252,9 @@ class Neo4jNamespace(CommittingNamespace):
         return await portal().run(self.connection.work(attempt))
 
     async def _write(self, attempt: Callable[[Link], Awaitable[T]]) -> T:
-        return await portal().run(self.connection.work(attempt, seconds=WRITE_SECONDS), shielded=True)
+        return await portal().run(
+            self.connection.work(attempt, seconds=self.connection.timeouts.write), shielded=True
+        )
 
     async def _in_session(self, job: Callable[[Runner], Awaitable[T]]) -> T:
         async def read(link: Link) -> T:
@@ -298,7 +300,8 @@ class Neo4jNamespace(CommittingNamespace):
             request.learner, request.base
         ) as slot:
             result = await self.connection.work(
-                lambda link: commit_once(self.connection, link, request, slot.base), seconds=WRITE_SECONDS
+                lambda link: commit_once(self.connection, link, request, slot.base),
+                seconds=self.connection.timeouts.write,
             )
             if result.due is not None:
                 await self._fold(request.learner, result.due)
@@ -317,7 +320,7 @@ class Neo4jNamespace(CommittingNamespace):
                 await fold(transaction, learner, serialized)
 
         try:
-            await self.connection.work(attempt, seconds=WRITE_SECONDS)
+            await self.connection.work(attempt, seconds=self.connection.timeouts.write)
         except IncompleteState:
             raise
         except StoreError as error:

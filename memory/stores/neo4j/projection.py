@@ -12,7 +12,7 @@ from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.stores.base import checked_learner_id
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j.commit import read_locked
-from ace_graph.memory.stores.neo4j.connection import WRITE_SECONDS, Link
+from ace_graph.memory.stores.neo4j.connection import Link
 from ace_graph.memory.stores.neo4j.rows import Properties
 from ace_graph.memory.stores.neo4j.runner import fetch
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
@@ -37,7 +37,9 @@ async def project(store: Neo4jStore, learner_id: str) -> int:
             await fetch(transaction, cypher.PROJECT, uid=learner, bullets=bullets)
             return len(bullets)
 
-    return await portal().run(store.connection.work(write, seconds=WRITE_SECONDS), shielded=True)
+    return await portal().run(
+        store.connection.work(write, seconds=store.connection.timeouts.write), shielded=True
+    )
 
 
 def _properties(learner: str, bullets: Iterable[Bullet]) -> list[Properties]:

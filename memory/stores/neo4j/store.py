@@ -29,7 +29,7 @@ from ace_graph.memory.sharing.grant import Grant, Subject
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import checked_learner_id, random_token
+from ace_graph.memory.stores.base import TIMEOUT, Timeouts, checked_learner_id, random_token
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.neo4j import queries as cypher
 from ace_graph.memory.stores.neo4j import sharing
@@ -66,13 +66,15 @@ class Neo4jStore(Neo4jNamespace):
         database: str | None = None,
         policy: Policy | None = None,
         new_token: NewToken = random_token,
+        timeout: float = TIMEOUT,
     ) -> None:
         """Keep the address; the first call connects.
 
         `uri` is like `neo4j://host:7687`. Without a user name or a password it connects without a login,
-        without a database to the server's default one. Raises StoreUrlError.
+        without a database to the server's default one. A read takes at most `timeout` seconds, a write twice
+        as long. Raises StoreUrlError.
         """
-        connection = Neo4jConnection(Login(uri, username, password, database))
+        connection = Neo4jConnection(Login(uri, username, password, database), Timeouts(timeout))
         super().__init__(connection, policy or Policy(), new_token)
 
     @property

@@ -20,6 +20,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from ace_graph.errors import StoreError
+from ace_graph.memory.stores.base import Timeouts
 from ace_graph.memory.stores.commit_queue import CommitQueue
 from ace_graph.memory.stores.namespaces import Namespace
 from ace_graph.memory.stores.postgres.errors import Address, is_lost, is_retryable, translated
@@ -28,31 +29,25 @@ from ace_graph.memory.stores.postgres.tables import Row, Tables, reading, writin
 from ace_graph.memory.stores.postgres.text import register_texts
 from ace_graph.portal import Portal, portal
 
-__all__ = ["CONNECTION_OPTIONS", "READ_SECONDS", "WRITE_SECONDS", "Link", "PostgresConnection"]
+__all__ = ["Link", "PostgresConnection", "connection_options"]
 
 T = TypeVar("T")
 Pool = AsyncConnectionPool[AsyncConnection[Row]]
 
-CONNECT_SECONDS = 4
-ACQUIRE_SECONDS = 4.0
-RETRY_SECONDS = 4.0
-READ_SECONDS = 9.0
-"""Calls to a server that is down or does not answer fail after less than 10 seconds."""
-WRITE_SECONDS = 20.0
-"""A writer may wait for the learner's lock; a server that is down is noticed as soon as by a reader."""
-SCHEMA_SECONDS = 60.0
 _IDLE_SECONDS = 60.0
 
-CONNECTION_OPTIONS: Mapping[str, object] = {
-    "autocommit": True,
-    "prepare_threshold": None,  # pgbouncer gives each transaction another of the server's sessions
-    "client_encoding": "UTF8",
-    "target_session_attrs": "read-write",  # a replica may lag behind, so reads go to the primary, too
-    "connect_timeout": CONNECT_SECONDS,
-    "keepalives_idle": 30,
-    "tcp_user_timeout": 30_000,  # milliseconds
-}
-"""What every connection of this project is made with, those of conversations, too."""
+
+def connection_options(timeouts: Timeouts) -> dict[str, object]:
+    """Return what every connection of this project is made with, those of conversations, too."""
+    return {
+        "autocommit": True,
+        "prepare_threshold": None,  # pgbouncer gives each transaction another of the server's sessions
+        "client_encoding": "UTF8",
+        "target_session_attrs": "read-write",  # a replica may lag behind, so reads go to the primary, too
+        "connect_timeout": max(2, int(timeouts.connect)),  # libpq takes whole seconds, and no fewer than two
+        "keepalives_idle": 30,
+        "tcp_user_timeout": 30_000,  # milliseconds
+    }
 
 
 @dataclass
@@ -72,7 +67,8 @@ class Link:
 class PostgresConnection:
     """Runs work with a pool that is made on first use. All of its coroutines run on the portal."""
 
-    def __init__(self, address: Address, connections: int, partitions: int) -> None:
+    def __init__(self, address: Address, connections: int, partitions: int, timeouts: Timeouts) -> None:
+        self.timeouts = timeouts
         self.namespace: Namespace = "learners"
         self.address = address
         self._connections = connections
@@ -99,8 +95,8 @@ class PostgresConnection:
         if self._links and self._links[-1].portal is portal():
             await self._links.pop().pool.close(timeout=1)
 
-    async def work(self, attempt: Callable[[Link], Awaitable[T]], *, seconds: float = READ_SECONDS) -> T:
-        """Return the result of `attempt`, retried on transient errors, within `seconds`.
+    async def work(self, attempt: Callable[[Link], Awaitable[T]], *, seconds: float | None = None) -> T:
+        """Return the result of `attempt`, retried on transient errors, within `seconds` or a read's time.
 
         `attempt` must be safe to repeat. Raises StoreUnavailable, StoreAuthError, CommitContention,
         NewerFormat, StoreError, and what `attempt` raises of its own.
@@ -108,7 +104,8 @@ class PostgresConnection:
         link = self.link
         try:
             await self._open(link)
-            return await _within(link, seconds, self._retried(link, lambda: attempt(link)))
+            limit = self.timeouts.read if seconds is None else seconds
+            return await _within(link, limit, self._retried(link, lambda: attempt(link)))
         except PoolTimeout as error:
             raise await self._why_none_is_free(error) from error
         except (psycopg.Error, OSError) as error:  # a TimeoutError is an OSError
@@ -138,13 +135,13 @@ class PostgresConnection:
             log.addHandler(logging.NullHandler())
         return AsyncConnectionPool(
             self.address.url,
-            kwargs=dict(CONNECTION_OPTIONS),
+            kwargs=connection_options(self.timeouts),
             configure=_configure,
             min_size=0,
             max_size=self._connections,
             open=False,
-            timeout=ACQUIRE_SECONDS,
-            reconnect_timeout=ACQUIRE_SECONDS,
+            timeout=self.timeouts.connect,
+            reconnect_timeout=self.timeouts.connect,
             max_idle=_IDLE_SECONDS,
             num_workers=1,
         )
@@ -166,16 +163,16 @@ class PostgresConnection:
         """Connect past the pool, which would not tell why it can't, and bring the tables up to date."""
         connection = await self._connect()
         try:
-            await _within(link, SCHEMA_SECONDS, migrate(connection, self._partitions))
+            await _within(link, self.timeouts.schema, migrate(connection, self._partitions))
         finally:
             await connection.close()
         await link.pool.open()
         link.opened = True
 
     async def _connect(self) -> AsyncConnection[Row]:
-        async with asyncio.timeout(2 * CONNECT_SECONDS):
+        async with asyncio.timeout(self.timeouts.read):
             # The options' types are known to the driver only by name.
-            connection = await AsyncConnection.connect(self.address.url, **CONNECTION_OPTIONS)  # type: ignore[arg-type]
+            connection = await AsyncConnection.connect(self.address.url, **connection_options(self.timeouts))  # type: ignore[arg-type]
         await _configure(connection)
         return connection
 
@@ -191,7 +188,7 @@ class PostgresConnection:
         attempts = AsyncRetrying(
             retry=retry_if_exception(is_retryable),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
-            stop=stop_after_delay(RETRY_SECONDS),
+            stop=stop_after_delay(self.timeouts.connect),
             reraise=True,
         )
         async for each in attempts:

@@ -21,7 +21,7 @@ from ace_graph.memory.stores.postgres import cleaning
 from ace_graph.memory.stores.postgres import pending as pending_items
 from ace_graph.memory.stores.postgres.catalogue import check_right
 from ace_graph.memory.stores.postgres.commit import commit_once, delete_all, read_export
-from ace_graph.memory.stores.postgres.connection import READ_SECONDS, WRITE_SECONDS, Link, PostgresConnection
+from ace_graph.memory.stores.postgres.connection import Link, PostgresConnection
 from ace_graph.memory.stores.postgres.history import read_content_at, read_history, read_turns, read_versions
 from ace_graph.memory.stores.postgres.state import lock, read_snapshot
 from ace_graph.memory.stores.postgres.tables import Tables
@@ -203,7 +203,7 @@ class PostgresNamespace(CommittingNamespace):
 
         return await portal().run(self.connection.work(read))
 
-    async def _read(self, job: Job[T], needed: Right = Right.READ, seconds: float = READ_SECONDS) -> T:
+    async def _read(self, job: Job[T], needed: Right = Right.READ, seconds: float | None = None) -> T:
         """Run a job whose statements read the same state, the caller's right included."""
 
         async def read(link: Link) -> T:
@@ -214,14 +214,16 @@ class PostgresNamespace(CommittingNamespace):
 
         return await portal().run(self.connection.work(read, seconds=seconds))
 
-    async def _write(self, job: Job[T], seconds: float = WRITE_SECONDS) -> T:
+    async def _write(self, job: Job[T], seconds: float | None = None) -> T:
         """Run a job in a transaction."""
 
         async def write(link: Link) -> T:
             async with self.connection.writing(link) as tables:
                 return await job(tables)
 
-        return await portal().run(self.connection.work(write, seconds=seconds), shielded=True)
+        return await portal().run(
+            self.connection.work(write, seconds=seconds or self.connection.timeouts.write), shielded=True
+        )
 
     async def _locked(self, key: str, job: Job[T], needed: Right = Right.WRITE) -> T:
         """Run a job in a transaction that holds the lock of a key; a caller who asks needs the right."""
@@ -242,6 +244,6 @@ class PostgresNamespace(CommittingNamespace):
             async def attempt(link: Link) -> Commit:
                 return await commit_once(self.connection, link, request, start)
 
-            commit = await self.connection.work(attempt, seconds=WRITE_SECONDS)
+            commit = await self.connection.work(attempt, seconds=self.connection.timeouts.write)
             slot.result = commit.snapshot
             return commit

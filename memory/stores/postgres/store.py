@@ -22,7 +22,7 @@ from ace_graph.memory.sharing.grant import Grant, Subject
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import checked_learner_id, random_token
+from ace_graph.memory.stores.base import TIMEOUT, Timeouts, checked_learner_id, random_token
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.postgres import catalogue, sharing
 from ace_graph.memory.stores.postgres.connection import PostgresConnection
@@ -47,14 +47,16 @@ class PostgresStore(PostgresNamespace):
         connections: int = CONNECTIONS,
         partitions: int = 0,
         new_token: NewToken = random_token,
+        timeout: float = TIMEOUT,
     ) -> None:
         """Keep the address; the first call connects, and makes the tables where there are none.
 
         `url` is like `postgresql://user:password@host:5432/database`. A process has at most so many
         `connections`. The tables of a new database are divided into so many `partitions` by learner.
+        A read takes at most `timeout` seconds, a write twice as long.
         Raises StoreUrlError.
         """
-        connection = PostgresConnection(checked_address(url), connections, partitions)
+        connection = PostgresConnection(checked_address(url), connections, partitions, Timeouts(timeout))
         super().__init__(connection, policy or Policy(), new_token)
 
     @property

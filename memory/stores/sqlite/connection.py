@@ -21,12 +21,9 @@ from typing import TypeVar
 from ace_graph.errors import CorruptPayload, NewerFormat, StoreError, StoreUnavailable
 from ace_graph.memory.stores.sqlite.migrations import migrate
 
-__all__ = ["LOCK_TIMEOUT", "SQLiteThread", "reading", "writing"]
+__all__ = ["SQLiteThread", "reading", "writing"]
 
 T = TypeVar("T")
-
-LOCK_TIMEOUT = 8.0
-"""Seconds that a job waits at most for locks of other processes, counted from its submission."""
 
 _OTHER_FILE = "or choose another file with ACE_MEMORY_FILE or ACE_STORE"
 _REMEDIES = {

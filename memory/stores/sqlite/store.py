@@ -22,7 +22,7 @@ from ace_graph.memory.sharing.grant import Grant, Subject
 from ace_graph.memory.sharing.proposal import Proposal, ProposalState
 from ace_graph.memory.sharing.right import Right
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import checked_learner_id, random_token
+from ace_graph.memory.stores.base import TIMEOUT, checked_learner_id, random_token
 from ace_graph.memory.stores.commit_queue import CommitRequest
 from ace_graph.memory.stores.sqlite import sharing
 from ace_graph.memory.stores.sqlite.catalogue import (
@@ -37,7 +37,6 @@ from ace_graph.memory.stores.sqlite.catalogue import (
     read_entry,
     set_fields,
 )
-from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.file import SQLiteFile
 from ace_graph.memory.stores.sqlite.namespace import SQLiteNamespace
 from ace_graph.memory.stores.sqlite.rows import read_description
@@ -49,7 +48,8 @@ class SQLiteStore(SQLiteNamespace):
     """A `NamingStore` (see `ace_graph.memory.stores.playbooks`) in the file at `path`.
 
     The constructor does no I/O. The first call creates the file, readable by its owner only, and with
-    `make_folder` its folder. A call waits at most `lock_timeout` seconds for the locks of other processes.
+    `make_folder` its folder. A call waits at most `lock_timeout` seconds, counted
+    from its submission, for the locks of other processes.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class SQLiteStore(SQLiteNamespace):
         policy: Policy | None = None,
         *,
         make_folder: bool = False,
-        lock_timeout: float = LOCK_TIMEOUT,
+        lock_timeout: float = TIMEOUT,
         new_token: NewToken = random_token,
     ) -> None:
         self.path = Path(path).absolute()

@@ -15,12 +15,12 @@ from ace_graph.memory.policy import Policy
 from ace_graph.memory.stores.base_and_tail import base_checksum
 from ace_graph.memory.stores.in_memory.store import InMemoryPlaybooks, InMemoryStore, Learners
 from ace_graph.memory.stores.namespaces import Namespace
-from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.file import SQLiteFile
 from ace_graph.memory.stores.sqlite.namespace import SQLiteNamespace
 from ace_graph.memory.stores.sqlite.store import SQLitePlaybooks, SQLiteStore
 from ace_graph.memory.stores.sqlite.tables import Tables, Values
 from ace_graph.testing.conformance import Traffic
+from tests.plugins.sizes import PATIENT
 
 __all__ = ["MemoryPlaybooks", "MemorySubject", "SQLitePlaybooksSubject", "SQLiteSubject"]
 
@@ -121,5 +121,5 @@ class SQLitePlaybooksSubject(SQLiteSubject):
     tables: Namespace = "playbooks"
 
     def open(self, policy: Policy | None = None) -> SQLitePlaybooks:
-        file = SQLiteFile(self.path, make_folder=False, lock_timeout=LOCK_TIMEOUT)
+        file = SQLiteFile(self.path, make_folder=False, lock_timeout=PATIENT)
         return SQLitePlaybooks(file, policy or Policy())

@@ -22,10 +22,11 @@ from ace_graph.errors import CorruptPayload, NewerFormat, StoreUnavailable
 from ace_graph.memory.delta.operations import Reset
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
+from ace_graph.memory.stores.base import TIMEOUT
 from ace_graph.memory.stores.sqlite import migrations
-from ace_graph.memory.stores.sqlite.connection import LOCK_TIMEOUT
 from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
+from ace_graph.settings import Settings
 from ace_graph.testing.conformance.writing import adding, contents, record, rewriting, write
 from ace_graph.testing.invariants import check
 
@@ -131,8 +132,8 @@ async def test_a_file_locked_from_the_start_is_an_error_too(tmp_path: Path) -> N
         await _refused_by(path, StoreUnavailable, says="is locked by another process")
 
 
-def test_the_lock_timeout_is_under_ten_seconds() -> None:
-    assert LOCK_TIMEOUT < 10
+def test_a_call_waits_less_than_ten_seconds_by_default() -> None:
+    assert Settings().store_timeout == TIMEOUT < 10
 
 
 @pytest.fixture

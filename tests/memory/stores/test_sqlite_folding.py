@@ -37,6 +37,7 @@ from ace_graph.testing.conformance.writing import (
     write,
 )
 from ace_graph.testing.invariants import check
+from tests.plugins.sizes import PATIENT
 
 _LONG = "Write the numbers below each other and line up their points before you add or subtract them. " * 9
 _REMEDY = "restore the database from a backup"
@@ -153,7 +154,7 @@ async def test_a_process_killed_half_way_through_a_fold_changes_nothing(path: Pa
     )
     root = Path(__file__).parents[3]
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", code], cwd=root, timeout=60, check=False
+        subprocess.run, [sys.executable, "-c", code], cwd=root, timeout=PATIENT, check=False
     )
     assert done.returncode == 9
     assert _dump(path) == before

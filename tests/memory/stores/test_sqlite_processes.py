@@ -16,6 +16,7 @@ from ace_graph.memory.stores.sqlite.migrations import MIGRATIONS
 from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.testing.conformance.writing import adding, contents, rewriting, write
 from ace_graph.testing.invariants import check
+from tests.plugins.sizes import PATIENT
 
 _ROOT = Path(__file__).parents[3]
 
@@ -32,7 +33,7 @@ def _writers(path: Path, processes: int, commits: int) -> subprocess.Popen[str]:
 
 
 def _finish(writers: subprocess.Popen[str]) -> list[str]:
-    said, _ = writers.communicate(timeout=120)
+    said, _ = writers.communicate(timeout=PATIENT)
     assert writers.returncode == 0
     return said.split()
 
@@ -125,7 +126,7 @@ def test_a_forked_child_can_use_the_store_of_its_parent(tmp_path: Path) -> None:
         "    assert os.waitpid(child, 0)[1] == 0\n"
         "    assert len(asyncio.run(store.load('alice')).playbook) == 3\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENT)
 
 
 def test_an_unclosed_store_does_not_disturb_the_end_of_a_process(tmp_path: Path) -> None:
@@ -139,7 +140,10 @@ def test_an_unclosed_store_does_not_disturb_the_end_of_a_process(tmp_path: Path)
         "del store, stores[0]; gc.collect()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-X", "dev", "-W", "error", "-c", code], check=True, timeout=60, capture_output=True
+        [sys.executable, "-X", "dev", "-W", "error", "-c", code],
+        check=True,
+        timeout=PATIENT,
+        capture_output=True,
     )
     assert done.stderr == b""
     assert sorted(file.name for file in tmp_path.iterdir()) == ["0.db", "1.db"]

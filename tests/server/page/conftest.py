@@ -22,6 +22,7 @@ from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.server import create_app
 from ace_graph.testing.conformance.writing import rewriting, write
 from tests.consolidation.planted import bullets
+from tests.plugins.sizes import PATIENT
 from tests.server.serving import bearer, settings_for, token
 
 
@@ -131,7 +132,7 @@ def site_in(folder: Path, **more: object) -> Generator[Site]:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
-        with httpx.Client(base_url=url, timeout=30) as api:
+        with httpx.Client(base_url=url, timeout=PATIENT) as api:
             yield Site(url, app, api, folder / "ace.db")
         server.should_exit = True
         thread.join(30)
@@ -144,7 +145,7 @@ def visit(site: Site, browser: Browser) -> Iterator[Visit]:
 
     def come(learner: str | None = None, **options: object) -> Visitor:
         context = browser.new_context(**{"base_url": site.url, "locale": "en-GB", **options})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # Playwright's many options
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(1000 * PATIENT)
         visitor = Visitor(context.new_page(), context, site)
         visitor.watch()
         visitors.append(visitor)

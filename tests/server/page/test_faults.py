@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from ace_graph.testing import GeminiServer
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython
 from tests.server.page.conftest import Site, Visit
 from tests.server.process import ServerProcess, server
@@ -28,7 +29,7 @@ def come(page: Page, running: ServerProcess) -> None:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(locale="en-GB")
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(1000 * PATIENT)
     yield context.new_page()
     context.close()
 
@@ -54,7 +55,7 @@ def test_a_server_that_is_killed_in_an_answer_loses_nothing(
         with server(tmp_path, warm_python, **given) as running:
             come(page, running)
             found = httpx.Response(0)
-            with httpx.Client(base_url=running.url, headers=bearer("alice"), timeout=30) as api:
+            with httpx.Client(base_url=running.url, headers=bearer("alice"), timeout=PATIENT) as api:
                 while "5/6" not in found.text:  # the turn is taken up
                     found = api.get("/api/learner/export")
             page.goto(f"{running.url}/page/chat")

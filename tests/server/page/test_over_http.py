@@ -12,6 +12,7 @@ from ace_graph.memory.delta.operations import Add
 from ace_graph.server import Overrides
 from ace_graph.testing import ScriptedModel
 from tests.graph.conftest import CountingStore
+from tests.plugins.sizes import PATIENT
 from tests.server.page.conftest import Site
 from tests.server.serving import serving, settings_for, token
 
@@ -19,7 +20,7 @@ from tests.server.serving import serving, settings_for, token
 async def test_of_two_edits_at_once_one_is_shown_the_other(site: Site) -> None:
     [name] = site.add("eva", "Read the question twice")
     headers = {"cookie": f"ace_session={token('eva')}", "origin": site.url}
-    async with httpx.AsyncClient(base_url=site.url, headers=headers, timeout=30) as tabs:
+    async with httpx.AsyncClient(base_url=site.url, headers=headers, timeout=PATIENT) as tabs:
         shown = "Read the question twice"
         for attempt in range(5):
             texts = [f"Read the question {attempt} times {word}" for word in ("aloud", "slowly")]

@@ -11,12 +11,14 @@ from unittest.mock import patch
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncResult, AsyncSession, AsyncTransaction
 
 from ace_graph.memory.policy import Policy
+from ace_graph.memory.stores.base import Timeouts
 from ace_graph.memory.stores.base_and_tail import StoredBase, base_checksum
 from ace_graph.memory.stores.neo4j.connection import Login, Neo4jConnection
 from ace_graph.memory.stores.neo4j.rows import base_properties
 from ace_graph.memory.stores.neo4j.store import Neo4jPlaybooks, Neo4jStore
 from ace_graph.testing.conformance import Traffic
 from tests.plugins.neo4j_server import Neo4jServer
+from tests.plugins.sizes import PATIENT
 
 __all__ = ["Neo4jPlaybooksSubject", "Neo4jSubject"]
 
@@ -38,6 +40,7 @@ class Neo4jSubject:
             password=server.password,
             database=server.database,
             policy=policy,
+            timeout=PATIENT,
         )
 
     async def cypher(self, query: LiteralString, **parameters: object) -> Rows:
@@ -122,4 +125,4 @@ class Neo4jPlaybooksSubject:
         """Return one more store on the server; the test closes it."""
         server = self.server
         login = Login(server.uri, server.username, server.password, server.database)
-        return Neo4jPlaybooks(Neo4jConnection(login).of_playbooks(), policy or Policy())
+        return Neo4jPlaybooks(Neo4jConnection(login, Timeouts(PATIENT)).of_playbooks(), policy or Policy())

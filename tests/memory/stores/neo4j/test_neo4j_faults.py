@@ -12,7 +12,7 @@ from ace_graph.errors import IncompleteState, StoreUnavailable
 from ace_graph.memory.playbook import Playbook
 from ace_graph.memory.policy import Policy
 from ace_graph.memory.snapshot import Snapshot
-from ace_graph.memory.stores.base import Store
+from ace_graph.memory.stores.base import Store, Timeouts
 from ace_graph.memory.stores.base_and_tail import base_checksum
 from ace_graph.memory.stores.neo4j import namespace
 from ace_graph.memory.stores.neo4j.catalogue import AttachedRow
@@ -24,6 +24,7 @@ from tests.memory.stores.neo4j.counting_proxy import counted
 from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.plugins.neo4j_server import Neo4jServer
 from tests.plugins.neo4j_source import VERSIONS
+from tests.plugins.sizes import PATIENT
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
@@ -35,16 +36,16 @@ async def test_a_missing_database_is_named(neo4j: Neo4jServer, learner: str, sch
 
 
 @pytest.mark.parametrize("neo4j", VERSIONS[:1], indirect=True)
-async def test_a_server_that_stops_answering_times_out_in_ten_seconds(
-    neo4j: Neo4jServer, learner: str
-) -> None:
+async def test_a_server_that_stops_answering_times_out(neo4j: Neo4jServer, learner: str) -> None:
     async with counted(neo4j.uri) as traffic, Neo4jSubject(replace(neo4j, uri=traffic.uri)).open() as store:
         await write(store, learner, adding("Draw a bar"))
         traffic.pause()
-        async with asyncio.timeout(10):
+        store.connection.timeouts = Timeouts(0.5)
+        async with asyncio.timeout(PATIENT):
             with pytest.raises(StoreUnavailable, match="did not answer in time"):
                 await store.load(learner)
         traffic.resume()
+        store.connection.timeouts = Timeouts(PATIENT)
         assert contents(await store.load(learner)) == ["Draw a bar"]
 
 

@@ -19,7 +19,7 @@ from tests.memory.stores.neo4j.subject import Neo4jSubject
 from tests.memory.stores.neo4j.writer_process import Work, command, lesson
 from tests.plugins.neo4j_process import RECIPE
 from tests.plugins.neo4j_server import Neo4jServer, OwnNeo4j
-from tests.plugins.sizes import sized
+from tests.plugins.sizes import PATIENT, sized
 
 _PASSWORD = "a-password-of-the-tests"
 
@@ -37,7 +37,7 @@ async def test_writers_lose_nothing_when_a_new_server_is_killed(own_neo4j: OwnNe
     await running.communicate()
     assert running.returncode == 0
 
-    async with Neo4jStore(server.uri, policy=Policy(max_bullets=500)) as store:
+    async with Neo4jStore(server.uri, policy=Policy(max_bullets=500), timeout=PATIENT) as store:
         loaded = await store.load(learner)
         assert contents(loaded) == sorted(
             lesson(writer, turn) for writer in range(writers) for turn in range(turns)
@@ -88,14 +88,14 @@ async def test_a_wrong_login_is_reported_and_a_right_one_works(
     locked_neo4j: Neo4jServer, learner: str
 ) -> None:
     server = locked_neo4j
-    await _refused(Neo4jStore(server.uri, username="neo4j", password="neo4j"), "first password")
+    await _refused(_store(server.uri, "neo4j", "neo4j"), "first password")
     await asyncio.to_thread(_set_password, server.uri)
 
-    await _refused(Neo4jStore(server.uri, username="neo4j", password="wrong-password"), "NEO4J_PASSWORD")
-    await _refused(Neo4jStore(server.uri, username="nobody", password=_PASSWORD), "NEO4J_USERNAME")
-    await _refused(Neo4jStore(server.uri), "NEO4J_PASSWORD")
+    await _refused(_store(server.uri, "neo4j", "wrong-password"), "NEO4J_PASSWORD")
+    await _refused(_store(server.uri, "nobody", _PASSWORD), "NEO4J_USERNAME")
+    await _refused(_store(server.uri), "NEO4J_PASSWORD")
     for uri in (server.uri, server.uri.replace("bolt", "neo4j")):
-        async with Neo4jStore(uri, username="neo4j", password=_PASSWORD, database="neo4j") as store:
+        async with _store(uri, "neo4j", _PASSWORD) as store:
             await write(store, learner, adding("Draw a bar"))
             assert _PASSWORD not in repr(vars(store.connection))
     await _nothing_is_printed(server, learner)
@@ -106,8 +106,12 @@ def _set_password(uri: str) -> None:
     subprocess.run(script, input=_PASSWORD, text=True, check=True)
 
 
+def _store(uri: str, username: str | None = None, password: str | None = None) -> Neo4jStore:
+    return Neo4jStore(uri, username=username, password=password, database="neo4j", timeout=PATIENT)
+
+
 async def _refused(store: Neo4jStore, named: str) -> None:
-    async with store, asyncio.timeout(10):
+    async with store, asyncio.timeout(PATIENT / 4):  # it is not tried again until the store's time is up
         with pytest.raises(StoreAuthError, match=named) as raised:
             await store.load("ada")
     assert "wrong-password" not in str(raised.value)

@@ -22,6 +22,7 @@ from ace_graph.memory.stores.base import Store
 from ace_graph.memory.stores.neo4j.store import Neo4jStore
 from ace_graph.memory.stores.postgres.store import PostgresStore
 from ace_graph.testing.conformance.writing import record, rewriting
+from tests.plugins.sizes import PATIENT
 from tests.plugins.warm_python import WarmPython, cold_python
 
 __all__ = ["SHARED", "Work", "command", "lesson"]
@@ -63,8 +64,8 @@ async def write_all(work: Work, writer: int) -> None:
 
 def _store(work: Work) -> Store:
     if work.uri.startswith("postgresql://"):
-        return PostgresStore(work.uri, connections=2)
-    return Neo4jStore(work.uri, username=work.username, password=work.password)
+        return PostgresStore(work.uri, connections=2, timeout=PATIENT)
+    return Neo4jStore(work.uri, username=work.username, password=work.password, timeout=PATIENT)
 
 
 async def _until_written(store: Store, work: Work, writer: int, turn: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 from psycopg import AsyncConnection, AsyncCursor
 
 from ace_graph.memory.policy import Policy
-from ace_graph.memory.stores.base import random_token
+from ace_graph.memory.stores.base import Timeouts, random_token
 from ace_graph.memory.stores.base_and_tail import base_checksum
 from ace_graph.memory.stores.namespaces import Namespace, of_playbooks
 from ace_graph.memory.stores.postgres.connection import PostgresConnection
@@ -20,6 +20,7 @@ from ace_graph.memory.stores.postgres.namespace import PostgresNamespace
 from ace_graph.memory.stores.postgres.store import PostgresPlaybooks, PostgresStore
 from ace_graph.memory.stores.postgres.tables import Row, Tables, Values
 from ace_graph.testing.conformance import Traffic
+from tests.plugins.sizes import PATIENT
 
 __all__ = ["PostgresPlaybooksSubject", "PostgresSubject", "sent_statements"]
 
@@ -37,7 +38,7 @@ class PostgresSubject:
 
     def open(self, policy: Policy | None = None) -> PostgresNamespace:
         """Return one more store on the database; the test closes it."""
-        return PostgresStore(self.url, policy, connections=4, partitions=self.partitions)
+        return PostgresStore(self.url, policy, connections=4, partitions=self.partitions, timeout=PATIENT)
 
     async def sql(self, statement: str, *values: object) -> Rows:
         """Run one statement past the store and return its rows."""
@@ -111,7 +112,7 @@ class PostgresPlaybooksSubject(PostgresSubject):
 
     def open(self, policy: Policy | None = None) -> PostgresPlaybooks:
         """Return one more store on the database; the test closes it."""
-        connection = PostgresConnection(checked_address(self.url), 4, self.partitions)
+        connection = PostgresConnection(checked_address(self.url), 4, self.partitions, Timeouts(PATIENT))
         return PostgresPlaybooks(connection.of_playbooks(), policy or Policy(), random_token)
 
 

@@ -17,6 +17,7 @@ from ace_graph.memory.stores.sqlite.store import SQLiteStore
 from ace_graph.memory.stores.state_columns import HEAD_COLUMNS
 from ace_graph.testing.conformance.writing import adding, new_learner, record, rewriting, write
 from tests.memory.stores.postgres.subject import PostgresSubject, sent_statements
+from tests.plugins.sizes import PATIENT
 
 _COMPARED = ", ".join(name for name in HEAD_COLUMNS.split(", ") if name not in ("epoch", "etag"))
 
@@ -25,7 +26,7 @@ _COMPARED = ", ".join(name for name in HEAD_COLUMNS.split(", ") if name not in (
 async def test_a_commit_is_one_statement(postgres: str, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     learner, delta = new_learner(), adding("Name the unit")
     work = Pending(pending_id="later", turn_id="t1", body="{}") if kind == "pending" else None
-    async with PostgresStore(postgres) as store:
+    async with PostgresStore(postgres, timeout=PATIENT) as store:
         base = (await write(store, learner, adding("Draw a bar"))).snapshot
         with sent_statements(monkeypatch) as sent:
             done = await store.commit(learner, delta, base, None if kind == "delta" else record(), work)
@@ -41,7 +42,10 @@ async def test_a_commit_that_meets_another_takes_the_lock(
     postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learner = new_learner()
-    async with PostgresStore(postgres) as store, PostgresStore(postgres) as other:
+    async with (
+        PostgresStore(postgres, timeout=PATIENT) as store,
+        PostgresStore(postgres, timeout=PATIENT) as other,
+    ):
         old = (await write(store, learner, adding("Draw a bar"))).snapshot
         await write(other, learner, adding("Name the unit"))
         with sent_statements(monkeypatch) as sent:
@@ -59,7 +63,10 @@ async def test_a_fold_is_due_when_it_is_on_sqlite(postgres: str, tmp_path: Path)
     """Content and stamps, by their bytes and by the number of effects that the history keeps."""
     learner, policy = new_learner(), Policy(history_kept=9)
     heads, folded = list[tuple[object, ...]](), set[tuple[object, ...]]()
-    async with PostgresStore(postgres, policy) as store, SQLiteStore(tmp_path / "ace.db", policy) as beside:
+    async with (
+        PostgresStore(postgres, policy, timeout=PATIENT) as store,
+        SQLiteStore(tmp_path / "ace.db", policy) as beside,
+    ):
         ours = theirs = Snapshot()
         for number in range(45):
             text = f"Note {number}: {' '.join(f'word{number}x{place}' for place in range(150))}"

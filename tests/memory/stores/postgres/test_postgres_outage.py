@@ -10,19 +10,21 @@ from pathlib import Path
 import pytest
 
 from ace_graph.errors import StoreUnavailable
+from ace_graph.memory.stores.base import Timeouts
 from ace_graph.memory.stores.postgres.store import PostgresStore
 from ace_graph.portal import portal
 from ace_graph.server.conversations import postgres as conversations
 from ace_graph.testing.conformance.writing import adding, contents, write
 from tests.plugins.postgres_process import LocalPostgres
 from tests.plugins.postgres_server import OwnPostgres
+from tests.plugins.sizes import PATIENT
 
 
 @pytest.mark.heavy
 async def test_a_server_that_hangs_or_is_away_is_told_in_time(own_postgres: OwnPostgres) -> None:
     server = own_postgres()
     await asyncio.to_thread(server.start)
-    async with PostgresStore(server.url) as store:
+    async with PostgresStore(server.url, timeout=PATIENT) as store:
         await write(store, "ada", adding("Draw a bar"))
         _signal(server, signal.SIGSTOP)
         await _unavailable(store)
@@ -37,11 +39,12 @@ async def test_a_server_that_hangs_or_is_away_is_told_in_time(own_postgres: OwnP
 
 
 async def test_busy_connections_are_told_with_the_setting(postgres: str) -> None:
-    async with PostgresStore(postgres, connections=2) as store:
+    async with PostgresStore(postgres, connections=2, timeout=PATIENT) as store:
         await store.load("ada")
 
         async def busy() -> None:
             pool = store.connection.link.pool
+            pool.timeout = 0.2
             async with pool.connection(), pool.connection():
                 with pytest.raises(StoreUnavailable, match="ACE_POSTGRES_CONNECTIONS"):
                     await store.load("ada")
@@ -51,9 +54,11 @@ async def test_busy_connections_are_told_with_the_setting(postgres: str) -> None
 
 
 async def _unavailable(store: PostgresStore) -> None:
-    async with asyncio.timeout(11):
+    store.connection.timeouts = Timeouts(0.5)
+    async with asyncio.timeout(PATIENT):
         with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1"):
             await store.load("ada")
+    store.connection.timeouts = Timeouts(PATIENT)
 
 
 def _signal(server: LocalPostgres, number: signal.Signals) -> None:
@@ -64,18 +69,14 @@ def _signal(server: LocalPostgres, number: signal.Signals) -> None:
 
 
 @pytest.mark.heavy
-async def test_conversations_are_back_as_soon_as_the_server_is(
-    own_postgres: OwnPostgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conversations, "_SECONDS", 0.4)
-    monkeypatch.setattr(conversations, "_CONNECT_SECONDS", 1)
+async def test_conversations_are_back_as_soon_as_the_server_is(own_postgres: OwnPostgres) -> None:
     server = own_postgres()
     await asyncio.to_thread(server.start)
-    database = await conversations.open_postgres(server.url, connections=3)
+    database = await conversations.open_postgres(server.url, connections=3, timeouts=Timeouts(3))
     try:
         await asyncio.gather(*(database.execute("SELECT pg_sleep(0.1)", ()) for _ in range(3)))
         await asyncio.to_thread(server.kill)
-        for _ in range(6):  # in the driver's own time the next attempt would be many seconds away
+        for _ in range(4):  # in the driver's own time the next attempt would be many seconds away
             with pytest.raises(StoreUnavailable, match=r"PostgreSQL at 127\.0\.0\.1"):
                 await database.execute("SELECT 1", ())
         await asyncio.to_thread(server.start)

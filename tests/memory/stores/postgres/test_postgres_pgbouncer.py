@@ -12,6 +12,7 @@ from ace_graph.testing.conformance import Case, cases
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, write
 from ace_graph.testing.invariants import check
 from tests.memory.stores.postgres.subject import PostgresSubject
+from tests.plugins.sizes import PATIENT
 
 
 @pytest.mark.parametrize("case", cases("load", "concurrency", "pending"), ids=str)
@@ -21,7 +22,9 @@ async def test_a_store_behind_pgbouncer_keeps_the_promises(case: Case, pgbouncer
 
 async def test_twenty_writers_share_two_sessions_and_lose_nothing(postgres: str, pgbouncer: str) -> None:
     learner = new_learner()
-    stores = [PostgresStore(pgbouncer, Policy(max_bullets=500), connections=2) for _ in range(20)]
+    stores = [
+        PostgresStore(pgbouncer, Policy(max_bullets=500), connections=2, timeout=PATIENT) for _ in range(20)
+    ]
     lessons = [f"Fact {number} is about {number * 7}" for number in range(40)]
     await asyncio.gather(
         *(write(store, learner, adding(lesson)) for store, lesson in zip(stores * 2, lessons, strict=True))

@@ -15,7 +15,7 @@ from ace_graph.testing.conformance.writing import adding, contents, new_learner,
 from ace_graph.testing.invariants import check
 from tests.memory.stores.neo4j.writer_process import SHARED, Work, command, lesson
 from tests.plugins.postgres_server import OwnPostgres
-from tests.plugins.sizes import sized
+from tests.plugins.sizes import PATIENT, sized
 from tests.plugins.warm_python import WarmPython
 
 WRITERS = 20
@@ -37,7 +37,7 @@ async def test_twenty_processes_write_for_one_learner_and_lose_nothing(
     postgres: str, warm_python: WarmPython
 ) -> None:
     learner, turns = new_learner(), sized(2, 6)
-    async with PostgresStore(postgres, Policy(max_bullets=500)) as store:
+    async with PostgresStore(postgres, Policy(max_bullets=500), timeout=PATIENT) as store:
         await write(store, learner, adding("Draw a bar"))
         work = Work(postgres, learner, WRITERS, turns, patient=True)
         writing = await asyncio.create_subprocess_exec(
@@ -54,7 +54,7 @@ async def test_a_process_killed_in_mid_commit_leaves_each_update_once(
 ) -> None:
     learner = new_learner()
     doing = command(Work(postgres, learner, 1, 4), warm_python)
-    async with PostgresStore(postgres) as store:
+    async with PostgresStore(postgres, timeout=PATIENT) as store:
         await write(store, learner, adding("Draw a bar"))
         killed = await asyncio.create_subprocess_exec(*doing, stdout=PIPE, stderr=DEVNULL)
         assert killed.stdout is not None
@@ -76,7 +76,7 @@ async def test_a_server_killed_under_twenty_writers_loses_nothing(
     server = own_postgres()
     await asyncio.to_thread(server.start)
     learner, turns = new_learner(), sized(3, 8)
-    async with PostgresStore(server.url, Policy(max_bullets=500)) as store:
+    async with PostgresStore(server.url, Policy(max_bullets=500), timeout=PATIENT) as store:
         await write(store, learner, adding("Draw a bar"))
         work = Work(server.url, learner, WRITERS, turns, patient=True)
         running = await asyncio.create_subprocess_exec(*command(work, warm_python), stdout=PIPE)

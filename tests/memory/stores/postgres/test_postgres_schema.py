@@ -22,6 +22,7 @@ from ace_graph.settings import Settings
 from ace_graph.testing.conformance import Case, cases
 from ace_graph.testing.conformance.writing import adding, contents, new_learner, record, rewriting, write
 from tests.memory.stores.postgres.subject import PostgresSubject, sent_statements
+from tests.plugins.sizes import PATIENT
 
 PARTS = 3
 
@@ -100,7 +101,10 @@ async def test_stores_that_start_at_once_make_the_tables_once(empty_postgres: st
 
 async def test_a_load_is_one_statement(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     learner = new_learner()
-    async with PostgresStore(postgres) as store, PostgresStore(postgres) as other:
+    async with (
+        PostgresStore(postgres, timeout=PATIENT) as store,
+        PostgresStore(postgres, timeout=PATIENT) as other,
+    ):
         held = (await write(store, learner, adding("Draw a bar"))).snapshot
         await write(other, learner, adding("Name the unit"))
         with sent_statements(monkeypatch) as sent:
@@ -116,7 +120,7 @@ async def test_a_turn_names_its_learner_in_every_statement(
     postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learner = new_learner()
-    async with PostgresStore(postgres) as store:
+    async with PostgresStore(postgres, timeout=PATIENT) as store:
         await write(store, learner, adding("Draw a bar"))
         with sent_statements(monkeypatch) as sent:
             base = await store.load(learner)
@@ -137,7 +141,7 @@ async def test_no_statement_of_a_turn_spans_learners(postgres: str, monkeypatch:
         sent.append((query if isinstance(query, str) else query.decode(), values))
         return await real(self, query, values, **more)
 
-    async with PostgresStore(postgres) as store:
+    async with PostgresStore(postgres, timeout=PATIENT) as store:
         await write(store, new_learner(), adding("Draw a bar"))
         graph = build_ace_graph(store=store, settings=Settings(model="offline"))
         monkeypatch.setattr(AsyncConnection, "execute", execute)
@@ -155,7 +159,7 @@ async def test_no_statement_of_a_turn_spans_learners(postgres: str, monkeypatch:
 
 async def test_texts_come_back_as_they_were(postgres: str) -> None:
     learner, odd = new_learner(), "a\x00b \x1a0 \x1a \\ ' % {x}"
-    async with PostgresStore(postgres) as store:
+    async with PostgresStore(postgres, timeout=PATIENT) as store:
         delta = rewriting(*adding("Draw a bar").operations, op_id=odd)
         delta = delta.model_copy(update={"reason": odd, "author": odd, "source": odd})
         await store.commit(learner, delta, await store.load(learner))
