@@ -7,6 +7,8 @@ pytest_plugins = [
     "tests.plugins.collected_once",
     "tests.plugins.heavy_first",
     "tests.plugins.hypothesis_profiles",
+    "tests.plugins.loop_clock",
+    "tests.plugins.lost_workers",
     "tests.plugins.loopback_only",
     "tests.plugins.neo4j_server",
     "tests.plugins.neo4j_wanted",

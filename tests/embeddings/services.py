@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from langchain_core.embeddings import Embeddings
 
@@ -53,19 +53,22 @@ class Raising(WordVectors):
 
 
 class Hanging(WordVectors):
-    """It never answers."""
+    """It never answers; `hangs` is called first."""
 
-    def __init__(self, *, documents: bool = True) -> None:
+    def __init__(self, *, documents: bool = True, hangs: Callable[[], None] = lambda: None) -> None:
         super().__init__()
         self._documents = documents
+        self._hangs = hangs
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         if self._documents:
             self.calls += 1
+            self._hangs()
             await asyncio.Event().wait()
         return self.embed_documents(texts)
 
     async def aembed_query(self, text: str) -> list[float]:
         self.calls += 1
+        self._hangs()
         await asyncio.Event().wait()
         return []

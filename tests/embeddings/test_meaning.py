@@ -12,6 +12,8 @@ from ace_graph.embeddings.meaning import Meaning
 from ace_graph.memory.bullet import Bullet
 from ace_graph.memory.playbook import Playbook
 from tests.embeddings.services import Hanging, Raising, WordVectors
+from tests.plugins.loop_clock import LoopClock
+from tests.plugins.sizes import PATIENT
 
 TEXTS = ("Crimson beside white", "Otters hold hands", "A loaf a day", "Nothing of these")
 
@@ -73,9 +75,9 @@ async def test_a_service_that_raises_is_told_once_and_left_alone(caplog: pytest.
     assert "secret" not in caplog.text
 
 
-async def test_a_service_that_hangs_costs_its_time_once() -> None:
-    service = Hanging(documents=False)
-    meaning, playbook = Meaning(service, patience=0.01), _playbook()
+async def test_a_service_that_hangs_costs_its_time_once(loop_clock: LoopClock) -> None:
+    service = Hanging(documents=False, hangs=lambda: loop_clock.advance(PATIENT))
+    meaning, playbook = Meaning(service, patience=PATIENT), _playbook()
     for _ in range(3):
         found = await meaning.similarities("Which red?", "alice", playbook)
         assert found == (None, "the embeddings did not answer in time; words alone count")

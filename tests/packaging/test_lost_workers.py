@@ -1,0 +1,35 @@
+"""A test that ends its worker process is named, and the others run all the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.packaging.repository import ROOT
+
+TESTS = """
+import os, pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_passes(number):
+    assert number < 4
+
+def test_ends_its_worker():
+    os._exit(1)
+"""
+
+
+def test_a_worker_that_dies_is_a_failed_test_and_the_rest_runs(tmp_path: Path) -> None:
+    (tmp_path / "test_deadly.py").write_text(TESTS)
+    ours = ["-p", "tests.plugins.lost_workers", "-p", "no:benchmark", "-p", "no:cacheprovider"]
+    told = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "2", *ours, "--rootdir", tmp_path, tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert "crashed while running" in told
+    assert "test_deadly.py::test_ends_its_worker" in told
+    assert "1 failed, 4 passed" in told
